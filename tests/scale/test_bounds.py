@@ -20,10 +20,10 @@ from herbrand.answers.bounds import Bounds
 from herbrand.budget import UNLIMITED
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import single_atoms
-from herbrand.engines.credal.ariel.part import Part, independences_of
+from herbrand.engines.credal.ariel.part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.scopes import Scope, scopes_of
 from herbrand.engines.credal.lowering import credal_network
-from herbrand.engines.credal.network import Group
+from herbrand.engines.credal.network import SentenceGroup
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.relations.database import DuckDB
@@ -103,14 +103,14 @@ def by_hand(text: str, size: int, sweeps: int, markov: bool) -> tuple[np.ndarray
     return lower, upper
 
 
-def _part(scopes: tuple[Scope, ...], chosen: list[tuple[int, int]], links: Links | None) -> Part:
+def _part(scopes: tuple[Scope, ...], chosen: list[tuple[int, int]], links: Links | None) -> MessagePart:
     own = []
     for k, scope in enumerate(scopes):
         mask = np.zeros(len(scope), bool)
         mask[[factor for number, factor in chosen if number == k]] = True
         if mask.any():
             own.append(scope.part(mask))
-    return Part.of(own, None if links is None else independences_of([own], links)[0])
+    return MessagePart.of(own, None if links is None else independences_of([own], links)[0])
 
 
 def hidden_network(seed: int) -> Hidden:
@@ -158,7 +158,7 @@ def test_at_rest_and_on_the_way(seed: int, here: None, monkeypatch: pytest.Monke
     assert stopped.status.converged or "allow more" in stopped.status.advice
 
 
-def rows_of(groups: Iterable[Group]) -> set[tuple[object, ...]]:
+def rows_of(groups: Iterable[SentenceGroup]) -> set[tuple[object, ...]]:
     """What ground sentences say, whatever they are called and however often they are said."""
     return {
         (

@@ -16,7 +16,7 @@ import herbrand as hb
 from herbrand.budget import UNLIMITED
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import single_atoms
-from herbrand.engines.credal.ariel.part import Part, independences_of
+from herbrand.engines.credal.ariel.part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.lowering import credal_network
@@ -112,14 +112,14 @@ def test_workers_share_the_memory_with_a_database_that_is_here() -> None:
 # A sweep as rows
 
 
-def parts_of(text: str, markov: bool = True) -> tuple[Network, Part]:
+def parts_of(text: str, markov: bool = True) -> tuple[Network, MessagePart]:
     network = credal_network(hb.Model(hb.parse(text)).program)
     scopes = tuple(scope for scope in scopes_of(network) if scope.arity > 1)
     known = independences_of([scopes], Links.of(network))[0] if markov else None
-    return network, Part.of(scopes, known)
+    return network, MessagePart.of(scopes, known)
 
 
-def members(part: Part, lower: np.ndarray, upper: np.ndarray) -> list[dict[str, object]]:
+def members(part: MessagePart, lower: np.ndarray, upper: np.ndarray) -> list[dict[str, object]]:
     rows = zip(itertools.count(), part.atoms.tolist(), lower.tolist(), upper.tolist())
     return [{"place": p, "atom": a, "lower": low, "upper": high} for p, a, low, high in rows]
 
@@ -248,7 +248,7 @@ def test_every_factor_is_in_one_part_with_all_its_sentences(seed: int, markov: b
         found: dict[tuple[int, ...], int] = {}
         for shelf in range(shelves.count):
             for number, data in database.rows(f"SELECT part, data FROM {shelves.piece(shelf)}"):
-                part = Part.from_bytes(data)
+                part = MessagePart.from_bytes(data)
                 assert (part.independences is not None) == markov
                 listed = database.rows(
                     f"SELECT atom FROM {shelves.member(shelf)} WHERE part = {number} ORDER BY place"

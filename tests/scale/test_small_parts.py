@@ -18,7 +18,7 @@ from herbrand.relations.database import DuckDB
 from herbrand.scale import domain as stored
 from herbrand.scale.domain import stored_domain
 from herbrand.scale.place import Place, folder_of, opened, place_of
-from herbrand.scale.run import RUN, Run, refuse_foreign_settings
+from herbrand.scale.run import RUN, StoredRun, refuse_foreign_settings
 from tests.cli.test_infer import Herbrand
 from tests.laws import tries
 
@@ -103,7 +103,7 @@ def test_constants_are_those_of_memory(values: list, places: list[int]) -> None:
 class TestNotes:
     def test_a_run_goes_on_with_its_own_only(self) -> None:
         with DuckDB() as database:
-            mine, others = Run(database, "mine"), Run(database, "others")
+            mine, others = StoredRun(database, "mine"), StoredRun(database, "others")
             mine.keep({"step": 3})
             assert mine.kept() == {"fingerprint": "mine", "step": 3}
             with pytest.raises(UnsupportedError, match="keeps no run") as caught:

@@ -31,7 +31,7 @@ TOO_WIDE = ANY_MACHINE.bit_length()
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Eliminated:
     """``total`` is the log-partition, or the largest log-weight; ``shares`` [atom, value] its gradient.
 
     ``component_totals`` [label]: what each connected component adds to it.
@@ -70,7 +70,7 @@ class Elimination:
     def bytes(self) -> int:
         return max((plan.bytes for plan in self.plans), default=0)
 
-    def run(self) -> Found:
+    def run(self) -> Eliminated:
         """The total over all components, and the shares of their atoms."""
         core, graph = self.core, self.graph
         shares, totals = np.zeros(len(graph.unary)), np.zeros(int(core.labels.max(initial=-1)) + 1)
@@ -86,7 +86,7 @@ class Elimination:
         totals[core.labels[self.alone]] = self._sum_alone(core.unary, shares)
         by_atom = graph.by_axis(shares)[: core.atom_count]
         self.leaves.add_shares(by_atom)
-        return Found(graph.constant + float(totals.sum()), by_atom, totals)
+        return Eliminated(graph.constant + float(totals.sum()), by_atom, totals)
 
     # Joint shares, of a plan that has all tables
 

@@ -24,9 +24,9 @@ from herbrand.engines.chains import chained
 from herbrand.engines.components import Core
 from herbrand.engines.contradiction import contradicting, smallest_contradiction
 from herbrand.engines.contradiction_error import no_weight
-from herbrand.engines.elimination import Elimination, Found, planned
+from herbrand.engines.elimination import Eliminated, Elimination, planned
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
-from herbrand.engines.explained_atom import Asked, forced
+from herbrand.engines.explained_atom import ExplainedAtom, forced
 from herbrand.engines.reading import atom_tables, by_number
 from herbrand.engines.truth_in_world import ChosenWorld
 from herbrand.errors import BudgetError
@@ -62,7 +62,7 @@ class ExactState:
     ground: Ground
     question: Question
     elimination: Elimination
-    found: Found | None = None
+    found: Eliminated | None = None
     formulas: tuple[Row, ...] = ()
 
 
@@ -124,7 +124,7 @@ class Exact:
     def explain(self, state: ExactState, status: Status) -> Explanation:
         """The log-odds of the atom asked for, shared out exactly among groundings and soft evidence."""
         ground = state.ground
-        asked = Asked.of(state.question, ground.evidence)
+        asked = ExplainedAtom.of(state.question, ground.evidence)
         atom = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
         found = attributed(ground, atom, asked.value, self.refuse_too_much)
         if math.isfinite(found.value):
@@ -171,7 +171,7 @@ class Exact:
         """Whether some world has a weight."""
         return planned(graph, atom_count, "maximum", gradient=False).run().total > -math.inf
 
-    def _formula_rows(self, state: ExactState, found: Found) -> tuple[Row, ...]:
+    def _formula_rows(self, state: ExactState, found: Eliminated) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas; 1 or 0 in the most probable world."""
         if state.question.most_probable:
             look_up = by_number(state.ground, found.shares)
@@ -184,7 +184,7 @@ class Exact:
             for said, closed in instances(asked, state.ground.program)
         )
 
-    def _probability(self, state: ExactState, found: Found, formula: Formula) -> float:
+    def _probability(self, state: ExactState, found: Eliminated, formula: Formula) -> float:
         """The share of the partition that worlds with the formula have."""
         rows = tuple(
             ground_template(template, state.ground.evidence, state.ground.atoms, self.budget)

@@ -17,7 +17,7 @@ from herbrand.program.question import Question
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ExplainedAtom:
     """``codes`` holds the atom's one code; ``value`` is 1 for its truth, or one of its values."""
 
     evidence: Evidence
@@ -26,7 +26,7 @@ class Asked:
     value: int
 
     @classmethod
-    def of(cls, question: Question, evidence: Evidence) -> Asked:
+    def of(cls, question: Question, evidence: Evidence) -> ExplainedAtom:
         """The atom of a question made by :func:`~herbrand.program.question.read_explained`."""
         (pattern,) = question.atoms
         codes = Bindings.nothing().codes(pattern.arguments, evidence.sizes(pattern.predicate))
@@ -60,11 +60,11 @@ def forced(log_odds: float) -> Reason:
 
 def known_fact(program: Program, question: Question) -> Explanation | None:
     """Why the one atom that is asked for is what it is, where facts say so."""
-    asked = Asked.of(question, Evidence(program))
+    asked = ExplainedAtom.of(question, Evidence(program))
     return None if asked.known is None else explained_fact(asked)
 
 
-def explained_fact(asked: Asked) -> Explanation:
+def explained_fact(asked: ExplainedAtom) -> Explanation:
     """Why a known atom is what it is: the facts say so."""
     log_odds = math.inf if asked.known else -math.inf
     listed = "listed among the facts" if asked.known else "not among the facts, or listed as false"

@@ -33,7 +33,7 @@ from herbrand.factors.pieces import (
     together,
 )
 from herbrand.factors.program_graph import Origin, ProgramGraph
-from herbrand.factors.rows import ABSENT, Shape, shapes, unique_rows
+from herbrand.factors.rows import ABSENT, RowShape, shapes, unique_rows
 from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import Ground
@@ -251,7 +251,7 @@ class _Building:
             )
         return found
 
-    def _add_shape(self, parts: Sequence[Literals], shape: Shape, rows: Sequence[Array]) -> None:
+    def _add_shape(self, parts: Sequence[Literals], shape: RowShape, rows: Sequence[Array]) -> None:
         """Factors of one shape: a table, or where it would be large each part by itself."""
         alive = [place for place in range(len(parts)) if shape.alive[place]]
         sizes = [self.axes.size_of(int(axis)) for axis in shape.scopes[0]] if shape.scopes.size else []
@@ -365,7 +365,7 @@ class _Building:
             yield np.concatenate([layer.scopes for layer in layers]), layers, of_layer
 
 
-def shape_columns(shape: Shape, start: int, stop: int) -> Array:
+def shape_columns(shape: RowShape, start: int, stop: int) -> Array:
     """The atoms of some of the columns of a shape's rows."""
     slots = np.array(shape.slots[start:stop], dtype=np.int64)
     atoms = np.full((len(shape.rows), len(slots)), ABSENT)

@@ -23,7 +23,7 @@ ABSENT = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class RowShape:
     """``slots`` [column] is each column's atom's place in the scope; ``alive`` [template] which are left."""
 
     rows: Array
@@ -32,7 +32,7 @@ class Shape:
     scopes: Array
 
 
-def shapes(atoms: Array, alive: Array, *, rising: bool = True) -> Iterator[Shape]:
+def shapes(atoms: Array, alive: Array, *, rising: bool = True) -> Iterator[RowShape]:
     """Groups of rows whose atoms are equal, and in order, in the same places.
 
     Unless scopes are to be ``rising``, their atoms stand as they first occur, whatever their order.
@@ -48,7 +48,7 @@ def shapes(atoms: Array, alive: Array, *, rising: bool = True) -> Iterator[Shape
         rows = order[bounds[number] : bounds[number + 1]]
         places = slots[representative]
         columns = [int(np.flatnonzero(places == slot)[0]) for slot in range(places.max(initial=-1) + 1)]
-        yield Shape(
+        yield RowShape(
             rows, tuple(places.tolist()), tuple(alive[representative].tolist()), atoms[rows][:, columns]
         )
 

@@ -177,7 +177,7 @@ class Trail:
     penalty: Penalty
     point: np.ndarray
     steps: int = 0
-    settled: list[Settled] = field(default_factory=list)
+    settled: list[SettledStep] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         look = self.sampled.look(self.point, FIRST_SWEEPS)
@@ -205,7 +205,7 @@ class Trail:
             self._turns = 0
         self._turns += bool(self.settled) and float(way @ self.settled[-1].slope) < 0
         means, variances = look.by_chain.mean(axis=1), look.by_chain.var(axis=1)
-        self.settled.append(Settled(self.point, slope, means, variances))
+        self.settled.append(SettledStep(self.point, slope, means, variances))
         share = (1 + self._turns / EASE) ** -POWER
         self.point = self._drawn_in(self.point + share * way, share)
 
@@ -248,7 +248,7 @@ class Trail:
         return float(np.sqrt(1 + ratio.max(initial=0.0)))
 
     @property
-    def _kept(self) -> Sequence[Settled]:
+    def _kept(self) -> Sequence[SettledStep]:
         return self.settled[len(self.settled) // 2 :]
 
     def _solved(self, slope: np.ndarray) -> np.ndarray:
@@ -271,7 +271,7 @@ class Trail:
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class SettledStep:
     """A step: the weights it began from, the slope there, and the counts' ``means`` and ``variances``
     [chain, weight] over its sweeps."""
 

@@ -45,7 +45,7 @@ _Counted = tuple[Flips, np.ndarray | None]
 METHOD = Method("pseudo-likelihood", "log pseudo-likelihood", 1000, 1e-9, errors=2000, effects=2000)
 
 
-class Part(Protocol):
+class LikelihoodTerm(Protocol):
     """A sum of log-probabilities of known values, wherever its counts are: see :class:`Conditionals`."""
 
     @property
@@ -69,7 +69,7 @@ class PseudoLikelihood:
     """The objective over one or several worlds: a sum of conditionals, and which number is which column."""
 
     parameters: Parameters
-    parts: tuple[Part, ...]
+    parts: tuple[LikelihoodTerm, ...]
 
     @property
     def atom_count(self) -> int:

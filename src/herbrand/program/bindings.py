@@ -14,7 +14,7 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.errors import BudgetError, Span
 from herbrand.memory import readable
-from herbrand.program.body_rows import Part, columns_of
+from herbrand.program.body_rows import BodyRelation, columns_of
 from herbrand.program.conjunction_rows import Listed, Variables, possible_rows
 from herbrand.program.evidence import Evidence, codes_of
 from herbrand.program.template import Argument, Conjunction, Literal
@@ -105,7 +105,7 @@ def enumerate_bindings(
         conjunction,
         lambda literal: _listed(literal, evidence, limit),
         Variables(columns, sizes, lambda name, size: Memory({name: np.arange(size)}, size, limit)),
-        Part(Memory(begun, len(start), limit), len(start)),
+        BodyRelation(Memory(begun, len(start), limit), len(start)),
     )
     rows = found.arrays()
     origin = rows[ORIGIN] if begun else np.zeros(found.count(), np.int64)

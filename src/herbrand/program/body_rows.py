@@ -43,7 +43,7 @@ def fitting(rows: Relation, arguments: Sequence[str | int]) -> tuple[Relation, d
 
 
 @dataclass(frozen=True)
-class Part:
+class BodyRelation:
     """A relation whose columns are variables, and :data:`WEIGHT` where its rows have weights; ``rows``: about
     how many there are."""
 
@@ -68,7 +68,7 @@ class Body:
     """``outputs`` are kept, all other variables summed out; ``domain`` gives the values of a variable that no
     part binds, and ``size`` how many a variable has."""
 
-    parts: Sequence[Part]
+    parts: Sequence[BodyRelation]
     conditions: Sequence[Condition]
     domain: Callable[[str], Relation]
     size: Callable[[str], int]
@@ -92,7 +92,7 @@ class Body:
             smallest = min(missing, key=lambda name: (self.size(name), name), default="")
             found = self._joined(found, parts.pop(0).relation if parts else self.domain(smallest))
 
-    def _ordered(self) -> list[Part]:
+    def _ordered(self) -> list[BodyRelation]:
         candidates = [Candidate(part.variables, part.rows) for part in self.parts]
         kept = {*self.outputs, *_names((), self.conditions)}
         sizes = {name: self.size(name) for name in kept | _names(self.parts, ())}
@@ -118,7 +118,7 @@ class Body:
         return found.group(kept, **{WEIGHT: self.semiring.fold(column(WEIGHT))})
 
 
-def _names(parts: Iterable[Part], conditions: Iterable[Condition]) -> set[str]:
+def _names(parts: Iterable[BodyRelation], conditions: Iterable[Condition]) -> set[str]:
     names = {name for part in parts for name in part.variables}
     return names.union(*(condition.columns for condition in conditions))
 

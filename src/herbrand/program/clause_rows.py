@@ -16,7 +16,7 @@ from typing import Protocol
 
 from herbrand.contraction.algebra import Algebra
 from herbrand.errors import BudgetError
-from herbrand.program.body_rows import TRUTH, WEIGHT, Body, Condition, Part, columns_of, fitting
+from herbrand.program.body_rows import TRUTH, WEIGHT, Body, BodyRelation, Condition, columns_of, fitting
 from herbrand.program.clauses import (
     ORDERS,
     Absence,
@@ -88,7 +88,7 @@ class ClauseRows:
         parts = [reading.part(n, x) for n, x in enumerate(clause.body) if isinstance(x, Lookup)]
         conditions = [reading.condition(x) for x in clause.body if not isinstance(x, Lookup)]
         outputs = tuple(dict.fromkeys(reading.name(x) for x in clause.head if reading.is_free(x)))
-        parts = parts or [Part(self.source.unit(), 1)]
+        parts = parts or [BodyRelation(self.source.unit(), 1)]
         try:
             rows = Body(parts, conditions, reading.domain, reading.size, outputs, self.semiring).rows()
         except BudgetError as error:
@@ -152,14 +152,16 @@ class _Reading:
     def _type(self, name: str) -> str:
         return list(self.clause.types.values())[int(name[1:])]
 
-    def part(self, place: int, atom: Lookup) -> Part:
+    def part(self, place: int, atom: Lookup) -> BodyRelation:
         source, name = self.evaluation.source, atom.predicate
         if place in self.instead:
-            return Part(self._fitting(atom, self.instead[place]), 1.0)
+            return BodyRelation(self._fitting(atom, self.instead[place]), 1.0)
         if not atom.stated and name in self.tables:
             sizes = [source.size(self.clause.types[x]) for x in atom.arguments]
-            return Part(self._fitting(atom, self.tables[name]), max(1.0, DERIVED_SHARE * math.prod(sizes)))
-        return Part(self._fitting(atom, source.facts(name)), max(1, source.rows(name)))
+            return BodyRelation(
+                self._fitting(atom, self.tables[name]), max(1.0, DERIVED_SHARE * math.prod(sizes))
+            )
+        return BodyRelation(self._fitting(atom, source.facts(name)), max(1, source.rows(name)))
 
     def _fitting(self, atom: Lookup | Absence, rows: Relation) -> Relation:
         """The rows that fit an atom's constants and repeated variables, a column for each variable."""

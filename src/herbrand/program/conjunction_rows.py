@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from herbrand.program.body_rows import Body, Condition, Part, fitting
+from herbrand.program.body_rows import Body, BodyRelation, Condition, fitting
 from herbrand.program.template import Conjunction, Literal
 from herbrand.relations.expression import Expression, column, literal
 from herbrand.relations.relation import Relation
@@ -43,12 +43,12 @@ def possible_rows(
     conjunction: Conjunction,
     known: Callable[[Literal], Listed | None],
     variables: Variables,
-    begun: Part,
+    begun: BodyRelation,
 ) -> Relation:
     """The distinct assignments, a column for each variable and for each of what is ``begun``, which is one
     row where it has no columns; ``known`` gives ``None`` where nothing is."""
     conditions = [_apart(pair, variables.columns) for pair in sorted(conjunction.distinct, key=repr)]
-    parts: list[Part] = []
+    parts: list[BodyRelation] = []
     for one in conjunction.literals:
         listed = known(one)
         if listed is None:
@@ -56,7 +56,7 @@ def possible_rows(
         rows, first = fitting(listed.rows, one.arguments)
         rows = rows.select(**{variables.columns[name]: column(place) for name, place in first.items()})
         if listed.needed:
-            parts.append(Part(rows, max(1, listed.count)))
+            parts.append(BodyRelation(rows, max(1, listed.count)))
         else:
             conditions.append(Condition(frozenset(rows.columns), partial(_without, rows, rows.columns)))
     if begun.variables or not parts:

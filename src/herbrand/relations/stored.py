@@ -38,7 +38,7 @@ from herbrand.relations.fold import FOLDS, Fold
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation, checked_name
 
-__all__ = ["Memory", "Scratch", "Stored", "Tables", "column"]
+__all__ = ["Memory", "Scratch", "Stored", "StoredTables", "column"]
 
 NO_COLUMNS = "1 AS no_columns"
 ARROW: Mapping[Kind, pa.DataType] = {
@@ -49,7 +49,7 @@ ARROW: Mapping[Kind, pa.DataType] = {
 }
 
 
-class Tables(Protocol):
+class StoredTables(Protocol):
     """What is asked of a database."""
 
     @property
@@ -64,7 +64,7 @@ class Tables(Protocol):
 class Scratch:
     """The tables of one run in a database; their names begin with ``prefix``."""
 
-    database: Tables
+    database: StoredTables
     prefix: str = "relation"
     _made: int = 0
     _unread: list[str] = field(default_factory=list)

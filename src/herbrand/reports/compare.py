@@ -24,7 +24,7 @@ REFERENCE = "exact"
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Sheet):
+class EngineComparison(Sheet):
     """Answers by engine, one with another model than the theory under that model's name; ``failures``:
     why an engine has none."""
 
@@ -114,7 +114,7 @@ def compare(
     given: str | Iterable[str] = (),
     within: Budget | None = None,
     **options: Unpack[InferOptions],
-) -> Comparison:
+) -> EngineComparison:
     """Run the named engines, or all, on one model; an engine that cannot run it is listed, not raised.
 
     An engine is given the options that it uses; one that none of them uses is refused. They share the time
@@ -140,7 +140,7 @@ def compare(
             answers[name if name == "auto" else answer.engine] = answer
     if not answers:
         raise HerbrandError(dict.fromkeys(m for error in failures.values() for m in error.mistakes))
-    return Comparison(answers, {name: _reason(error) for name, error in failures.items()})
+    return EngineComparison(answers, {name: _reason(error) for name, error in failures.items()})
 
 
 def _reason(error: HerbrandError) -> str:

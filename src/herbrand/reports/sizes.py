@@ -30,7 +30,7 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question
 from herbrand.reports.network import NetworkSize, network_size
 from herbrand.scale.sizes import (
-    Asked,
+    CostQuestion,
     measured,
     measured_instead,
     measured_on_scratch,
@@ -170,7 +170,7 @@ def size_report(
     ``within``: time and memory of which a part is used already; else the clock starts now.
     """
     budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
-    allowed, asked = budget.memory, Asked(texts(query), texts(given))
+    allowed, asked = budget.memory, CostQuestion(texts(query), texts(given))
     on_database = model.on is not None
     too_large = None if on_database else facts_too_large(model.cells, budget)
     if model.on is None and too_large is None:
@@ -264,7 +264,7 @@ def _engine_rows(engines: Mapping[str, Cost | Refusal]) -> list[dict[str, Any]]:
     ]
 
 
-def _measured_program(model: Model, budget: Budget, asked: Asked) -> tuple[Program, Question]:
+def _measured_program(model: Model, budget: Budget, asked: CostQuestion) -> tuple[Program, Question]:
     """With all that rules derive, where they derive from what is known; else as stated."""
     try:
         return model.measured(budget, asked.queries, asked.given)

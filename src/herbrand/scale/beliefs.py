@@ -51,7 +51,7 @@ class Others:
 
 
 @dataclass(frozen=True)
-class Layout:
+class BeliefLayout:
     """One latent predicate: the columns of its arguments, and whether rows are values."""
 
     predicate: str
@@ -78,7 +78,7 @@ class Move:
 
 def laid_out(
     evidence: StoredEvidence, products: Iterable[Product], room: int | None
-) -> tuple[dict[str, Layout], dict[str, Others]]:
+) -> tuple[dict[str, BeliefLayout], dict[str, Others]]:
     """The tables of all latent predicates, filled from the evidence; ``room``: free bytes of disk."""
     products = tuple(products)
     layouts, others = {}, {}
@@ -94,7 +94,7 @@ def laid_out(
 
 def _filled(
     predicate: str, number: int, evidence: StoredEvidence, listed: str | None, room: int | None
-) -> tuple[Layout, Others | None]:
+) -> tuple[BeliefLayout, Others | None]:
     database, sizes = evidence.database, evidence.sizes(predicate)
     columns, valued = tuple(evidence.columns(predicate)), evidence.is_valued(predicate)
     atoms = math.prod(sizes) * (evidence.program.value_count(predicate) if valued else 1)
@@ -104,7 +104,7 @@ def _filled(
     query = _valued_start(predicate, source, evidence) if valued else _start(predicate, source, evidence)
     database.make(f"belief_{number}_0", query)
     rows = database.number(f"SELECT COUNT(*) FROM belief_{number}_0")
-    layout = Layout(predicate, number, columns, valued, rows)
+    layout = BeliefLayout(predicate, number, columns, valued, rows)
     return layout, None if listed is None else Others(atoms - rows)
 
 
@@ -164,7 +164,7 @@ def _valued_start(predicate: str, source: str, evidence: StoredEvidence) -> str:
 
 def moved(
     database: Database,
-    layout: Layout,
+    layout: BeliefLayout,
     step: int,
     received: Sequence[Relation],
     everywhere: float,
@@ -201,7 +201,7 @@ def moved(
     return Move(Slope(value or 0.0, (lacked or 0.0) + (came or 0.0)), far or 0.0)
 
 
-def bound_parts(database: Database, layout: Layout, step: int) -> float:
+def bound_parts(database: Database, layout: BeliefLayout, step: int) -> float:
     """The soft evidence and the entropy of the atoms that have rows."""
     q = "CASE WHEN f IS NULL AND q > 0 THEN q * LN(q) ELSE 0 END"
     entropy = f"-({q})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from herbrand.program.body_rows import Part
+from herbrand.program.body_rows import BodyRelation
 from herbrand.program.conjunction_rows import Listed, Variables, possible_rows
 from herbrand.program.counting import expected_rows
 from herbrand.program.ground import SATISFIED
@@ -48,7 +48,7 @@ def _bound(conjunction: Conjunction, atoms: StoredAtoms, names: Mapping[str, str
     evidence = atoms.evidence
     numbers = evidence.queries.numbers
     sizes = {names[name]: len(evidence.program.domain(kind)) for name, kind in conjunction.variables}
-    begun = Part(numbers("one", 1).only(), 1)
+    begun = BodyRelation(numbers("one", 1).only(), 1)
     return possible_rows(
         conjunction, lambda atom: _listed(atom, atoms), Variables(names, sizes, numbers), begun
     )

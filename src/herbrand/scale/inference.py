@@ -61,7 +61,7 @@ from herbrand.scale.loading import LOADING
 from herbrand.scale.place import Place, folder_of, opened
 from herbrand.scale.queries import StoredProofs, StoredRules
 from herbrand.scale.reading import refuse_unanswerable
-from herbrand.scale.run import RUN, Run, StoredProgram, nothing_to_resume
+from herbrand.scale.run import RUN, StoredProgram, StoredRun, nothing_to_resume
 from herbrand.scale.sources import StoreOf, refuse_connections
 
 
@@ -225,13 +225,13 @@ class StoredModel:
 
     def _kept_run(
         self, database: Database, used: Used, given: Sequence[str], resume: bool, engine: str, option: object
-    ) -> tuple[StoredEvidence, Run]:
+    ) -> tuple[StoredEvidence, StoredRun]:
         """What is known, and the run over it, of which steps are kept; ``option``: what these depend on."""
         if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
             raise nothing_to_resume(database)
         evidence = self._evidence(database, used, given, resume)
         fingerprint = self._fingerprint(evidence, given, engine, option)
-        return evidence, Run(database, fingerprint, resume and database.has(RUN))
+        return evidence, StoredRun(database, fingerprint, resume and database.has(RUN))
 
     def _evidence(self, database: Database, used: Used, given: Sequence[str], resume: bool) -> StoredEvidence:
         signature, facts = self._facts(database, used.queried, given, resume)

@@ -28,7 +28,15 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question
 from herbrand.program.template import Template, literals_of
 from herbrand.relations.relation import Relation
-from herbrand.scale.beliefs import BYTES_A_ROW, Layout, Others, bound_parts, laid_out, moved, others_entropy
+from herbrand.scale.beliefs import (
+    BYTES_A_ROW,
+    BeliefLayout,
+    Others,
+    bound_parts,
+    laid_out,
+    moved,
+    others_entropy,
+)
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.formulas import Asked, asked_cases, formula_rows
 from herbrand.scale.operands import Beliefs, Sender, served, sums
@@ -50,7 +58,7 @@ class StoredMeanFieldState(Resumed):
     asked: Asked
     senders: tuple[tuple[Sender, Mapping[int, float]], ...]
     constants: tuple[tuple[Sender, Mapping[int, float]], ...]
-    layouts: Mapping[str, Layout]
+    layouts: Mapping[str, BeliefLayout]
     others: Mapping[str, Others]
     step: int = 0
     stride: float = 1.0
@@ -216,7 +224,7 @@ class StoredMeanField:
         for number, name in enumerate(evidence.program.signature.predicates):
             if name in kept["layouts"]:
                 columns, valued = tuple(evidence.columns(name)), evidence.is_valued(name)
-                numbers[name] = Layout(name, number, columns, valued, kept["layouts"][name])
+                numbers[name] = BeliefLayout(name, number, columns, valued, kept["layouts"][name])
         return replace(
             state,
             layouts=numbers,

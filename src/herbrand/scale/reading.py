@@ -13,7 +13,7 @@ from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.constants import Constants
 from herbrand.memory import allowed_bytes, readable
 from herbrand.program.question import AtomPattern, Question
-from herbrand.scale.beliefs import Layout
+from herbrand.scale.beliefs import BeliefLayout
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Beliefs
 
@@ -23,7 +23,7 @@ BYTES_A_ROW = 400
 
 def tables_asked_for(
     evidence: StoredEvidence,
-    layouts: Mapping[str, Layout],
+    layouts: Mapping[str, BeliefLayout],
     beliefs: Beliefs,
     question: Question,
     top: int | None = None,
@@ -39,7 +39,7 @@ def tables_asked_for(
 
 
 def asked_patterns(
-    evidence: StoredEvidence, layouts: Mapping[str, Layout], question: Question
+    evidence: StoredEvidence, layouts: Mapping[str, BeliefLayout], question: Question
 ) -> dict[str, list[AtomPattern]]:
     """What is asked of each predicate."""
     if question.everything:
@@ -72,7 +72,7 @@ def refuse_unanswerable(
 
 
 def _matching(
-    evidence: StoredEvidence, layout: Layout, table: str, others: float | None, pattern: AtomPattern
+    evidence: StoredEvidence, layout: BeliefLayout, table: str, others: float | None, pattern: AtomPattern
 ) -> str:
     """The rows of atoms that fit a pattern."""
     columns = (*layout.columns, "val") if layout.valued else layout.columns
@@ -98,7 +98,7 @@ def _matching(
 
 def _with_others(
     evidence: StoredEvidence,
-    layout: Layout,
+    layout: BeliefLayout,
     table: str,
     others: float,
     fixed: Mapping[str, int],
@@ -126,7 +126,7 @@ def _with_others(
 
 
 def _table(
-    evidence: StoredEvidence, layout: Layout, query: str, top: int | None, least: float | None
+    evidence: StoredEvidence, layout: BeliefLayout, query: str, top: int | None, least: float | None
 ) -> AtomTable:
     columns = layout.columns
     limits = "" if least is None else f" WHERE q >= {least!r}"
@@ -144,7 +144,7 @@ def _table(
     return _valued(evidence, layout, constants, found, q)
 
 
-def _with_constants(evidence: StoredEvidence, layout: Layout, query: str) -> str:
+def _with_constants(evidence: StoredEvidence, layout: BeliefLayout, query: str) -> str:
     """The rows and their constants, in the order of the constants' numbers."""
     types = evidence.program.signature.predicates[layout.predicate].types
     names = (*layout.columns, "val") if layout.valued else layout.columns
@@ -160,7 +160,11 @@ def _with_constants(evidence: StoredEvidence, layout: Layout, query: str) -> str
 
 
 def _valued(
-    evidence: StoredEvidence, layout: Layout, constants: Sequence[Constants], found: pa.Table, q: np.ndarray
+    evidence: StoredEvidence,
+    layout: BeliefLayout,
+    constants: Sequence[Constants],
+    found: pa.Table,
+    q: np.ndarray,
 ) -> AtomTable:
     """Rows of values, sorted by atom, gathered; a value without a row is impossible."""
     program = evidence.program

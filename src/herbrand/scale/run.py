@@ -22,7 +22,7 @@ RUN = "run"
 
 
 @dataclass(frozen=True)
-class Run:
+class StoredRun:
     """``room``: free bytes of disk, None if unknown; ``top`` and ``least`` leave out rows of the answer."""
 
     database: Database
@@ -53,7 +53,7 @@ class StoredProgram:
     """A program whose facts are in a database, and the run that keeps the steps taken over it."""
 
     evidence: StoredEvidence
-    run: Run
+    run: StoredRun
 
     @property
     def database(self) -> Database:

@@ -22,13 +22,13 @@ from herbrand.program.question import Question, queried_predicates, read_questio
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.inference import StoredModel
 from herbrand.scale.place import opened
-from herbrand.scale.run import Run, StoredProgram
+from herbrand.scale.run import StoredProgram, StoredRun
 from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, scratch
 from herbrand.scale.too_large import TooLarge
 
 
 @dataclass(frozen=True)
-class Asked:
+class CostQuestion:
     """What the costs of engines are told for: queries of ``infer``, or of ``bound`` where the theory states
     bounds, and what is given."""
 
@@ -48,7 +48,7 @@ class Asked:
         return read_question(self.queries, program.signature, program.facts)
 
 
-NOTHING = Asked()
+NOTHING = CostQuestion()
 
 
 def states_bounds(program: Program) -> bool:
@@ -69,7 +69,7 @@ class Measured:
 
 
 def measured_on_scratch(
-    stored_at: StoredAt, reason: TooLarge, memory: int | None, asked: Asked = NOTHING
+    stored_at: StoredAt, reason: TooLarge, memory: int | None, asked: CostQuestion = NOTHING
 ) -> Measured:
     """What :func:`measured` finds on a database that is made for it."""
     with scratch(reason) as place:
@@ -77,7 +77,7 @@ def measured_on_scratch(
 
 
 def measured_instead(
-    stored_at: StoredAt, engines: dict[str, Cost | Refusal], memory: int | None, asked: Asked = NOTHING
+    stored_at: StoredAt, engines: dict[str, Cost | Refusal], memory: int | None, asked: CostQuestion = NOTHING
 ) -> tuple[dict[str, Cost | Refusal], bool]:
     """Where no engine can run in memory: those that a database would run, the others as they are; and
     whether there are such."""
@@ -101,7 +101,7 @@ def preferred(engines: Mapping[str, Cost | Refusal]) -> dict[str, Cost | Refusal
     return {name: engines[name] for name in able[:1]}
 
 
-def measured(model: StoredModel, memory: int | None = None, asked: Asked = NOTHING) -> Measured:
+def measured(model: StoredModel, memory: int | None = None, asked: CostQuestion = NOTHING) -> Measured:
     """Sizes and engines of a model on its database."""
     with opened(model.place, memory) as database:
         evidence = model.evidence_of(database, asked.predicates(model.signature), asked.given)
@@ -115,7 +115,7 @@ def measured(model: StoredModel, memory: int | None = None, asked: Asked = NOTHI
 def _told(name: str, evidence: StoredEvidence, question: Question, where: str) -> Cost | Refusal:
     if name not in ENGINES[DATABASE]["infer"]:
         return Refusal(UnsupportedError("runs in memory only"))
-    settings, stored = Settings(), StoredProgram(evidence, Run(evidence.database))
+    settings, stored = Settings(), StoredProgram(evidence, StoredRun(evidence.database))
     engine = engine_named("infer", name, settings, DATABASE)
     offer = offered(engine, settings, engine.prepare(stored, question, settings.budget))
     if isinstance(offer, Refused):

@@ -8,14 +8,14 @@ from typing import Any
 
 from herbrand.budget import UNLIMITED
 from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Stated, atom_text, lowered_all
-from herbrand.engines.explained_atom import Asked
+from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_statement
 from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.program import Program
 
 
-def derivations_of(program: Program, asked: Asked, most: int) -> dict[str, Any]:
+def derivations_of(program: Program, asked: ExplainedAtom, most: int) -> dict[str, Any]:
     """The atoms below a derived one, the nearest first, and the groundings whose atoms are all drawn.
 
     A grounding derives one of its ``heads`` from its ``atoms``; what certainly holds is left out of these.

@@ -12,7 +12,7 @@ from herbrand.serving.listening import Listening, address_of, bound_socket
 from herbrand.serving.nursery import Nursery
 from herbrand.serving.pool import Pool
 from herbrand.serving.projects import Project
-from herbrand.serving.service import Limits, service
+from herbrand.serving.service import RequestLimits, service
 from herbrand.serving.studio_runs import Runs
 from herbrand.serving.studio_server import studio_app
 
@@ -47,7 +47,7 @@ def serve(
                 hosts = LOCAL if host in LOCAL else None
                 open = ("/health",)
                 app = Gate(
-                    service(pool, Limits(seconds, memory)), MOST_ASKED, hosts=hosts, key=key, open=open
+                    service(pool, RequestLimits(seconds, memory)), MOST_ASKED, hosts=hosts, key=key, open=open
                 )
                 await Listening(app, lambda: announce(address_of(listening))).serve([listening])
             finally:

@@ -29,7 +29,7 @@ MOST_IN_BATCH = 1_000
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """Of every request: seconds of work, bytes beside the model; ``kept`` answers are remembered."""
 
     seconds: float | None
@@ -41,7 +41,7 @@ class Answers:
     """Asks the pool, and remembers the latest answers: equal requests have equal answers, as seeds are
     given."""
 
-    def __init__(self, pool: Pool, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, pool: Pool, limits: RequestLimits, metrics: Metrics) -> None:
         self._pool, self._limits, self._metrics = pool, limits, metrics
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()
 
@@ -78,7 +78,7 @@ class Answers:
         return found
 
 
-def service(pool: Pool, limits: Limits) -> FastAPI:
+def service(pool: Pool, limits: RequestLimits) -> FastAPI:
     """The application; :class:`~herbrand.serving.gates.Gate` goes around it."""
     app = FastAPI(
         title="Herbrand", version=herbrand.__version__, docs_url=None, redoc_url=None, openapi_url=None

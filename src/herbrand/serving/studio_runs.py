@@ -30,7 +30,7 @@ State = Literal["running", "done", "error", "cancelled"]
 
 
 @dataclass(eq=False)
-class Run:
+class StudioRun:
     """A run and what was heard of it. The last event is the answer, an error, or that it was cancelled."""
 
     id: str
@@ -85,15 +85,15 @@ class Runs:
     ) -> None:
         self._nursery, self._project = nursery, project
         self._memory, self._seconds = memory, seconds
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, StudioRun] = {}
         self._numbers = itertools.count(1)
 
-    def named(self, name: str) -> Run:
+    def named(self, name: str) -> StudioRun:
         if name not in self._runs:
             raise RefusedError(NOT_FOUND, f"there is no run '{name}'")
         return self._runs[name]
 
-    async def start(self, asked: dict[str, Any]) -> Run:
+    async def start(self, asked: dict[str, Any]) -> StudioRun:
         """Start a run; raises where what is asked for is wrong in itself."""
         command = asked.get("command")
         if command not in COMMANDS:
@@ -107,7 +107,7 @@ class Runs:
         task = {"kind": "run", "command": command, "asked": request, "model": model}
         limits = {"memory": self._memory, "seconds": self._seconds}
         child, scratch = await self._begun(task | limits, asked)
-        run = Run(f"r{next(self._numbers)}", command, child, scratch)
+        run = StudioRun(f"r{next(self._numbers)}", command, child, scratch)
         self._runs[run.id] = run
         run.ending = asyncio.create_task(self._followed(run, seconds))
         self._forget()
@@ -132,7 +132,7 @@ class Runs:
             raise RefusedError(found["status"], error["message"], error["hint"], error["where"])
         return found
 
-    async def cancel(self, name: str) -> Run:
+    async def cancel(self, name: str) -> StudioRun:
         """End a run; its process is gone when this returns."""
         run = self.named(name)
         await run.add("cancelled", "{}", "cancelled")
@@ -155,7 +155,7 @@ class Runs:
         path = self._project.facts_path(name)
         return path if predicate is None else f"{predicate}={path}"
 
-    async def _followed(self, run: Run, seconds: float | None) -> None:
+    async def _followed(self, run: StudioRun, seconds: float | None) -> None:
         try:
             async with asyncio.timeout(None if seconds is None else seconds + LATER + LATER_SHARE * seconds):
                 await _heard(run)
@@ -172,7 +172,7 @@ class Runs:
             del self._runs[name]
 
 
-async def _heard(run: Run) -> None:
+async def _heard(run: StudioRun) -> None:
     """Note what a child sends until its last message."""
     while (message := await run.child.next()) is not None:
         kind, body = message

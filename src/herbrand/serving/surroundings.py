@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from herbrand.budget import UNLIMITED
-from herbrand.engines.explained_atom import Asked
+from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.errors import UnsupportedError
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_statement
@@ -52,7 +52,7 @@ def surroundings_of(
     What is known has been absorbed: a grounding lists its latent atoms only.
     """
     program = model.measured_program(UNLIMITED, given=given)
-    asked = Asked.of(read_explained(atom, program.signature, program.facts), Evidence(program))
+    asked = ExplainedAtom.of(read_explained(atom, program.signature, program.facts), Evidence(program))
     if any(asked.predicate in heads_of(statement) for statement in program.uncertain):
         return derivations_of(program, asked, most)
     if asked.known is not None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.lowering import Lowering, credal_network
-from herbrand.engines.credal.network import Facts, Group, Network
+from herbrand.engines.credal.network import KnownAtoms, Network, SentenceGroup
 from herbrand.engines.credal.shape import GroundFormula
 from herbrand.engines.credal.statement_numbers import Stated
 from herbrand.engines.credal.wording import formula_of
@@ -169,19 +169,21 @@ def test_a_group_keeps_some_of_its_rows() -> None:
 def test_tables_of_a_group_tell_each_case() -> None:
     """Column 0 is the high bit; without a condition everything is given."""
     one = np.zeros(1)
-    group = Group(("and", 0, ("not", 1)), ("or", 1, 2), False, np.array([[4, 5, 6]]), one, one, one, one)
+    group = SentenceGroup(
+        ("and", 0, ("not", 1)), ("or", 1, 2), False, np.array([[4, 5, 6]]), one, one, one, one
+    )
     for case in range(8):
         a, b, c = case >> 2 & 1, case >> 1 & 1, case & 1
         assert group.event_table[case] == bool(a and not b) and group.given_table[case] == bool(b or c)
     assert (group.event_columns, group.given_columns, group.linked) == ((0, 1), (1, 2), True)
-    alone = Group(0, None, False, np.array([[4]]), one, one, one, one)
+    alone = SentenceGroup(0, None, False, np.array([[4]]), one, one, one, one)
     assert alone.given_table.all() and alone.given_columns == () and not alone.linked
-    flagged = Group(("or", 0, 1), 2, True, np.array([[4, 5, 6]]), one, one, one, one)
+    flagged = SentenceGroup(("or", 0, 1), 2, True, np.array([[4, 5, 6]]), one, one, one, one)
     assert not flagged.linked and flagged.arity == 3
 
 
 def test_a_network_counts_its_sentences_and_may_have_none() -> None:
-    nothing = Network(Atoms.of({"a": ()}), (), Facts(np.empty(0, np.int64), np.empty(0, bool)))
+    nothing = Network(Atoms.of({"a": ()}), (), KnownAtoms(np.empty(0, np.int64), np.empty(0, bool)))
     assert len(nothing) == 0 and isinstance(nothing.statements, Stated)
     network = credal_network(hb.Model(hb.parse(THEORY)).program)
     # two pairs that are near, one sentence of constants, and three of the last: at z two atoms are one

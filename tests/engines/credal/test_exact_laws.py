@@ -11,7 +11,7 @@ from herbrand.engines.credal import solve
 from herbrand.engines.credal.interval import Clock, LocalQuery, ends_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import graph_of
-from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.sentence import sentences_of
 from herbrand.errors import BudgetError
 from herbrand.language.dialects import read_theory_text
@@ -40,7 +40,7 @@ def test_a_hidden_distribution_lies_within(kind: str, n: int, seed: int) -> None
 def test_leaving_out_what_does_not_matter_changes_nothing(seed: int) -> None:
     network = credal_network(hb.Model(lcn(credal_networks.dag(6, seed))).program)
     count = len(network.atoms)
-    whole = Part(graph_of(network), tuple(sentences_of(network)), tuple(range(count)), True)
+    whole = NetworkPart(graph_of(network), tuple(sentences_of(network)), tuple(range(count)), True)
     for atom in range(count):
         small = whole.depended_on([atom])
         holds = np.array([False, True])

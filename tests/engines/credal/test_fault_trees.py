@@ -14,7 +14,7 @@ import herbrand as hb
 from herbrand.engines.credal.directions import CONSTANT, FALLS, RISES, chances, directions
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.masses import FREE, Masses, separate_masses
-from herbrand.engines.credal.network_query import Asked
+from herbrand.engines.credal.network_query import NetworkQuestion
 from herbrand.engines.credal.question import BoundQuestion
 
 Interval = tuple[float, float]
@@ -100,7 +100,7 @@ def masses_asked(text: str, query: str) -> Masses | None:
     model = hb.Model(hb.parse(text + "\n"))
     network = credal_network(model.program)
     names = {str(network.atoms.text(atom)): atom for atom in range(len(network.atoms))}
-    part = Asked(network, BoundQuestion(), True).whole
+    part = NetworkQuestion(network, BoundQuestion(), True).whole
     event = np.array([False, True])
     return separate_masses(part, part.local([names[query]]), event, None)
 

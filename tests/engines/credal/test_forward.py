@@ -12,7 +12,7 @@ import herbrand as hb
 from herbrand.engines.credal import exact
 from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.lowering import credal_network
-from herbrand.engines.credal.network_query import Asked
+from herbrand.engines.credal.network_query import NetworkQuestion
 from tests.engines.credal.ariel.networks import bayesian, conditionals, random_parents
 
 CHAIN = "P(a) in [0.2, 0.3]\nP(b | a) in [0.6, 0.7]\nP(b | not a) in [0.1, 0.2]"
@@ -68,7 +68,7 @@ def _marginals(parents: list[tuple[int, ...]], tables: list[list[float]]) -> np.
 def test_the_engine_says_the_same_with_and_without(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = bayesian(seed, 7, 3, tree=True, extra=0)
     short = hb.Model(hb.parse(hidden.text)).bound(engine="exact")
-    monkeypatch.setattr(Asked, "closed_form", lambda self, query: None)
+    monkeypatch.setattr(NetworkQuestion, "closed_form", lambda self, query: None)
     long = hb.Model(hb.parse(hidden.text)).bound(engine="exact")
     assert short.guarantee == long.guarantee == "exact"
     assert short.lower == pytest.approx(long.lower, abs=1e-5)
@@ -127,7 +127,7 @@ def test_large_forests_are_exact_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
             lines.append(f'P(s("n{node}") | {sign}s("n{parent}")) in [{low:.4f}, {high:.4f}]')
     model = hb.Model(hb.parse("\n".join(lines)))
     monkeypatch.setattr(exact, "ends_of", None)
-    monkeypatch.setattr(Asked, "part_of", None)
+    monkeypatch.setattr(NetworkQuestion, "part_of", None)
     found = model.bound()
     assert found.engine == "exact" and found.guarantee == "exact" and len(found.lower) == 3000
     sound = model.bound(engine="ariel")

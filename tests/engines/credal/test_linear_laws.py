@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 
 import herbrand as hb
 from herbrand.engines.credal import solve
-from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.part import NetworkPart
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_atom, show_probability
@@ -124,7 +124,7 @@ def test_leaving_out_what_does_not_matter_changes_no_linear_program(
 
     less = interval()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Part, "_kept", lambda self, asked: set(range(len(self.names))))
+        patch.setattr(NetworkPart, "_kept", lambda self, asked: set(range(len(self.names))))
         whole = interval()
     assert less == (None if whole is None else pytest.approx(whole, abs=1e-6))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.engines.credal.lowering import Lowering, credal_network
-from herbrand.engines.credal.network import Group, Network
+from herbrand.engines.credal.network import Network, SentenceGroup
 from herbrand.engines.credal.question import read_bound_question
 from herbrand.errors import BudgetError, ContradictionError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
@@ -108,7 +108,7 @@ def test_ground_sentences_say_what_the_statement_says(
     assert told(universe, network, bound) == expected
 
 
-def group_rows(network: Network, group: Group) -> list[str]:
+def group_rows(network: Network, group: SentenceGroup) -> list[str]:
     number = network.groups.index(group)
     return [network.sentence_text(number, row) for row in range(len(group))]
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.engines.credal.interval import Clock, LocalQuery, ends_of
 from herbrand.engines.credal.lowering import Lowering, credal_network
-from herbrand.engines.credal.network_query import Asked
-from herbrand.engines.credal.part import Part
-from herbrand.engines.credal.question import BoundQuestion, Query, read_bound_question
+from herbrand.engines.credal.network_query import NetworkQuestion
+from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.question import BoundQuery, BoundQuestion, read_bound_question
 from herbrand.engines.credal.shape import GroundFormula
 from herbrand.engines.credal.solve import Optimum
 from herbrand.errors import BudgetError
@@ -41,10 +41,12 @@ P(f | e) <= 0.5
 """
 
 
-def asked(text: str, *queries: str, markov: bool = True, facts: object = None) -> tuple[Asked, list[Query]]:
+def asked(
+    text: str, *queries: str, markov: bool = True, facts: object = None
+) -> tuple[NetworkQuestion, list[BoundQuery]]:
     lowering = Lowering.over(hb.Model(hb.parse(text), facts).program)
     question = read_bound_question(queries, lowering)
-    return Asked(lowering.network(), question, markov), list(question.queries)
+    return NetworkQuestion(lowering.network(), question, markov), list(question.queries)
 
 
 def proved(ends: tuple[Optimum, Optimum] | None) -> tuple[float, ...]:
@@ -53,7 +55,7 @@ def proved(ends: tuple[Optimum, Optimum] | None) -> tuple[float, ...]:
     return tuple(end.bound for end in ends)
 
 
-def names(made: Asked, part: Part) -> str:
+def names(made: NetworkQuestion, part: NetworkPart) -> str:
     return "".join(sorted(made.network.atoms.text(name) for name in part.names))
 
 
@@ -128,7 +130,7 @@ def test_pieces_share_nothing_and_leave_nothing_out(seed: int, cyclic: bool) -> 
         .replace(f"{'uv'[k]}xor", "xor")
         for k, s in enumerate((seed, seed + 1))
     )
-    made = Asked(credal_network(hb.Model(hb.parse(text)).program), BoundQuestion(), True)
+    made = NetworkQuestion(credal_network(hb.Model(hb.parse(text)).program), BoundQuestion(), True)
     pieces = made.pieces
     told = sorted(name for piece in pieces for name in piece.names)
     assert told == list(range(len(made.network.atoms)))
@@ -177,8 +179,8 @@ def test_what_is_loosened_says_nothing_and_links_all_the_same() -> None:
 def test_a_linear_interval_needs_nothing_that_is_left_out(seed: int, atom: int) -> None:
     """Without independence: the linear program of the whole and that of the part have one optimum."""
     network = credal_network(hb.Model(hb.parse(independent(seed, 5, 5).text)).program)
-    made = Asked(network, BoundQuestion(), False)
-    part, local = made.part_of(Query("", GroundFormula(0, (atom,))))
+    made = NetworkQuestion(network, BoundQuestion(), False)
+    part, local = made.part_of(BoundQuery("", GroundFormula(0, (atom,))))
     holds = np.array([False, True])
     small = ends_of(part, local, Clock())
     large = ends_of(made.whole, LocalQuery((atom,), holds), Clock())
@@ -198,9 +200,11 @@ def test_too_many_atoms_in_one_question_are_refused() -> None:
 
 def test_what_is_given_is_split_once_for_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     made, (one, two) = asked(TABLES, "P(a | c and e)", "P(a | e)")
-    calls: list[Query] = []
-    in_two = Asked._in_two
-    monkeypatch.setattr(Asked, "_in_two", lambda self, query: calls.append(query) or in_two(self, query))
+    calls: list[BoundQuery] = []
+    in_two = NetworkQuestion._in_two
+    monkeypatch.setattr(
+        NetworkQuestion, "_in_two", lambda self, query: calls.append(query) or in_two(self, query)
+    )
     for query in (one, two, one):
         made.unrelated(query), made.closed_form(query), made.atom_of(query), made.part_of(query)
     assert calls == [one, two]
@@ -227,7 +231,7 @@ def test_what_is_kept_is_closed_upwards(links: list[tuple[int, int]], atom: int)
     text = [f"P(x{i}) >= 0" for i in range(5)]
     text += [f"P(x{t} | x{s}) in [0.2, 0.9]" for s, t in links if s != t]
     text += ["P(x4) in [0.3, 0.4]"]
-    made = Asked(credal_network(hb.Model(hb.parse("\n".join(text))).program), BoundQuestion(), True)
+    made = NetworkQuestion(credal_network(hb.Model(hb.parse("\n".join(text))).program), BoundQuestion(), True)
     for part in (made.whole.depended_on([atom]), made.whole.without_barren()):
         kept = set(part.names)
         for name, place in itertools.product(kept, [0]):

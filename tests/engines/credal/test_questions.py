@@ -11,7 +11,7 @@ from herbrand.budget import Budget
 from herbrand.engines.credal.bounding import bound_settings, queried_predicates
 from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.lowering import Lowering
-from herbrand.engines.credal.question import BoundQuestion, Query, cannot_be_given, read_bound_question
+from herbrand.engines.credal.question import BoundQuery, BoundQuestion, cannot_be_given, read_bound_question
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
 from herbrand.errors import FactsError, HerbrandError, LanguageError, UnsupportedError
 
@@ -30,7 +30,7 @@ P(t(x)) >= 0.3
 """
 
 
-def read(*texts: str) -> list[Query]:
+def read(*texts: str) -> list[BoundQuery]:
     return list(read_bound_question(texts, Lowering.over(hb.Model(hb.parse(THEORY)).program)).queries)
 
 
@@ -73,7 +73,7 @@ def test_what_observed_facts_settle_is_settled_in_the_query() -> None:
 def test_several_texts_are_one_question_in_their_order() -> None:
     assert [query.text for query in read("rain", "s", "rain")] == ["rain", 's("a")', 's("b")', "rain"]
     assert BoundQuestion().everything and read() == []
-    assert not BoundQuestion((Query("rain", GroundFormula(0, (4,))),)).everything
+    assert not BoundQuestion((BoundQuery("rain", GroundFormula(0, (4,))),)).everything
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_settings_are_those_named_and_defaults_for_the_rest() -> None:
 
 
 def test_the_error_for_what_cannot_be_given_names_it() -> None:
-    told = str(cannot_be_given(Query('s("a") | rain', GroundFormula(0, (0,))), "the facts"))
+    told = str(cannot_be_given(BoundQuery('s("a") | rain', GroundFormula(0, (0,))), "the facts"))
     assert told.splitlines() == [
         'the upper probability of the facts in P(s("a") | rain) is 0, so it cannot be given',
         "  look at it as a query of its own",

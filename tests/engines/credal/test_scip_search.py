@@ -10,13 +10,13 @@ import pytest
 import herbrand as hb
 from benchmarks import credal_networks
 from herbrand.engines.credal import scip_search, solve
-from herbrand.engines.credal.polynomial import Assembly, Program
+from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
 from herbrand.engines.credal.ranges import tightened
 from herbrand.engines.credal.scip_search import Request, SearchProcess
 from herbrand.language.dialects import read_theory_text
 
 
-def product(low: float, high: float) -> Program:
+def product(low: float, high: float) -> PolynomialProgram:
     """w = x y with both in [low, high]."""
     made = Assembly()
     x = made.variables(3, np.array([low, low, 0.0]), np.array([high, high, 1.0]))

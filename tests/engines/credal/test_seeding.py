@@ -16,8 +16,8 @@ from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.interval import Clock, Ends, ends_of
 from herbrand.engines.credal.lowering import Lowering, credal_network
 from herbrand.engines.credal.markov import Graph, cyclic_atoms
-from herbrand.engines.credal.network import Facts, Group, Network
-from herbrand.engines.credal.network_query import Asked
+from herbrand.engines.credal.network import KnownAtoms, Network, SentenceGroup
+from herbrand.engines.credal.network_query import NetworkQuestion
 from herbrand.engines.credal.question import BoundQuestion, read_bound_question
 from herbrand.engines.credal.seeding import Seeds
 from herbrand.engines.credal.solve import TOLERANCE, Optimum
@@ -110,7 +110,7 @@ def test_searches_go_on_where_they_stopped() -> None:
     """Slice by slice a search comes to its end: its nodes are counted on, not anew."""
     pytest.importorskip("pyscipopt")
     model = hb.Model(read_theory_text(credal_networks.cyclic(4, 4), "lcn"))
-    asked = Asked(credal_network(model.program), BoundQuestion(), markov=True)
+    asked = NetworkQuestion(credal_network(model.program), BoundQuestion(), markov=True)
     part, query = asked.part_of(next(iter(asked.queries())))
     found, nodes = ends_of(part, query, Clock(most=0.05)), [0]
     for _ in range(2000):
@@ -135,9 +135,11 @@ def test_atoms_on_and_above_cycles(count: int, links: list[tuple[int, int]]) -> 
     pairs = np.array([(a % count, b % count) for a, b in links if a % count != b % count], np.int64)
     pairs = pairs.reshape(-1, 2)
     nothing = np.zeros(len(pairs))
-    group = Group(0, 1, False, pairs[:, [1, 0]], nothing, nothing, nothing.astype(int), nothing.astype(int))
+    group = SentenceGroup(
+        0, 1, False, pairs[:, [1, 0]], nothing, nothing, nothing.astype(int), nothing.astype(int)
+    )
     atoms = Atoms.of({f"x{i}": () for i in range(count)})
-    network = Network(atoms, (group,), Facts(np.empty(0, np.int64), np.empty(0, bool)))
+    network = Network(atoms, (group,), KnownAtoms(np.empty(0, np.int64), np.empty(0, bool)))
     assert tuple(np.flatnonzero(cyclic_atoms(network))) == Graph.of(count, pairs).core
 
 
@@ -145,10 +147,10 @@ def test_seeds_of_large_networks_say_nothing(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(seeding, "MOST_SENTENCES", 1)
     atoms = Atoms.of({"a": ()})
     empty = np.zeros(2)
-    group = Group(
+    group = SentenceGroup(
         0, None, False, np.zeros((2, 1), np.int64), empty, empty, empty.astype(int), empty.astype(int)
     )
-    network = Network(atoms, (group,), Facts(np.empty(0, np.int64), np.empty(0, bool)))
+    network = Network(atoms, (group,), KnownAtoms(np.empty(0, np.int64), np.empty(0, bool)))
     assert Seeds(network).interval(0) == (0.0, 1.0)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.credal.polynomial import Assembly, Program
+from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
 from herbrand.engines.credal.solve import InfeasibleError, Optimum, optimum
 from tests.laws import tries
 
@@ -22,7 +22,9 @@ def box_of(rng: np.random.Generator, count: int) -> np.ndarray:
     return np.sort(rng.random((count, 2)).round(3), axis=1)
 
 
-def least_and_most(program: Program, variables: np.ndarray, factors: np.ndarray) -> tuple[Optimum, Optimum]:
+def least_and_most(
+    program: PolynomialProgram, variables: np.ndarray, factors: np.ndarray
+) -> tuple[Optimum, Optimum]:
     low, high = (optimum(program, variables, factors, least=end, seconds=20) for end in (True, False))
     return low, high
 
@@ -80,7 +82,7 @@ def test_what_has_no_end_has_no_bound(least: bool) -> None:
     assert (found.value, found.proved, found.gap) == (None, False, 1.0)
 
 
-def product_of(box: np.ndarray) -> tuple[Program, np.ndarray]:
+def product_of(box: np.ndarray) -> tuple[PolynomialProgram, np.ndarray]:
     """x and y in a box, and w = x y."""
     made = Assembly()
     xy = made.variables(2, box[:, 0], box[:, 1])

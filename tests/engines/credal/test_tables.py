@@ -15,8 +15,8 @@ from herbrand.engines.credal.clusters import Cluster, clusters_of
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import Graph, graph_of
-from herbrand.engines.credal.part import Part
-from herbrand.engines.credal.polynomial import Program
+from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.polynomial import PolynomialProgram
 from herbrand.engines.credal.sentence import sentences_of
 from herbrand.engines.credal.size import MOST_CORE, MOST_WIDTH, Size, size_of
 from herbrand.engines.credal.tables import TableProgram, table_program
@@ -28,18 +28,18 @@ some = settings(deadline=None, max_examples=tries(15))
 seeds = st.integers(0, 2**32 - 1)
 
 
-def part_of(text: str, markov: bool = True) -> Part:
+def part_of(text: str, markov: bool = True) -> NetworkPart:
     network = credal_network(hb.Model(hb.parse(text)).program)
     count = len(network.atoms)
     graph = graph_of(network) if markov else Graph.of(count, np.empty((0, 2), np.int64))
-    return Part(graph, tuple(sentences_of(network)), tuple(range(count)), markov)
+    return NetworkPart(graph, tuple(sentences_of(network)), tuple(range(count)), markov)
 
 
 def hidden_of(seed: int, cyclic: bool) -> Hidden:
     return independent(seed, 4, 4) if cyclic else bayesian(seed, 5, most_parents=3)
 
 
-def named(hidden: Hidden, part: Part) -> np.ndarray:
+def named(hidden: Hidden, part: NetworkPart) -> np.ndarray:
     """The hidden masses with an axis for each atom of the part, in the order of the theory."""
     network = credal_network(hb.Model(hb.parse(hidden.text)).program)
     places = [int(text[1:]) for text in network.atoms.texts()]
@@ -78,16 +78,16 @@ def test_every_sentence_and_scope_lies_within_one_table(seed: int, cyclic: bool,
 
 
 def test_clusters_of_a_collider_and_of_a_chain() -> None:
-    chain = Part(Graph.of(3, np.array([[0, 1], [1, 2]])), (), (0, 1, 2), True)
+    chain = NetworkPart(Graph.of(3, np.array([[0, 1], [1, 2]])), (), (0, 1, 2), True)
     assert clusters_of(chain) == (Cluster(2, (1,), (1,)), Cluster(1, (0,), (0,)), Cluster(0, (), ()))
     assert clusters_of(chain, [(0, 2)]) == (
         Cluster(2, (0, 1), (1,)),
         Cluster(1, (0,), (0,)),
         Cluster(0, (), ()),
     )
-    collider = Part(Graph.of(3, np.array([[0, 2], [1, 2]])), (), (0, 1, 2), True)
+    collider = NetworkPart(Graph.of(3, np.array([[0, 2], [1, 2]])), (), (0, 1, 2), True)
     assert clusters_of(collider)[0] == Cluster(2, (0, 1), (0, 1))
-    assert clusters_of(Part(Graph.of(0, np.empty((0, 2), np.int64)), (), (), True)) == ()
+    assert clusters_of(NetworkPart(Graph.of(0, np.empty((0, 2), np.int64)), (), (), True)) == ()
 
 
 def values_of(made: TableProgram, masses: np.ndarray) -> np.ndarray:
@@ -119,7 +119,7 @@ def complete(made: TableProgram, found: np.ndarray) -> np.ndarray:
     return found
 
 
-def violation(program: Program, found: np.ndarray) -> float:
+def violation(program: PolynomialProgram, found: np.ndarray) -> float:
     rows = program.rows @ found
     worst = [0.0, (program.row_lower - rows).max(initial=0), (rows - program.row_upper).max(initial=0)]
     worst += [(program.lower - found).max(initial=0), (found - program.upper).max(initial=0)]

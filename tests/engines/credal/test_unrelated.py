@@ -7,7 +7,7 @@ import pytest
 import herbrand as hb
 from herbrand.engines.credal import solve
 from herbrand.engines.credal.lowering import Lowering
-from herbrand.engines.credal.network_query import Asked
+from herbrand.engines.credal.network_query import NetworkQuestion
 from herbrand.engines.credal.question import read_bound_question
 from herbrand.errors import ContradictionError
 
@@ -79,7 +79,7 @@ def test_only_what_is_sure_to_be_independent_is_apart(text: str, markov: bool, a
     lowering = Lowering.over(hb.Model(hb.parse(text)).program)
     question = read_bound_question(["a | c"], lowering)
     network = lowering.network()
-    asked = Asked(network, question, markov)
+    asked = NetworkQuestion(network, question, markov)
     assert (asked.unrelated(question.queries[0]) is not None) == apart
     part, _ = asked.part_of(question.queries[0])
     assert (network.atoms.texts().index("c") not in part.names) == apart
@@ -137,7 +137,7 @@ def test_what_tells_nothing_without_cycles_may_tell_something_without_independen
 def test_the_part_of_a_query_has_the_facts_that_may_tell(text: str, markov: bool, told: str) -> None:
     declared = "".join(f"predicate {name}\n" for name in "abcd")
     lowering = Lowering.over(hb.Model(hb.parse(f"{declared}{text}c\n")).program)
-    asked = Asked(lowering.network(), read_bound_question(["a"], lowering), markov)
+    asked = NetworkQuestion(lowering.network(), read_bound_question(["a"], lowering), markov)
     part, local = asked.part_of(asked.question.queries[0])
     assert "".join(asked.network.atoms.text(name) for name in part.names) == told
     assert (local.given is not None) == ("c" in told)

@@ -12,7 +12,7 @@ import pytest
 import herbrand as hb
 from herbrand import arrays
 from herbrand.contraction.algebra import algebra_named
-from herbrand.engines.lifted.pairs import Pattern, Tables
+from herbrand.engines.lifted.pairs import PairTables, Pattern
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.tabulated import SEPARABLE, Cells, Tabulated, numbers_of, pair_count
 from herbrand.engines.lifted.terms import NotLiftableError, PairTerm, Slot
@@ -54,7 +54,7 @@ def tabulations(count: int, start: int, most: bool = False) -> Iterator[Tabulate
             return
 
 
-def in_slot(slot: Slot, made: Tables, side: int, cell: int) -> bool:
+def in_slot(slot: Slot, made: PairTables, side: int, cell: int) -> bool:
     """Whether the elements of a pool are in a slot when they are in a cell."""
     elements = made.ranges[side]
     if isinstance(elements, int):
@@ -66,7 +66,7 @@ def in_slot(slot: Slot, made: Tables, side: int, cell: int) -> bool:
 
 
 def term_worth(
-    tabulated: Tabulated, made: Tables, term: PairTerm, cells: tuple[int, int], values: tuple
+    tabulated: Tabulated, made: PairTables, term: PairTerm, cells: tuple[int, int], values: tuple
 ) -> float:
     """What one term gives a pair in two cells whose atoms have these values."""
     group = made.group
@@ -91,7 +91,7 @@ def term_worth(
 
 
 def by_loops(
-    tabulated: Tabulated, made: Tables, pattern: Pattern, cells: tuple[int, int]
+    tabulated: Tabulated, made: PairTables, pattern: Pattern, cells: tuple[int, int]
 ) -> dict[tuple, float]:
     """The log-weight of every choice of values for a pair's atoms."""
     found = {}
@@ -339,7 +339,7 @@ def test_shares_where_nothing_is_possible_are_shares_still(algebra: str) -> None
     """So that what is impossible never meets what is not a number."""
     (summation,) = problem(people(3) + "0.5: p(x) and f(x, y)").summations
     made = next(iter(summation.tabulated.tables.values()))
-    barred = Tables(
+    barred = PairTables(
         made.group,
         made.families,
         made.ranges,

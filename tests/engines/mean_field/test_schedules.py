@@ -18,7 +18,7 @@ from herbrand.engines.loop import Limits, settle
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
 from herbrand.engines.mean_field.engine import MeanField, MeanFieldState, bound
 from herbrand.engines.mean_field.problem import Problem, prepared
-from herbrand.engines.mean_field.run import Run, in_parallel, in_turn, started
+from herbrand.engines.mean_field.run import MeanFieldRun, in_parallel, in_turn, started
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.program.question import Question
@@ -38,10 +38,10 @@ few = settings(
 MEMORY = Budget(2**30)
 
 
-def random_run(problem: Problem, seed: int) -> Run:
+def random_run(problem: Problem, seed: int) -> MeanFieldRun:
     logits = random_logits(problem, seed)
     marginals = problem.unknowns.marginals(logits)
-    return Run(logits, marginals, {name: table.clone() for name, table in marginals.items()}, 1.0)
+    return MeanFieldRun(logits, marginals, {name: table.clone() for name, table in marginals.items()}, 1.0)
 
 
 @few

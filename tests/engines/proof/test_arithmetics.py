@@ -16,7 +16,7 @@ from herbrand.budget import Budget
 from herbrand.contraction.algebra import algebra_named
 from herbrand.contraction.algebras import counting
 from herbrand.engines.proof.arithmetic import Numbers
-from herbrand.engines.proof.relation import Relation
+from herbrand.engines.proof.relation import IndexedFacts
 from herbrand.engines.proof.request import Request
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.relations.database import DuckDB
@@ -152,9 +152,9 @@ def test_matrices_add_up_and_leave_those_of_others_alone(
     assert spread.sum() == 11.0 and spread[0, 1] == 5.0 and spread[3, 0] == 6.0
 
 
-def relation(weights: list[float] | None) -> Relation:
+def relation(weights: list[float] | None) -> IndexedFacts:
     count = 3 if weights is None else len(weights)
-    return Relation(
+    return IndexedFacts(
         (np.arange(count, dtype=np.int32),), (5,), count, None if weights is None else np.array(weights)
     )
 

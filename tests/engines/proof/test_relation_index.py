@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from herbrand.engines.proof.relation import Relation
+from herbrand.engines.proof.relation import IndexedFacts
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -18,7 +18,7 @@ def test_ranges_hold_the_rows_of_each_choice(seed: int, sizes: tuple[int, ...], 
     drawn = [tuple(rng.randrange(min(size, 5)) for size in sizes) for _ in range(rng.choice([0, 1, 30]))]
     rows = sorted(set(drawn))
     columns = tuple(np.array([row[place] for row in rows], np.int64) for place in range(3))
-    relation = Relation(columns, sizes, len(rows))
+    relation = IndexedFacts(columns, sizes, len(rows))
     bound = rng.choice([(0,), (1,), (0, 1), (0, 2), (1, 2), (0, 1, 2)])
     if sizes[bound[0]] > 2**30 and len(bound) == 1:
         bound = (0, 2)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.heaviest import ProofTree, heaviest
-from herbrand.engines.proof.relation import Relation
+from herbrand.engines.proof.relation import IndexedFacts
 from herbrand.facts.table import FactTable
 from herbrand.program.clauses import Clause
 from herbrand.program.join_order import MOST_EXACT, Candidate, best_order
@@ -146,7 +146,7 @@ def test_rows_by_any_of_their_columns(rng: np.random.Generator) -> None:
     rows = [row for row in possible if rng.random() < 0.5]
     soft = {row: float(rng.choice([0.0, 0.25, 0.5])) for row in possible if rng.random() < 0.4}
     weights = rng.random(len(rows)).tolist() if rng.random() < 0.5 else None
-    relation = Relation.of(table_of(rows, soft, weights, len(sizes)), sizes)
+    relation = IndexedFacts.of(table_of(rows, soft, weights, len(sizes)), sizes)
     expected = dict(zip(rows, weights or [1.0] * len(rows), strict=True))
     expected = {row: p for row, p in soft.items() if p > 0 and row not in expected} | expected
     assert relation.count == len(expected)

@@ -23,7 +23,7 @@ from herbrand.engines.regions.graph import choices
 from herbrand.engines.regions.message_run import (
     DAMPING,
     PATIENCE,
-    Run,
+    RegionRun,
     begun,
     drawn_leanings,
     first_messages,
@@ -263,7 +263,7 @@ def test_of_runs_at_rest_the_largest_free_energy_is_believed() -> None:
     runs = []
     for seed in range(4):
         messages = first_messages(propagation, drawn_leanings(propagation, np.random.default_rng(seed)))
-        runs.append(Run(propagation, messages, 0.0, moved=1e-12))
+        runs.append(RegionRun(propagation, messages, 0.0, moved=1e-12))
     energies = [propagation.free_energy(one.messages) for one in runs]
     assert engine._best(tuple(runs)) is runs[energies.index(max(energies))]
     runs[energies.index(max(energies))] = replace(runs[energies.index(max(energies))], moved=0.9)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.regions.tables import along, drawn, normalised, spread, summed, times
-from herbrand.engines.regions.variables import Variable
+from herbrand.engines.regions.variables import RegionVariable
 from tests.laws import tries
 from tests.oracles.belief import log_sum
 
@@ -29,7 +29,7 @@ def test_all_ways_to_have_counts(rng: np.random.Generator, taken: int, kinds: in
     weights = rng.normal(size=kinds)
     if barred:
         weights[int(rng.integers(kinds))] = -math.inf
-    variable = Variable(5, weights)
+    variable = RegionVariable(5, weights)
     found = dict(zip(map(tuple, variable.counts(taken).tolist()), variable.prior(taken), strict=True))
     assert len(found) == variable.rows(taken)
     expected: dict[tuple[int, ...], list[float]] = {}
@@ -43,7 +43,7 @@ def test_all_ways_to_have_counts(rng: np.random.Generator, taken: int, kinds: in
 def test_choices_and_draws_of_a_few(many: int, kinds: int, data: st.DataObject) -> None:
     """Of elements with these counts, how many subsets have those; each subset is as likely to be drawn."""
     few = data.draw(st.integers(1, many))
-    variable = Variable(many, np.zeros(kinds))
+    variable = RegionVariable(many, np.zeros(kinds))
     table, chances = variable.choices(many, few), variable.chances(many, few)
     columns = list(map(tuple, variable.counts(few).tolist()))
     for row, counts in enumerate(variable.counts(many).astype(int).tolist()):
@@ -57,7 +57,7 @@ def test_choices_and_draws_of_a_few(many: int, kinds: int, data: st.DataObject) 
 
 def test_elements_that_go_together_are_one_of_whatever_they_can_be() -> None:
     listed = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([0.5, -1.0])
-    variable = Variable(2, None, listed)
+    variable = RegionVariable(2, None, listed)
     assert (len(variable), variable.elements, variable.all_profiles) == (2, 1, 2)
     assert variable.all_counts.tolist() == listed[0].tolist()
     assert variable.by_count(np.array([0.1, 0.2])).tolist() == [0.1, 0.2, -math.inf]
@@ -68,7 +68,7 @@ def test_elements_that_go_together_are_one_of_whatever_they_can_be() -> None:
 def test_what_is_said_of_a_few_is_said_of_each_choice(rng: np.random.Generator, few: int) -> None:
     """A table over one variable's few elements and all of another's, summed over all subsets."""
     many, kinds = 4, 2
-    variable = Variable(many, np.zeros(kinds))
+    variable = RegionVariable(many, np.zeros(kinds))
     table = rng.normal(size=(few + 1, 3))
     table[rng.random(table.shape) < 0.2] = -math.inf
     found = spread(table, [variable.choices(many, few), None])
@@ -88,7 +88,7 @@ def test_what_is_said_of_a_few_is_said_of_each_choice(rng: np.random.Generator, 
 @given(seeds, st.integers(1, 4))
 def test_what_is_believed_of_many_is_believed_of_a_few_drawn(rng: np.random.Generator, few: int) -> None:
     many, kinds = 4, 2
-    variable = Variable(many, np.zeros(kinds))
+    variable = RegionVariable(many, np.zeros(kinds))
     believed = rng.dirichlet(np.ones(variable.rows(many) * 2)).reshape(-1, 2)
     found = np.exp(drawn(np.log(believed), [variable.chances(many, few), None]))
     expected = np.zeros((variable.rows(few), 2))

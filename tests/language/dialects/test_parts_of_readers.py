@@ -23,7 +23,7 @@ from herbrand.language.dialects.alchemy.lexicon import is_plain_name, text_of_st
 from herbrand.language.dialects.collecting import MistakeList, as_text, written_lines
 from herbrand.language.dialects.infix import Connective, Sign, grouped_left, read_formula, write_formula
 from herbrand.language.dialects.renaming import SpelledNames, fresh_name
-from herbrand.language.dialects.rows import Table, grouped_lines
+from herbrand.language.dialects.rows import PredicateRows, grouped_lines
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, tokens_of
 from herbrand.language.dialects.tensorlog.declarations import Declarations
 from herbrand.language.formulas import DEEPEST_NESTING
@@ -168,7 +168,7 @@ def test_lines_by_what_they_begin_with(lines: list[str]) -> None:
 
 def test_rows_stand_in_the_order_of_the_file() -> None:
     source = Source("t", "p a 1\np b 2\np c 3")
-    table = Table("p", "weighted")
+    table = PredicateRows("p", "weighted")
     table.add([["c"]], [12])
     table.add([["a", "b"]], [0, 6])
     table.numbers = [3.0, 1.0, 2.0]

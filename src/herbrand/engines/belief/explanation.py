@@ -16,7 +16,7 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.belief.messages import log_beliefs
 from herbrand.engines.belief.origins import Origins, Said, reason_of, soft_evidence_on
-from herbrand.engines.explained_atom import Asked, forced
+from herbrand.engines.explained_atom import ExplainedAtom, forced
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import Array
 from herbrand.program.question import Question
@@ -26,7 +26,7 @@ def explained(
     compiled: Compiled, question: Question, messages: Array, guarantee: Guarantee, engine: str
 ) -> Explanation:
     """The log-odds of the atom that a question asks for."""
-    asked = Asked.of(question, compiled.evidence)
+    asked = ExplainedAtom.of(question, compiled.evidence)
     axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
     found = _Around(compiled, asked, axis, messages)
     value, base = found.value, found.base
@@ -40,7 +40,7 @@ def explained(
 class _Around:
     """One atom's axis and what comes in there."""
 
-    def __init__(self, compiled: Compiled, asked: Asked, axis: int, messages: Array) -> None:
+    def __init__(self, compiled: Compiled, asked: ExplainedAtom, axis: int, messages: Array) -> None:
         self.compiled, self.asked, self.axis, self.messages = compiled, asked, axis, messages
         self.origins = Origins(compiled, asked)
         run = compiled.graph

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from herbrand.answers.explanation import Reason
-from herbrand.engines.explained_atom import Asked
+from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import SOME, Array
 from herbrand.factors.program_graph import Origin
@@ -40,7 +40,7 @@ def soft_evidence_on(atom: str) -> Said:
 class Origins:
     """Looks up where the parts of a compiled graph come from; ``asked`` is the atom it is for."""
 
-    def __init__(self, compiled: Compiled, asked: Asked) -> None:
+    def __init__(self, compiled: Compiled, asked: ExplainedAtom) -> None:
         self.compiled, self.asked = compiled, asked
         self.texts: dict[int, str] = {}
 

@@ -32,7 +32,7 @@ from herbrand.engines.circuit.sampling import drawn
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
-from herbrand.engines.explained_atom import Asked
+from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.engines.reading import looked_up
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.factors.graph import FactorGraph
@@ -216,7 +216,7 @@ class CircuitEngine:
                 hint=counts if uncertain else "explain runs with --engine exact or gibbs",
             )
         scaled = self._over(ground.program, state.question, ChoiceConstraints(scaled=True))
-        asked = Asked.of(state.question, ground.evidence)
+        asked = ExplainedAtom.of(state.question, ground.evidence)
         axis = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
         found = attributed(scaled.worlds, scaled.worlds.axis(axis)[asked.value])
         numbers = found.reasons, found.base, found.remainder

@@ -22,7 +22,7 @@ from herbrand.engines.circuit.statements import (
     Counted,
     Find,
     Lowered,
-    Plan,
+    StatementPlan,
     Uncertain,
     lowered,
 )
@@ -47,7 +47,7 @@ class Instance:
     """One statement for one choice of constants. ``heads``: the atom of each alternative; ``held`` and
     ``absent``: uncertain atoms of its body; ``counted``: those that each part of a count is of."""
 
-    plan: Plan
+    plan: StatementPlan
     binding: Binding
     held: tuple[Atom, ...]
     absent: tuple[Atom, ...]
@@ -69,7 +69,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Waiting:
-    plan: Plan
+    plan: StatementPlan
     step: int
     binding: Binding
     held: tuple[Atom, ...]
@@ -186,12 +186,12 @@ class Grounding:
         for statement in statements:
             for number, head in enumerate(statement.heads):
                 self._by_head.setdefault(head.predicate, HeadIndex()).add(statement, number)
-        self._plans: dict[tuple[int, frozenset[int]], Plan] = {}
+        self._plans: dict[tuple[int, frozenset[int]], StatementPlan] = {}
         self._tables: dict[tuple[str, Pattern], _Table] = {}
         self._whole: set[str] = set()
         self._answers: set[Atom] = set()
         self._agenda: list[tuple[_Waiting, Row | None]] = []
-        self._found: dict[tuple[int, Binding], tuple[Plan, Binding, tuple[Atom, ...]]] = {}
+        self._found: dict[tuple[int, Binding], tuple[StatementPlan, Binding, tuple[Atom, ...]]] = {}
 
     def ask(self, predicate: str, pattern: Pattern) -> list[Row]:
         """The atoms that fit a pattern and hold in some world; their instances are found on the way."""
@@ -219,7 +219,7 @@ class Grounding:
                     made.append(Instance(plan, binding, held, absent, counted))
         return made
 
-    def _absent(self, plan: Plan, binding: Binding) -> tuple[Atom, ...] | None:
+    def _absent(self, plan: StatementPlan, binding: Binding) -> tuple[Atom, ...] | None:
         """The possible atoms that must not hold; ``None`` where one certainly does."""
         found: list[Atom] = []
         for part in plan.absent:
@@ -287,7 +287,7 @@ class Grounding:
                 self._go_on(waiting.plan, waiting.step + 1, binding, held, waiting)
 
     def _go_on(
-        self, plan: Plan, number: int, binding: Binding, held: tuple[Atom, ...], origin: _Waiting
+        self, plan: StatementPlan, number: int, binding: Binding, held: tuple[Atom, ...], origin: _Waiting
     ) -> None:
         """Take the steps that need no table; wait at the first that does."""
         while number < len(plan.steps):

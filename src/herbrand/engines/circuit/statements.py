@@ -110,7 +110,7 @@ Step = Find | Any | Check
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class StatementPlan:
     """``start`` holds the constants, -1 for variables; ``absent``: what no row may match (-1: any);
     ``columns``: name, slot and type of each variable outside ``not``; equations give two of them one slot."""
 
@@ -143,7 +143,7 @@ class Lowered:
     """Slots that stand only in absent atoms: whatever their constants."""
     columns: tuple[tuple[str, int, str], ...]
 
-    def plan(self, bound: Collection[int]) -> Plan:
+    def plan(self, bound: Collection[int]) -> StatementPlan:
         """The body in an order that begins with these slots known."""
         known = {slot for slot, value in enumerate(self.start) if value >= 0} | set(bound)
         finds, checks = list(self.finds), list(self.checks)
@@ -165,7 +165,7 @@ class Lowered:
             known.add(free[0])
         slots = tuple(slot for slot in range(len(self.start)) if slot not in self.own)
         parts = tuple(steps), self.absent, self.totals
-        return Plan(self.number, self.statement, self.heads, self.start, *parts, slots, self.columns)
+        return StatementPlan(self.number, self.statement, self.heads, self.start, *parts, slots, self.columns)
 
 
 def _known(find: Find, known: Collection[int]) -> int:

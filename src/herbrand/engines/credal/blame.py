@@ -21,7 +21,7 @@ import numpy as np
 from herbrand.engines.credal.interval import Clock, is_consistent
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import NO_LINKS, Network
-from herbrand.engines.credal.part import Part, whole_part
+from herbrand.engines.credal.part import NetworkPart, whole_part
 from herbrand.engines.credal.sentence import sentences_of
 from herbrand.engines.credal.size import size_of
 from herbrand.language.show import show_formula, show_statement
@@ -66,7 +66,7 @@ def _without_it(network: Network) -> str:
     return "these can hold together without it (--independence none); all together are too many to try"
 
 
-def _without_independences(network: Network, sources: Sequence[Source], atoms: Sequence[int]) -> Part:
+def _without_independences(network: Network, sources: Sequence[Source], atoms: Sequence[int]) -> NetworkPart:
     number = {atom: place for place, atom in enumerate(atoms)}
     groups = []
     for place, group in enumerate(network.groups):
@@ -75,7 +75,7 @@ def _without_independences(network: Network, sources: Sequence[Source], atoms: S
             groups.append(group.rows(np.array(rows)))
     said = (sentence.over(number) for sentence in sentences_of(network.only(tuple(groups))))
     graph = Graph.of(len(atoms), NO_LINKS)
-    return Part(graph, tuple(said), tuple(atoms), markov=False)
+    return NetworkPart(graph, tuple(said), tuple(atoms), markov=False)
 
 
 def _independences(network: Network, atoms: Sequence[int]) -> Iterator[str]:

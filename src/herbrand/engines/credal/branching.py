@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from herbrand.engines.credal.duals import LinearProgram, least
-from herbrand.engines.credal.polynomial import Program
+from herbrand.engines.credal.polynomial import PolynomialProgram
 from herbrand.engines.credal.ranges import tightened
 
 SMALL = 1e-6
@@ -48,7 +48,7 @@ class Proof:
 class _Attained:
     """Which ends of ranges some point attains: no linear program can move these."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: PolynomialProgram) -> None:
         self.program = program
         width = program.upper - program.lower
         finite = np.isfinite(width)
@@ -65,7 +65,7 @@ class _Attained:
 class Box:
     """A program with tightened ranges, the bound proved there, and a point of its relaxation."""
 
-    program: Program
+    program: PolynomialProgram
     bound: float
     point: np.ndarray | None
     cost: float = math.inf
@@ -75,7 +75,9 @@ class Box:
 class Search:
     """Least of ``cost @ x``. It may be stopped and gone on with."""
 
-    def __init__(self, program: Program, cost: np.ndarray, tolerance: float, scale: float = 1.0) -> None:
+    def __init__(
+        self, program: PolynomialProgram, cost: np.ndarray, tolerance: float, scale: float = 1.0
+    ) -> None:
         self.cost, self.tolerance = cost, tolerance
         self.small = SMALL * scale
         self.best: float | None = None
@@ -140,7 +142,7 @@ class Search:
             return math.inf
         return self.best - self.tolerance * max(abs(self.best), self.small)
 
-    def _open(self, program: Program, parent: float) -> None:
+    def _open(self, program: PolynomialProgram, parent: float) -> None:
         """Bound a box and keep it, unless it is proved to hold nothing that matters."""
         self.nodes += 1
         self._keep(self._bounded(program, parent))
@@ -159,7 +161,7 @@ class Search:
         else:
             heapq.heappush(self._waiting, (box.bound, next(self._order), box))
 
-    def _bounded(self, program: Program, parent: float) -> Box | None:
+    def _bounded(self, program: PolynomialProgram, parent: float) -> Box | None:
         found = tightened(program)
         if found is None:
             return None
@@ -169,7 +171,7 @@ class Search:
         bound = max(solved.bound, parent, self._at_least(found))
         return Box(found, bound, solved.point, solved.cost, narrowed=not len(self.theta))
 
-    def _at_least(self, program: Program) -> float:
+    def _at_least(self, program: PolynomialProgram) -> float:
         """What ranges alone prove, where they prove it without rounding: that no probability is negative."""
         return 0.0 if (self.cost >= 0).all() and (program.lower[self.cost > 0] >= 0).all() else -math.inf
 
@@ -229,7 +231,7 @@ class Search:
                 break
         return box
 
-    def _split(self, box: Box) -> list[Program]:
+    def _split(self, box: Box) -> list[PolynomialProgram]:
         """The box in two, at the conditional probability whose products the relaxation breaks most."""
         if not self.has_products:
             return []
@@ -268,7 +270,7 @@ def _guesses(box: Box) -> tuple[np.ndarray, np.ndarray]:
     return guess, np.bincount(number, np.abs(part - guess[number] * whole))
 
 
-def relaxed(program: Program) -> LinearProgram:
+def relaxed(program: PolynomialProgram) -> LinearProgram:
     """The rows with each product between its envelopes over the ranges of its factors."""
     result, left, right = program.products.T
     low, high = program.lower[left], program.upper[left]

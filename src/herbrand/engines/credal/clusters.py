@@ -9,7 +9,7 @@ it is no cluster of this kind, and what is left when all others have gone.
 >>> import numpy as np
 >>> from herbrand.engines.credal.markov import Graph
 >>> graph = Graph.of(4, np.array([[0, 2], [1, 2], [2, 3]]))
->>> for cluster in clusters_of(Part(graph, (), (0, 1, 2, 3), markov=True)):
+>>> for cluster in clusters_of(NetworkPart(graph, (), (0, 1, 2, 3), markov=True)):
 ...     print(cluster)
 Cluster(atom=3, neighbours=(2,), parents=(2,))
 Cluster(atom=2, neighbours=(0, 1), parents=(0, 1))
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.part import NetworkPart
 
 
 class Cluster(NamedTuple):
@@ -40,7 +40,7 @@ class Cluster(NamedTuple):
         return len(self.neighbours) + 1
 
 
-def clusters_of(part: Part, scopes: Iterable[Collection[int]] = ()) -> tuple[Cluster, ...]:
+def clusters_of(part: NetworkPart, scopes: Iterable[Collection[int]] = ()) -> tuple[Cluster, ...]:
     """The clusters in the order in which their atoms go; each sentence and scope lies within one of them.
 
     Or within the graph's core, the atoms on and above cycles, which have no clusters of their own.
@@ -63,7 +63,7 @@ def clusters_of(part: Part, scopes: Iterable[Collection[int]] = ()) -> tuple[Clu
     return tuple(found)
 
 
-def _gone(atom: int, near: list[set[int]], part: Part) -> Cluster:
+def _gone(atom: int, near: list[set[int]], part: NetworkPart) -> Cluster:
     """Eliminate an atom: its neighbours become neighbours of each other."""
     neighbours = tuple(sorted(near[atom]))
     _connect(near, neighbours)

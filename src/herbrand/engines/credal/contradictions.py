@@ -13,7 +13,7 @@ from dataclasses import replace
 from herbrand.engines.credal.blame import MOST_SENTENCES, blamed
 from herbrand.engines.credal.interval import Clock, is_consistent
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import Part, whole_part
+from herbrand.engines.credal.part import NetworkPart, whole_part
 from herbrand.engines.credal.size import size_of
 from herbrand.errors import ContradictionError, Mistake
 from herbrand.language.show import show_statement
@@ -23,7 +23,7 @@ SECONDS = 2.0
 """For a set of statements that messages have found, without one block of them."""
 
 
-def contradiction(network: Network, part: Part, clock: Clock) -> ContradictionError:
+def contradiction(network: Network, part: NetworkPart, clock: Clock) -> ContradictionError:
     """The error that names statements of an inconsistent part that no distribution satisfies together."""
     stated = (said.source for said in part.sentences if said.lower > 0 or said.upper < 1)
     by_statement = statements_of(network, stated)
@@ -57,7 +57,7 @@ def statements_of(network: Network, sources: Iterable[Source]) -> dict[int, list
 
 
 def _prover(
-    part: Part, by_statement: Mapping[int, Sequence[Source]], clock: Clock
+    part: NetworkPart, by_statement: Mapping[int, Sequence[Source]], clock: Clock
 ) -> Callable[[Sequence[int]], bool]:
     """Whether it is proved that some of these statements contradict each other, nothing else being said."""
 

@@ -23,7 +23,7 @@ CONSTANT, RISES, FALLS, UNKNOWN = 0, 1, 2, 3
 """Directions; a union of what factors do is the bitwise or."""
 
 
-class Table(Protocol):
+class CutTable(Protocol):
     """An atom's table cut to evidence: a row for each case of the open parents; its ``truth`` if known."""
 
     @property
@@ -50,7 +50,7 @@ def chances(true: Enclosure, free: np.ndarray | None = None) -> Chances:
 
 
 def directions(
-    tables: Sequence[Table], scope: tuple[int, ...], marked: np.ndarray, chance: Chances
+    tables: Sequence[CutTable], scope: tuple[int, ...], marked: np.ndarray, chance: Chances
 ) -> np.ndarray:
     """[rows] the direction of a mass: the sum, over the cases that are marked, of products of rows."""
     found = np.full(len(chance.low), CONSTANT)
@@ -97,7 +97,7 @@ def _times(of_child: int, mass: int) -> int:
     return RISES if of_child == mass else FALLS
 
 
-def _children_first(tables: Sequence[Table]) -> list[Table]:
+def _children_first(tables: Sequence[CutTable]) -> list[CutTable]:
     """Known atoms, which are parents of none here, then every open atom after its children."""
     open_ones = {table.atom: table for table in tables if table.truth is None}
     children = dict.fromkeys(open_ones, 0)

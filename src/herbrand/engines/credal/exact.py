@@ -35,12 +35,12 @@ from herbrand.engines.credal.interval import (
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.masses import separate_masses
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.network_query import Asked
-from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.network_query import NetworkQuestion
+from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.question import (
+    BoundQuery,
     BoundQuestion,
     ImpossibleGivenError,
-    Query,
     each_answered,
     refused,
 )
@@ -73,7 +73,7 @@ class Searched:
     """What was asked, and after the one step the ends of each query, ``None`` where what is given is
     impossible."""
 
-    asked: Asked
+    asked: NetworkQuestion
     texts: tuple[str, ...] = ()
     found: tuple[Ends | None, ...] = ()
     refusals: tuple[ImpossibleGivenError, ...] = ()
@@ -95,10 +95,10 @@ class Exact:
         return cls(settings.budget, tolerance, settings.independence == "markov", settings.progress)
 
     def prepare(self, network: Network, question: BoundQuestion, within: Budget) -> Prepared[Searched]:
-        asked = Asked(network, question, self.markov)
+        asked = NetworkQuestion(network, question, self.markov)
         return Prepared(lambda: Searched(asked), partial(self._cost, asked, within))
 
-    def _cost(self, asked: Asked, within: Budget) -> Cost | Refusal:
+    def _cost(self, asked: NetworkQuestion, within: Budget) -> Cost | Refusal:
         """Whether every query's program is small enough, and can be solved with what is installed."""
         hopeless = self._hopeless(asked) if asked.question.everything else None
         if hopeless is not None:
@@ -130,7 +130,7 @@ class Exact:
             detail=f"tables of up to {width:,} atoms" if width else "closed form along trees",
         )
 
-    def _hopeless(self, asked: Asked) -> str | None:
+    def _hopeless(self, asked: NetworkQuestion) -> str | None:
         """Why not every atom of a large network can be asked for, as far as arrays alone show."""
         network = asked.network
         settled = 0 if len(network.facts) else int(asked.forward.settled.sum())
@@ -149,12 +149,12 @@ class Exact:
         clock = self._clock()
         seeds = self._seeds(asked.network)
 
-        def answer(number: int, query: Query) -> Ends:
+        def answer(number: int, query: BoundQuery) -> Ends:
             watch = _watching(progress, query.text, number, len(queries))
             ends_left = 2 * (len(queries) - number)
             return self._ends(asked, seeds, query, replace(clock, watch=watch), ends_left)
 
-        def unsearched(query: Query) -> Ends:
+        def unsearched(query: BoundQuery) -> Ends:
             return UNKNOWN.within(*self._near(asked, seeds, query)) if seeds.known else UNKNOWN
 
         found, refusals = each_answered(queries, answer, unsearched, self.budget.for_answering())
@@ -186,7 +186,7 @@ class Exact:
         return self.budget.at_most(SECONDS_AN_END) if self.budget.seconds is None else self.budget
 
     def _search_on(
-        self, asked: Asked, queries: Sequence[Query], found: list[Ends | None], clock: Clock
+        self, asked: NetworkQuestion, queries: Sequence[BoundQuery], found: list[Ends | None], clock: Clock
     ) -> None:
         """Go on with the searches that were stopped, by turns, in the time that the others have left."""
         if self.budget.seconds is None:
@@ -213,7 +213,9 @@ class Exact:
             return Clock(most=SECONDS_AN_END, tolerance=self.tolerance)
         return Clock(until=self.budget.until, tolerance=self.tolerance)
 
-    def _ends(self, asked: Asked, seeds: Seeds, query: Query, clock: Clock, ends_left: int) -> Ends:
+    def _ends(
+        self, asked: NetworkQuestion, seeds: Seeds, query: BoundQuery, clock: Clock, ends_left: int
+    ) -> Ends:
         apart = asked.unrelated(query)
         if apart is not None and self._ends(asked, seeds, apart, clock, ends_left).upper.bound <= 0:
             raise asked.impossible(query)
@@ -238,12 +240,12 @@ class Exact:
                 ends = confined.within(ends.lower.bound, ends.upper.bound)
             return ends.within(*near)
 
-    def _near(self, asked: Asked, seeds: Seeds, query: Query) -> tuple[float, float]:
+    def _near(self, asked: NetworkQuestion, seeds: Seeds, query: BoundQuery) -> tuple[float, float]:
         """What messages prove of a query."""
         atom = asked.atom_of(query)
         return seeds.interval_of(query) if atom is None else seeds.interval(atom)
 
-    def _check_others(self, asked: Asked, queries: Sequence[Query], clock: Clock) -> None:
+    def _check_others(self, asked: NetworkQuestion, queries: Sequence[BoundQuery], clock: Clock) -> None:
         """What no query depends on must not contradict itself either, as far as it is small enough to see."""
         if self.budget.ended or asked.forward.settled.all():
             return
@@ -274,7 +276,7 @@ class Exact:
         )
 
 
-def _all_of(asked: Asked) -> Iterator[Query]:
+def _all_of(asked: NetworkQuestion) -> Iterator[BoundQuery]:
     """What is asked, and what is given beside it that has to be possible."""
     for query in asked.queries():
         apart = asked.unrelated(query)
@@ -282,7 +284,9 @@ def _all_of(asked: Asked) -> Iterator[Query]:
 
 
 @contextmanager
-def _naming_statements(asked: Asked, query: Query, part: Part, clock: Clock) -> Iterator[None]:
+def _naming_statements(
+    asked: NetworkQuestion, query: BoundQuery, part: NetworkPart, clock: Clock
+) -> Iterator[None]:
     """What a search finds impossible, as an error that names statements."""
     try:
         yield

@@ -22,7 +22,7 @@ import numpy as np
 
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.markov import components
-from herbrand.engines.credal.network import Group, Network
+from herbrand.engines.credal.network import Network, SentenceGroup
 from herbrand.engines.credal.rounding import UNIT, complement
 from herbrand.engines.credal.shape import literals_of
 from herbrand.engines.credal.solve import Optimum
@@ -90,7 +90,7 @@ def forward(network: Network) -> Forward:
 
 
 def _add(
-    group: Group,
+    group: SentenceGroup,
     parents: np.ndarray,
     plain: np.ndarray,
     piece: np.ndarray,

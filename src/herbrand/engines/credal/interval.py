@@ -17,8 +17,8 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from herbrand.engines.credal.masses import Masses, related, separate_masses
-from herbrand.engines.credal.part import Part
-from herbrand.engines.credal.polynomial import Program
+from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.polynomial import PolynomialProgram
 from herbrand.engines.credal.ranges import tightened
 from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch, optimum
 from herbrand.engines.credal.tables import Linear, TableProgram, table_program
@@ -98,7 +98,7 @@ class Ends:
 
 
 def ends_of(
-    part: Part, query: LocalQuery, clock: Clock, ends_left: int = 2, *, at_vertices: bool = True
+    part: NetworkPart, query: LocalQuery, clock: Clock, ends_left: int = 2, *, at_vertices: bool = True
 ) -> Ends:
     """Both ends of a query, of separate rows by their vertices unless a program is asked for.
 
@@ -116,7 +116,7 @@ def ends_of(
     )
 
 
-def one_end(part: Part, query: LocalQuery, least: bool, clock: Clock) -> Optimum:
+def one_end(part: NetworkPart, query: LocalQuery, least: bool, clock: Clock) -> Optimum:
     """One end of a query."""
     masses = separate_masses(part, query.atoms, query.event, query.given)
     if masses is not None:
@@ -136,7 +136,7 @@ def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> O
 
 
 def _end(
-    program: Program, asked: Linear, query: LocalQuery, least: bool, clock: Clock, ends_left: int
+    program: PolynomialProgram, asked: Linear, query: LocalQuery, least: bool, clock: Clock, ends_left: int
 ) -> Optimum:
     """One end."""
     if query.within != (0.0, 1.0):
@@ -149,7 +149,7 @@ def _end(
         raise ImpossibleConditionError from None
 
 
-def is_consistent(part: Part, clock: Clock) -> bool:
+def is_consistent(part: NetworkPart, clock: Clock) -> bool:
     """Whether some distribution satisfies all that a part says; also where no answer was found in time."""
     made = table_program(part)
     try:
@@ -159,7 +159,9 @@ def is_consistent(part: Part, clock: Clock) -> bool:
     return True
 
 
-def _asked(made: TableProgram, query: LocalQuery, clock: Clock, ends_left: int) -> tuple[Program, Linear]:
+def _asked(
+    made: TableProgram, query: LocalQuery, clock: Clock, ends_left: int
+) -> tuple[PolynomialProgram, Linear]:
     """The program to solve, and the function whose ends are asked for."""
     if query.given is None:
         return made.program, made.probability(query.atoms, query.event)
@@ -175,14 +177,14 @@ def _asked(made: TableProgram, query: LocalQuery, clock: Clock, ends_left: int) 
     return _with_row(_scaled(made, program, least, most), given, 1.0, 1.0), both
 
 
-def greatest(program: Program, asked: Linear) -> float:
+def greatest(program: PolynomialProgram, asked: Linear) -> float:
     """What ranges of the variables prove of a sum of probabilities; exactly 0 where all of them are 0."""
     ends = np.where(asked.factors > 0, program.upper[asked.variables], program.lower[asked.variables])
     shares = asked.factors * ends
     return float(np.nextafter(shares.sum() * (1 + 1e-12), np.inf)) if (shares != 0).any() else 0.0
 
 
-def _scaled(made: TableProgram, program: Program, least: float, most: float) -> Program:
+def _scaled(made: TableProgram, program: PolynomialProgram, least: float, most: float) -> PolynomialProgram:
     """The program with P(true) in place of 1 between 1 over what the condition's probability can be."""
     lower, upper = program.lower.copy(), program.upper.copy()
     tables = np.unique(np.concatenate([made.table_variables, [made.total]]))
@@ -194,7 +196,7 @@ def _scaled(made: TableProgram, program: Program, least: float, most: float) -> 
     return replace(program, lower=lower, upper=upper)
 
 
-def _with_row(program: Program, function: Linear, lower: float, upper: float) -> Program:
+def _with_row(program: PolynomialProgram, function: Linear, lower: float, upper: float) -> PolynomialProgram:
     """The program with one more row."""
     zeros = np.zeros(len(function.variables), int)
     row = csr_array((function.factors, (zeros, function.variables)), shape=(1, program.size))
@@ -206,7 +208,7 @@ def _with_row(program: Program, function: Linear, lower: float, upper: float) ->
     )
 
 
-def _solved(program: Program, asked: Linear, least: bool, clock: Clock, ends_left: int) -> Optimum:
+def _solved(program: PolynomialProgram, asked: Linear, least: bool, clock: Clock, ends_left: int) -> Optimum:
     return optimum(
         program,
         asked.variables,

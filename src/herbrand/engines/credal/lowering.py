@@ -24,7 +24,7 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.bound_rows import add_rows
-from herbrand.engines.credal.network import Facts, Network
+from herbrand.engines.credal.network import KnownAtoms, Network
 from herbrand.engines.credal.patterns import KNOWN_FALSE, KNOWN_TRUE, patterns_of
 from herbrand.engines.credal.sentence_groups import (
     MOST_ATOMS_A_SENTENCE,
@@ -110,7 +110,7 @@ def _atoms(program: Program, budget: Budget) -> Atoms:
     return atoms
 
 
-def _facts(program: Program, atoms: Atoms) -> Facts:
+def _facts(program: Program, atoms: Atoms) -> KnownAtoms:
     """What is known of open atoms."""
     numbers, truths = [np.empty(0, np.int64)], [np.empty(0, bool)]
     for name in atoms.predicates:
@@ -127,7 +127,7 @@ def _facts(program: Program, atoms: Atoms) -> Facts:
                 truths.append(np.full(len(rows), truth))
     found = np.concatenate(numbers)
     order = np.argsort(found, kind="stable")
-    return Facts(found[order], np.concatenate(truths)[order])
+    return KnownAtoms(found[order], np.concatenate(truths)[order])
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from herbrand.engines.credal.directions import FALLS, RISES, UNKNOWN, Chances, chances, directions
-from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.rounding import Enclosure
 from herbrand.engines.credal.separate import RowTable, separate_tables
 
@@ -156,7 +156,9 @@ class Masses:
         return Enclosure(*(np.broadcast_to(end, (len(true.low),)) for end in found))
 
 
-def separate_masses(part: Part, atoms: Scope, event: np.ndarray, given: np.ndarray | None) -> Masses | None:
+def separate_masses(
+    part: NetworkPart, atoms: Scope, event: np.ndarray, given: np.ndarray | None
+) -> Masses | None:
     """The masses of a query; ``None`` where rows are not separate, there are none, or tables get too wide."""
     tables = separate_tables(part)
     return None if not tables else masses_of(tables, atoms, event, given)

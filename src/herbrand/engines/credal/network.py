@@ -1,8 +1,9 @@
 """The ground credal network: which atoms there are, and every ground sentence as rows of a few arrays.
 
 Made by :func:`herbrand.engines.credal.lowering.credal_network`; immutable; made for a million sentences. A
-network is a set of :class:`Group` s. A group holds all ground sentences of one shape, ``P(event | given)`` in
-[lower, upper]: row i speaks of the atoms ``atoms[i]``, one a column, all different, those of the event first.
+network is a set of :class:`SentenceGroup` s. A group holds all ground sentences of one shape,
+``P(event | given)`` in [lower, upper]: row i speaks of the atoms ``atoms[i]``, one a column, all different,
+those of the event first.
 ``event_table`` and ``given_table``: in which of the 2^k cases of a row's atoms the two hold; column 0 is
 the highest bit of a case's number, so ``group.event_table.reshape((2,) * k)`` has one axis a column.
 
@@ -48,7 +49,7 @@ from herbrand.language.syntax import Bound, Value
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class SentenceGroup:
     """Ground sentences of one shape, a row each.
 
     ``statement`` is the number of the statement that each row comes from, ``binding`` the row of
@@ -98,7 +99,7 @@ class Group:
             return np.ones(2**self.arity, dtype=bool)
         return truth_table(self.given, self.arity)
 
-    def rows(self, kept: np.ndarray) -> Group:
+    def rows(self, kept: np.ndarray) -> SentenceGroup:
         """The group with these rows only."""
         parts = {name: getattr(self, name)[kept] for name in _BY_ROW}
         return replace(self, **parts)
@@ -109,7 +110,7 @@ _BY_ROW = ("atoms", "lower", "upper", "statement", "binding")
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class KnownAtoms:
     """Open atoms that are known: ``truths[i]`` is that of ``atoms[i]``; in ascending order of atoms."""
 
     atoms: np.ndarray  # [f] int64
@@ -128,8 +129,8 @@ class Network:
     """
 
     atoms: Atoms
-    groups: tuple[Group, ...]
-    facts: Facts
+    groups: tuple[SentenceGroup, ...]
+    facts: KnownAtoms
     statements: Stated = field(default_factory=Stated)
     bindings: Mapping[int, Mapping[str, tuple[Domain, np.ndarray]]] = field(default_factory=dict)
     links: np.ndarray = field(default_factory=lambda: NO_LINKS)  # [links, 2] from, to
@@ -138,7 +139,7 @@ class Network:
         """How many ground sentences there are."""
         return sum(map(len, self.groups))
 
-    def only(self, groups: tuple[Group, ...]) -> Network:
+    def only(self, groups: tuple[SentenceGroup, ...]) -> Network:
         """The same atoms with other sentences."""
         return replace(self, groups=groups)
 

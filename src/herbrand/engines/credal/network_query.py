@@ -16,8 +16,8 @@ from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import Part, whole_part
-from herbrand.engines.credal.question import BoundQuestion, ImpossibleGivenError, Query, cannot_be_given
+from herbrand.engines.credal.part import NetworkPart, whole_part
+from herbrand.engines.credal.question import BoundQuery, BoundQuestion, ImpossibleGivenError, cannot_be_given
 from herbrand.engines.credal.sentence import spread
 from herbrand.engines.credal.shape import (
     TRUE,
@@ -37,7 +37,7 @@ MOST_ATOMS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class NetworkQuestion:
     """A question, and the network in unconnected pieces; ``markov``: its Markov condition holds."""
 
     network: Network
@@ -45,7 +45,7 @@ class Asked:
     markov: bool
 
     @cached_property
-    def whole(self) -> Part:
+    def whole(self) -> NetworkPart:
         """All of the network."""
         return whole_part(self.network, self.markov)
 
@@ -61,7 +61,7 @@ class Asked:
         return dict(zip(facts.atoms.tolist(), facts.truths.tolist(), strict=True))
 
     @cached_property
-    def pieces(self) -> tuple[Part, ...]:
+    def pieces(self) -> tuple[NetworkPart, ...]:
         return tuple(self.whole.pieces())
 
     @cached_property
@@ -77,20 +77,20 @@ class Asked:
             found.setdefault(self._piece[atom], {})[atom] = truth
         return found
 
-    def queries(self) -> Iterator[Query]:
+    def queries(self) -> Iterator[BoundQuery]:
         """What is asked, one by one; every atom where nothing is named."""
         if not self.question.everything:
             yield from self.question.queries
             return
         for atom, text in enumerate(self.network.atoms.texts()):
-            yield Query(text, GroundFormula(0, (atom,)))
+            yield BoundQuery(text, GroundFormula(0, (atom,)))
 
-    def unrelated(self, query: Query) -> Query | None:
+    def unrelated(self, query: BoundQuery) -> BoundQuery | None:
         """What is given of pieces that are independent of the query, as a query: it must be possible."""
         apart = self._split(query)[1]
-        return None if apart is None else Query(query.text, apart)
+        return None if apart is None else BoundQuery(query.text, apart)
 
-    def _split(self, query: Query) -> tuple[GroundFormula | None, GroundFormula | None]:
+    def _split(self, query: BoundQuery) -> tuple[GroundFormula | None, GroundFormula | None]:
         """What is given in two: that of the query's pieces and of those tied to them, and the rest.
 
         Two pieces are sure to be independent where one of them has no cycle: it is a product then.
@@ -100,10 +100,10 @@ class Asked:
         return self._splits[query]
 
     @cached_property
-    def _splits(self) -> dict[Query, tuple[GroundFormula | None, GroundFormula | None]]:
+    def _splits(self) -> dict[BoundQuery, tuple[GroundFormula | None, GroundFormula | None]]:
         return {}
 
-    def _in_two(self, query: Query) -> tuple[GroundFormula | None, GroundFormula | None]:
+    def _in_two(self, query: BoundQuery) -> tuple[GroundFormula | None, GroundFormula | None]:
         if query.given is None or not query.event.atoms or not self.markov:
             return query.given, None
         shape = query.given.over_atoms()
@@ -124,7 +124,7 @@ class Asked:
     def _cyclic(self, pieces: Iterable[int]) -> bool:
         return any(self.pieces[piece].graph.core for piece in pieces)
 
-    def part_of(self, query: Query) -> tuple[Part, LocalQuery]:
+    def part_of(self, query: BoundQuery) -> tuple[NetworkPart, LocalQuery]:
         """What a query depends on, and the query over its atoms, all that is known given."""
         query = self._related(query)
         pieces = self._pieces_of(query)
@@ -148,18 +148,18 @@ class Asked:
         holds = [_table(shape, place) for shape in (event, given)]
         return part, LocalQuery(part.local(atoms), holds[0], None if given == TRUE else holds[1])
 
-    def _related(self, query: Query) -> Query:
+    def _related(self, query: BoundQuery) -> BoundQuery:
         """The query with only that given which matters to it."""
         return replace(query, given=self._split(query)[0])
 
-    def atom_of(self, query: Query) -> int | None:
+    def atom_of(self, query: BoundQuery) -> int | None:
         """The one atom whose probability is asked for, nothing given that matters; else ``None``."""
         query = self._related(query)
         if query.event.shape != 0 or query.given is not None or self._facts_about(query):
             return None
         return query.event.atoms[0]
 
-    def closed_form(self, query: Query) -> tuple[Optimum, Optimum] | None:
+    def closed_form(self, query: BoundQuery) -> tuple[Optimum, Optimum] | None:
         """The ends of a query where no program is needed for it."""
         if not query.event.atoms and query.given is None and not self._facts_about(query):
             sure = Optimum(truth := float(query.event.shape == TRUE), truth, 0)
@@ -169,17 +169,17 @@ class Asked:
             return None
         return self.forward.ends(atom)
 
-    def impossible(self, query: Query) -> ImpossibleGivenError:
+    def impossible(self, query: BoundQuery) -> ImpossibleGivenError:
         """The error that what is given has probability 0 whatever is chosen."""
         evidence = [] if query.given is None else ["what is given"]
         if self._facts_about(query):
             evidence.append("the facts")
         return cannot_be_given(query, " and ".join(evidence))
 
-    def _facts_about(self, query: Query) -> bool:
+    def _facts_about(self, query: BoundQuery) -> bool:
         return bool(self.truths and self._telling(self._pieces_of(query)))
 
-    def _pieces_of(self, query: Query) -> set[int]:
+    def _pieces_of(self, query: BoundQuery) -> set[int]:
         """The pieces that a query names."""
         return {
             self._piece[atom] for atom in (*query.event.atoms, *(query.given.atoms if query.given else ()))
@@ -204,7 +204,7 @@ def _table(shape: Shape, place: dict[int, int]) -> np.ndarray:
     return np.array(spread(table, [place[atom] for atom in local.atoms], range(len(place))))
 
 
-def _joined(parts: Sequence[Part]) -> Part:
+def _joined(parts: Sequence[NetworkPart]) -> NetworkPart:
     """Unconnected parts side by side."""
     if len(parts) == 1:
         return parts[0]
@@ -216,4 +216,4 @@ def _joined(parts: Sequence[Part]) -> Part:
         sentences += [sentence.over(moved) for sentence in part.sentences]
         start += len(part.names)
     markov = all(part.markov for part in parts)
-    return Part(Graph.of(len(names), np.concatenate(links)), tuple(sentences), names, markov)
+    return NetworkPart(Graph.of(len(names), np.concatenate(links)), tuple(sentences), names, markov)

@@ -28,7 +28,7 @@ MOST_PARENTS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class NetworkPart:
     """Sentences over atoms 0, 1, ... of a graph; ``names[a]`` is the number of atom a in the network.
 
     ``markov``: the graph's Markov condition holds; otherwise it has no links and says nothing.
@@ -47,12 +47,12 @@ class Part:
     def _number(self) -> dict[int, int]:
         return {name: atom for atom, name in enumerate(self.names)}
 
-    def loosened(self, sources: Collection[tuple[int, int]]) -> Part:
+    def loosened(self, sources: Collection[tuple[int, int]]) -> NetworkPart:
         """The same atoms and independences, with nothing said by some sentences."""
         said = tuple(s.vacuous() if s.source in sources else s for s in self.sentences)
         return replace(self, sentences=said)
 
-    def depended_on(self, asked: Collection[int]) -> Part:
+    def depended_on(self, asked: Collection[int]) -> NetworkPart:
         """What an interval of a query about some atoms depends on; nothing else is in it."""
         stays = self._kept(asked)
         found = set(asked)
@@ -68,7 +68,7 @@ class Part:
         inside = (s for n in numbers if found.issuperset((s := self.sentences[n]).atoms))
         return self._restricted(sorted(found), inside)
 
-    def without_barren(self) -> Part:
+    def without_barren(self) -> NetworkPart:
         """The part without the atoms that can be added to any distribution of the others."""
         kept = self._kept(())
         inside = (sentence for sentence in self.sentences if kept.issuperset(sentence.atoms))
@@ -119,7 +119,7 @@ class Part:
                 waiting += near - set(asked)
         return kept
 
-    def pieces(self) -> Iterator[Part]:
+    def pieces(self) -> Iterator[NetworkPart]:
         """The parts that no sentence and no link connects."""
         pairs = [(said.atoms[0], atom) for said in self.sentences for atom in said.atoms[1:]]
         links = np.concatenate([np.array(pairs, np.int64).reshape(-1, 2), self.graph.links])
@@ -134,11 +134,11 @@ class Part:
         for key, atoms in members.items():
             yield self._restricted(atoms, said[key])
 
-    def _restricted(self, atoms: Sequence[int], sentences: Iterable[Sentence]) -> Part:
+    def _restricted(self, atoms: Sequence[int], sentences: Iterable[Sentence]) -> NetworkPart:
         number = {atom: place for place, atom in enumerate(atoms)}
         links = [(number[p], number[a]) for a in atoms for p in self.graph.parents(a) if p in number]
         graph = Graph.of(len(atoms), np.array(links, np.int64).reshape(-1, 2))
-        return Part(
+        return NetworkPart(
             graph,
             tuple(sentence.over(number) for sentence in sentences),
             tuple(self.names[atom] for atom in atoms),
@@ -146,8 +146,8 @@ class Part:
         )
 
 
-def whole_part(network: Network, markov: bool) -> Part:
+def whole_part(network: Network, markov: bool) -> NetworkPart:
     """All of a network."""
     count = len(network.atoms)
     graph = graph_of(network) if markov else Graph.of(count, NO_LINKS)
-    return Part(graph, tuple(sentences_of(network)), tuple(range(count)), markov)
+    return NetworkPart(graph, tuple(sentences_of(network)), tuple(range(count)), markov)

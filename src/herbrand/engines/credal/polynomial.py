@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class PolynomialProgram:
     """``rows @ v`` lies in [``row_lower``, ``row_upper``], v in [``lower``, ``upper``]; for each (w, a, b) of
     ``products`` v[w] = v[a] * v[b]."""
 
@@ -85,7 +85,7 @@ class Assembly:
     def products(self, results: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         self._products.append(np.stack([results, left, right], axis=1))
 
-    def program(self) -> Program:
+    def program(self) -> PolynomialProgram:
         none = np.empty(0, np.int64)
         entries = zip(*(self._entries or [(none, none, np.empty(0))]), strict=True)
         row, variables, factors = map(np.concatenate, entries)
@@ -93,7 +93,7 @@ class Assembly:
         rows.sum_duplicates()
         rows.eliminate_zeros()
         row_lower, row_upper = map(np.concatenate, zip(*(self._ends or [(np.empty(0),) * 2]), strict=True))
-        return Program(
+        return PolynomialProgram(
             np.concatenate(self._lower),
             np.concatenate(self._upper),
             rows,

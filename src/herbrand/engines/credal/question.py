@@ -8,7 +8,7 @@ predicate stands for all its atoms.
 >>> lowering = Lowering.over(program)
 >>> for query in read_bound_question(["P(s(x) | not s(x))"], lowering).queries:
 ...     print(query)
-Query(text='s("a") | not s("a")', event=GroundFormula(shape=0, atoms=(0,)), given=GroundFormula(...))
+BoundQuery(text='s("a") | not s("a")', event=GroundFormula(shape=0, atoms=(0,)), given=GroundFormula(...))
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ImpossibleGivenError(ContradictionError):
 
 
 @dataclass(frozen=True)
-class Query:
+class BoundQuery:
     """``P(event | given)``; ``text`` is what stands inside ``P( )``. No ``given``: nothing but the facts.
 
     The shape of ``event`` may be ``TRUE`` or ``FALSE`` where observed facts settle it; ``given``'s is
@@ -53,14 +53,14 @@ class Query:
 class BoundQuestion:
     """What is asked; nothing named: every atom, in order."""
 
-    queries: tuple[Query, ...] = ()
+    queries: tuple[BoundQuery, ...] = ()
 
     @property
     def everything(self) -> bool:
         return not self.queries
 
 
-def cannot_be_given(query: Query, what: str = "what is given") -> ImpossibleGivenError:
+def cannot_be_given(query: BoundQuery, what: str = "what is given") -> ImpossibleGivenError:
     """The error that what is given has probability 0 whatever is chosen."""
     return ImpossibleGivenError(
         f"the upper probability of {what} in P({query.text}) is 0, so it cannot be given",
@@ -69,9 +69,9 @@ def cannot_be_given(query: Query, what: str = "what is given") -> ImpossibleGive
 
 
 def each_answered(
-    queries: Sequence[Query],
-    answer: Callable[[int, Query], Answer],
-    unknown: Callable[[Query], Answer],
+    queries: Sequence[BoundQuery],
+    answer: Callable[[int, BoundQuery], Answer],
+    unknown: Callable[[BoundQuery], Answer],
     budget: Budget = UNLIMITED,
 ) -> tuple[list[Answer | None], list[ImpossibleGivenError]]:
     """The answer to each query, ``None`` where what is given is impossible; and these refusals.
@@ -105,7 +105,7 @@ def refused(status: Status, refusals: Sequence[ImpossibleGivenError]) -> Status:
 def read_bound_question(texts: Iterable[str], lowering: Lowering) -> BoundQuestion:
     """The question that texts state. Raises where a name or a constant is unknown."""
     program = lowering.program
-    queries: list[Query] = []
+    queries: list[BoundQuery] = []
     for text in texts:
         event, given = parse_probability(text, valued=program.signature.valued_names)
         if given is None:
@@ -128,14 +128,14 @@ def _every_atom(event: Formula, program: Program) -> Formula:
     return event
 
 
-def _queries(both: Formula, conditional: bool, lowering: Lowering) -> Iterator[Query]:
+def _queries(both: Formula, conditional: bool, lowering: Lowering) -> Iterator[BoundQuery]:
     for said, closed in instances(both, lowering.program):
         if not conditional:
-            yield Query(show_probability(said), lowering.ground(closed))
+            yield BoundQuery(show_probability(said), lowering.ground(closed))
             continue
         assert isinstance(said, And) and isinstance(closed, And)
         event, given = closed.operands
         condition = lowering.ground(given)
         if condition.shape != FALSE:
             text = show_probability(*said.operands)
-            yield Query(text, lowering.ground(event), None if condition.shape == TRUE else condition)
+            yield BoundQuery(text, lowering.ground(event), None if condition.shape == TRUE else condition)

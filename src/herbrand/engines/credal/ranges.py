@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from herbrand.engines.credal.polynomial import Program
+from herbrand.engines.credal.polynomial import PolynomialProgram
 from herbrand.engines.credal.rounding import UNIT, product
 
 ROUNDS = 30
@@ -18,7 +18,7 @@ MOVED = 1e-3
 """A round that shrinks no range by this share is the last one."""
 
 
-def tightened(program: Program) -> Program | None:
+def tightened(program: PolynomialProgram) -> PolynomialProgram | None:
     """The program with ranges that rows and products imply; ``None``: one is proved to be empty."""
     lower, upper = program.lower.copy(), program.upper.copy()
     rows = _Rows(program)
@@ -38,7 +38,7 @@ def tightened(program: Program) -> Program | None:
 class _Rows:
     """The entries of a program's rows, and from each row the range of each of its variables."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: PolynomialProgram) -> None:
         entries = program.rows.tocoo()
         self.row, self.column, self.factor = entries.row, entries.col, entries.data
         self.count = len(program.row_lower)

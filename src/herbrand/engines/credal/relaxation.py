@@ -14,7 +14,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.credal.engine import Progress
 from herbrand.engines.credal.interval import Clock, Ends, LocalQuery, one_end
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.sentence import Sentence
 from herbrand.engines.credal.solve import Optimum
 from herbrand.language.show import show_statement
@@ -33,7 +33,7 @@ class _Effect:
 
 def explained(
     network: Network,
-    part: Part,
+    part: NetworkPart,
     query: LocalQuery,
     text: str,
     ends: Ends,
@@ -48,7 +48,7 @@ def explained(
 
 def _explanation(
     network: Network,
-    part: Part,
+    part: NetworkPart,
     query: LocalQuery,
     text: str,
     end: Optimum,
@@ -85,14 +85,14 @@ def _explanation(
     )
 
 
-def _effect(part: Part, query: LocalQuery, sentence: Sentence, least: bool, clock: Clock) -> _Effect:
+def _effect(part: NetworkPart, query: LocalQuery, sentence: Sentence, least: bool, clock: Clock) -> _Effect:
     without = one_end(_with(part, sentence, 0.0, 1.0), query, least, clock)
     low, high = max(0.0, sentence.lower - STEP), min(1.0, sentence.upper + STEP)
     relaxed = one_end(_with(part, sentence, low, high), query, least, clock)
     return _Effect(without.bound, relaxed.bound)
 
 
-def _with(part: Part, changed: Sentence, lower: float, upper: float) -> Part:
+def _with(part: NetworkPart, changed: Sentence, lower: float, upper: float) -> NetworkPart:
     said: Sequence[Sentence] = [
         replace(s, lower=lower, upper=upper) if s is changed else s for s in part.sentences
     ]

@@ -29,7 +29,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from herbrand.engines.credal.polynomial import Program
+from herbrand.engines.credal.polynomial import PolynomialProgram
 
 MODULE = "herbrand.engines.credal.scip_search"
 GRACE = 3.0
@@ -51,7 +51,7 @@ def search_installed() -> bool:
 class Request:
     """The least ``cost @ x`` over a program, to be searched for so many seconds."""
 
-    program: Program
+    program: PolynomialProgram
     cost: np.ndarray
     seconds: float
 
@@ -163,7 +163,7 @@ def searched(request: Request) -> np.ndarray | None:
     return np.array([model[0].getSolVal(best, variable) for variable in model[1]]) * unit
 
 
-def _model(program: Program, cost: np.ndarray, unit: np.ndarray) -> tuple[Any, list[Any]]:
+def _model(program: PolynomialProgram, cost: np.ndarray, unit: np.ndarray) -> tuple[Any, list[Any]]:
     """The program in SCIP's terms, and its variables there."""
     scip = _scip()
     model = scip.Model()

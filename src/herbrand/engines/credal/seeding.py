@@ -21,8 +21,8 @@ import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import Part
-from herbrand.engines.credal.question import Query
+from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.question import BoundQuery
 from herbrand.engines.credal.sentence import Sentence
 from herbrand.extras import later
 
@@ -63,13 +63,13 @@ class Seeds:
         lower, upper = self._intervals
         return float(lower[atom]), float(upper[atom])
 
-    def interval_of(self, query: Query) -> tuple[float, float]:
+    def interval_of(self, query: BoundQuery) -> tuple[float, float]:
         """Between these lies what is asked for, the facts given."""
         if self._intervals is None:
             return 0.0, 1.0
         return self._run.outer_interval(query, *self._intervals)
 
-    def added_to(self, part: Part) -> Part:
+    def added_to(self, part: NetworkPart) -> NetworkPart:
         """The part with what is known of its atoms said."""
         if self._intervals is None:
             return part

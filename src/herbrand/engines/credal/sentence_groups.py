@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from herbrand.engines.credal.network import NO_LINKS, Group
+from herbrand.engines.credal.network import NO_LINKS, SentenceGroup
 from herbrand.engines.credal.shape import FALSE, TRUE, Shape, canonical
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.syntax import Bound
@@ -43,8 +43,8 @@ class Gathered:
         """[links, 2]; some may be there twice, or lead from an atom to itself."""
         return np.concatenate([NO_LINKS, *self._links])
 
-    def groups(self) -> tuple[Group, ...]:
-        return tuple(Group(*key, *rows.arrays()) for key, rows in self._rows.items())
+    def groups(self) -> tuple[SentenceGroup, ...]:
+        return tuple(SentenceGroup(*key, *rows.arrays()) for key, rows in self._rows.items())
 
 
 class Rows:

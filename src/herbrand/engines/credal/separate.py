@@ -5,11 +5,11 @@ are the products of such rows, each anywhere in its own interval. Sentences abou
 they say 0 or 1, for then they say it of every case that is possible.
 
 >>> import herbrand as hb
->>> from herbrand.engines.credal.network_query import Asked
+>>> from herbrand.engines.credal.network_query import NetworkQuestion
 >>> from herbrand.engines.credal.lowering import credal_network
 >>> from herbrand.engines.credal.question import BoundQuestion
 >>> theory = hb.parse("P(a) <= 0.3\\nP(b | a) in [0.6, 0.7]\\nP(not b | not a) = 0.75")
->>> part = Asked(credal_network(hb.Model(theory).program), BoundQuestion(), True).whole
+>>> part = NetworkQuestion(credal_network(hb.Model(theory).program), BoundQuestion(), True).whole
 >>> for table in separate_tables(part):
 ...     print(table.parents, table.true.low.tolist(), table.false.low.tolist())
 () [[0.0], [0.3]] [[1.0], [0.7]]
@@ -24,7 +24,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from herbrand.engines.credal.part import MOST_PARENTS, Part
+from herbrand.engines.credal.part import MOST_PARENTS, NetworkPart
 from herbrand.engines.credal.rounding import Enclosure, complement
 from herbrand.engines.credal.sentence import Sentence
 
@@ -78,7 +78,7 @@ def _exact(end: tuple[float, bool]) -> Fraction:
     return Fraction(value) if of_atom else 1 - Fraction(value)
 
 
-def separate_tables(part: Part) -> tuple[RowTable, ...] | None:
+def separate_tables(part: NetworkPart) -> tuple[RowTable, ...] | None:
     """The table of every atom of a part; ``None`` where something says more than single rows do."""
     if not part.markov or part.graph.core:
         return None

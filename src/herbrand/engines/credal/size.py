@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from herbrand.engines.credal.clusters import clusters_of
 from herbrand.engines.credal.interval import LocalQuery
-from herbrand.engines.credal.part import Part
+from herbrand.engines.credal.part import NetworkPart
 from herbrand.errors import BudgetError
 from herbrand.memory import allowed_bytes, readable
 
@@ -62,7 +62,7 @@ class Size:
             )
 
 
-def size_of(part: Part, query: LocalQuery | None = None) -> Size:
+def size_of(part: NetworkPart, query: LocalQuery | None = None) -> Size:
     """The size of the program for a query, or for consistency alone."""
     core = len(part.graph.core)
     if core > MOST_CORE:

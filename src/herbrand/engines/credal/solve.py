@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from herbrand.engines.credal.branching import Proof, Search
-from herbrand.engines.credal.polynomial import Program
+from herbrand.engines.credal.polynomial import PolynomialProgram
 from herbrand.engines.credal.ranges import tightened
 from herbrand.engines.credal.scip_search import Request, SearchProcess, search_installed
 
@@ -62,7 +62,7 @@ class Optimum:
 
 
 def optimum(
-    program: Program,
+    program: PolynomialProgram,
     variables: np.ndarray,
     factors: np.ndarray,
     *,

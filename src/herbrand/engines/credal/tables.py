@@ -19,8 +19,8 @@ import numpy as np
 
 from herbrand.engines.credal.clusters import Cluster, clusters_of
 from herbrand.engines.credal.markov import Graph
-from herbrand.engines.credal.part import Part
-from herbrand.engines.credal.polynomial import Assembly, Program
+from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
 from herbrand.engines.credal.rounding import complement
 from herbrand.engines.credal.sentence import Sentence, single_case_intervals, spread
 
@@ -43,7 +43,7 @@ class Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CaseTable:
     """Variables for the cases of ``atoms``: with a ``part``, ``whole`` is over all but the last of them,
     ``part`` is where that one holds too, and ``rest`` where it does not."""
 
@@ -83,8 +83,8 @@ def _linear(variables: np.ndarray, factors: np.ndarray) -> Linear:
 class TableProgram:
     """The program, its tables, and the variable that stands for P(true)."""
 
-    program: Program
-    tables: tuple[Table, ...]
+    program: PolynomialProgram
+    tables: tuple[CaseTable, ...]
     total: int
     table_variables: np.ndarray  # all that are probabilities of cases, not conditional ones
 
@@ -93,13 +93,13 @@ class TableProgram:
         return _probability(self.tables, self.total, atoms, holds)
 
 
-def table_program(part: Part, scopes: Sequence[Collection[int]] = ()) -> TableProgram:
+def table_program(part: NetworkPart, scopes: Sequence[Collection[int]] = ()) -> TableProgram:
     """All distributions over a part that satisfy what it says; each scope lies within one table."""
     sentences, core = part.sentences, part.graph.core
     clusters = clusters_of(part, scopes)
     made = Assembly()
     total = int(made.variables(1, 1.0, 1.0)[0])
-    tables: list[Table] = []
+    tables: list[CaseTable] = []
     if core:
         tables.append(_core_table(made, part.graph, core, total, sentences))
     for cluster in reversed(clusters):
@@ -112,13 +112,13 @@ def table_program(part: Part, scopes: Sequence[Collection[int]] = ()) -> TablePr
     return TableProgram(program, tuple(tables), total, np.flatnonzero(~conditional))
 
 
-def _probability(tables: Sequence[Table], total: int, atoms: Sequence[int], holds: np.ndarray) -> Linear:
+def _probability(tables: Sequence[CaseTable], total: int, atoms: Sequence[int], holds: np.ndarray) -> Linear:
     if not len(atoms):
         return Linear(np.array([total]), np.array([float(holds.reshape(-1)[0])]))
     return _smallest(tables, atoms).probability(atoms, holds)
 
 
-def _smallest(tables: Sequence[Table], atoms: Sequence[int]) -> Table:
+def _smallest(tables: Sequence[CaseTable], atoms: Sequence[int]) -> CaseTable:
     """The smallest table over these atoms."""
     fitting = [table for table in tables if set(atoms) <= set(table.atoms)]
     assert fitting, "the atoms of a sentence lie within one cluster"
@@ -126,8 +126,8 @@ def _smallest(tables: Sequence[Table], atoms: Sequence[int]) -> Table:
 
 
 def _cluster_table(
-    made: Assembly, cluster: Cluster, tables: Sequence[Table], total: int, sentences: Sequence[Sentence]
-) -> Table:
+    made: Assembly, cluster: Cluster, tables: Sequence[CaseTable], total: int, sentences: Sequence[Sentence]
+) -> CaseTable:
     count = 2 ** len(cluster.neighbours)
     whole = made.variables(count, 0.0, 1.0) if cluster.neighbours else np.array([total])
     part, rest = made.variables(count, 0.0, 1.0), made.variables(count, 0.0, 1.0)
@@ -137,7 +137,7 @@ def _cluster_table(
     if set(cluster.parents) != set(cluster.neighbours):
         theta = _conditional(made, cluster.atom, cluster.parents, sentences)
         made.products(part, theta[_cases_of(cluster.neighbours, cluster.parents)], whole)
-    return Table((*cluster.neighbours, cluster.atom), whole, part, rest)
+    return CaseTable((*cluster.neighbours, cluster.atom), whole, part, rest)
 
 
 def _core_table(
@@ -146,9 +146,9 @@ def _core_table(
     core: tuple[int, ...],
     total: int,
     sentences: Sequence[Sentence],
-) -> Table:
+) -> CaseTable:
     cases = made.variables(2 ** len(core), 0.0, 1.0)
-    table = Table(core, cases, None)
+    table = CaseTable(core, cases, None)
     made.shares(np.array([total]), *table.cases_of(()))
     inside = set(core)
     for atom in core:
@@ -176,7 +176,7 @@ def _conditional(
     return made.variables(2 ** len(parents), np.where(empty, 0.0, lower), np.where(empty, 1.0, upper))
 
 
-def _add_sentence(made: Assembly, tables: Sequence[Table], total: int, sentence: Sentence) -> None:
+def _add_sentence(made: Assembly, tables: Sequence[CaseTable], total: int, sentence: Sentence) -> None:
     """``lower P(given) <= P(event) <= upper P(given)``, written with the event and what is given without it.
 
     ``(1 - lower) P(event) >= lower P(given, not event)`` takes no difference of probabilities, and rounded

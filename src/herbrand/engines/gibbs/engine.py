@@ -21,7 +21,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
-from herbrand.engines.explained_atom import Asked
+from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.engines.gibbs.chains import Chains, begun
 from herbrand.engines.gibbs.convergence import convergence
 from herbrand.engines.gibbs.explanation import explained
@@ -190,7 +190,7 @@ class Gibbs:
     def explain(self, state: GibbsState, status: Status) -> Explanation:
         """The log-odds of the atom asked for: what each factor says of it, averaged over worlds drawn."""
         found = state.compiled
-        asked = Asked.of(state.question, found.evidence)
+        asked = ExplainedAtom.of(state.question, found.evidence)
         (axis,) = found.axes_of(asked.predicate, asked.codes)
         place = int(found.graph.starts[axis]) + asked.value
         probability = float(state.seen[:, :, place].mean() / self.batch_size)

@@ -16,7 +16,7 @@ import numpy as np
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.belief.origins import Origins, Said, opinion_on, reason_of
-from herbrand.engines.explained_atom import Asked
+from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.engines.gibbs.chains import Chains
 from herbrand.engines.gibbs.kernels import Network, operations, sweeps, weights_by_state
 from herbrand.factors.compiled import Compiled
@@ -32,7 +32,7 @@ ROUNDING = 1e-12
 
 def explained(
     compiled: Compiled,
-    asked: Asked,
+    asked: ExplainedAtom,
     chains: Chains,
     probability: float,
     random: np.random.Generator,
@@ -61,7 +61,7 @@ def explained(
 
 
 def _averaged(
-    compiled: Compiled, asked: Asked, chains: Chains, axis: int, random: np.random.Generator
+    compiled: Compiled, asked: ExplainedAtom, chains: Chains, axis: int, random: np.random.Generator
 ) -> tuple[dict[tuple[Said, ...], float], float]:
     """Each factor's mean share of the conditional log-odds, and the log-odds of the mean conditional."""
     network = chains.network
@@ -132,7 +132,7 @@ class _Parts:
         return np.concatenate([_finite(found), self.stated], axis=1)
 
 
-def _parts(compiled: Compiled, asked: Asked, network: Network, block: int, states: Array) -> _Parts:
+def _parts(compiled: Compiled, asked: ExplainedAtom, network: Network, block: int, states: Array) -> _Parts:
     """What the tables near a block say, then what is left on its axes, then what statements say there."""
     origins = Origins(compiled, asked)
     tables = network.near_tables[network.table_starts[block] : network.table_starts[block + 1]].tolist()

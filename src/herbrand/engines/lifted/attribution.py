@@ -15,7 +15,7 @@ import numpy as np
 
 from herbrand.answers.explanation import Reason
 from herbrand.engines.attribution import Attribution, log_odds, shared_out
-from herbrand.engines.explained_atom import Asked
+from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.language.show import show_statement
 from herbrand.program.evidence import Evidence, arguments_of
@@ -26,7 +26,9 @@ ROUNDING = 1e-12
 """A smaller share is no reason: the statement says nothing about what the atom depends on."""
 
 
-def attributed(evidence: Evidence, asked: Asked, affordable: Callable[[Problem], Problem]) -> Attribution:
+def attributed(
+    evidence: Evidence, asked: ExplainedAtom, affordable: Callable[[Problem], Problem]
+) -> Attribution:
     """The log-odds of a latent atom's value, shared out; ``affordable`` raises where the work is too much."""
     return shared_out(_Supposing(evidence, asked, affordable))
 
@@ -34,7 +36,7 @@ def attributed(evidence: Evidence, asked: Asked, affordable: Callable[[Problem],
 @dataclass(frozen=True, eq=False)
 class _Supposing:
     evidence: Evidence
-    asked: Asked
+    asked: ExplainedAtom
     affordable: Callable[[Problem], Problem]
 
     def problem(self, scale: float, holds: bool) -> Problem:

@@ -37,7 +37,7 @@ ENDLESS = Cost(math.inf, math.inf)
 
 
 @dataclass(frozen=True)
-class Shape:
+class PolynomialShape:
     """Of a polynomial: its hubs, and for each pool the number of counts of each of its axes."""
 
     hubs: frozenset[int]
@@ -101,7 +101,7 @@ def clamps(summation: Summation, predicates: Collection[str]) -> int:
     return sum(tabulated.cells[b.pool].profiles for b in bunches.all if b.pool in clamped)
 
 
-def _rows(summation: Summation, shape: Shape) -> float:
+def _rows(summation: Summation, shape: PolynomialShape) -> float:
     """At most so many vectors of counts are possible."""
     bound = 1.0
     for pool in shape.counts:
@@ -118,7 +118,7 @@ def splits(elements: int, profiles: int) -> float:
         return math.inf
 
 
-def _polynomials(summation: Summation) -> tuple[list[Shape], Cost]:
+def _polynomials(summation: Summation) -> tuple[list[PolynomialShape], Cost]:
     """The shapes that are left when all hubs are summed out and what shares pools is multiplied."""
     waiting = [
         _shape(summation, number, bunch)
@@ -128,15 +128,15 @@ def _polynomials(summation: Summation) -> tuple[list[Shape], Cost]:
     total = Cost()
     hubs = set(range(len(summation.bunches.hubs)))
 
-    def joint(shapes: Sequence[Shape]) -> Shape:
+    def joint(shapes: Sequence[PolynomialShape]) -> PolynomialShape:
         counts: dict[int, tuple[int, ...]] = {}
         for shape in shapes:
             for pool, own in shape.counts.items():
                 known = counts.get(pool, (1,) * len(own))
                 counts[pool] = tuple(a + b - 1 for a, b in zip(known, own, strict=True))
-        return Shape(frozenset().union(*(shape.hubs for shape in shapes)), counts)
+        return PolynomialShape(frozenset().union(*(shape.hubs for shape in shapes)), counts)
 
-    def multiplied(shapes: list[Shape]) -> tuple[Shape, Cost]:
+    def multiplied(shapes: list[PolynomialShape]) -> tuple[PolynomialShape, Cost]:
         shapes = sorted(shapes, key=_size)
         result, cost = shapes[0], Cost()
         for shape in shapes[1:]:
@@ -145,7 +145,7 @@ def _polynomials(summation: Summation) -> tuple[list[Shape], Cost]:
             cost += Cost(walked * _size(result) + CALLS, KEPT * _size(result) * BYTES_A_NUMBER)
         return result, cost
 
-    def _size(shape: Shape) -> float:
+    def _size(shape: PolynomialShape) -> float:
         return shape.entries * math.prod(
             summation.tabulated.cells[summation.bunches.hubs[hub].pool].states for hub in shape.hubs
         )
@@ -160,9 +160,9 @@ def _polynomials(summation: Summation) -> tuple[list[Shape], Cost]:
         pool = summation.bunches.hubs[hub].pool
         raised = tuple(size + 1 for size in result.counts[pool])
         waiting = [s for s in waiting if hub not in s.hubs]
-        waiting.append(Shape(result.hubs - {hub}, result.counts | {pool: raised}))
+        waiting.append(PolynomialShape(result.hubs - {hub}, result.counts | {pool: raised}))
         total += cost
-    found: list[Shape] = []
+    found: list[PolynomialShape] = []
     for shape in waiting:
         near = [other for other in found if set(other.counts) & set(shape.counts)]
         result, cost = multiplied([*near, shape])
@@ -171,15 +171,15 @@ def _polynomials(summation: Summation) -> tuple[list[Shape], Cost]:
     return found, total
 
 
-def _shape(summation: Summation, number: int, bunch: ElementGroup) -> Shape:
+def _shape(summation: Summation, number: int, bunch: ElementGroup) -> PolynomialShape:
     cells = summation.tabulated.cells[bunch.pool]
     hubs = frozenset(tie.hub for tie in bunch.ties)
     if number < len(summation.bunches.hubs):
-        return Shape(hubs | {number}, {bunch.pool: (1,) * max(0, cells.profiles - 1)})
+        return PolynomialShape(hubs | {number}, {bunch.pool: (1,) * max(0, cells.profiles - 1)})
     family = summation.scene.pools[bunch.pool].family
     weights = summation.tabulated.weights[family][bunch.klass].detach().numpy()
     possible = {int(profile) for profile in cells.profile[(weights > -math.inf) & (cells.profile >= 0)]}
-    return Shape(
+    return PolynomialShape(
         hubs, {bunch.pool: tuple(len(bunch) + 1 if k in possible else 1 for k in range(1, cells.profiles))}
     )
 

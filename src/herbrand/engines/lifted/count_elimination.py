@@ -33,7 +33,7 @@ AN_ENTRY = 4 * DEGREE
 
 
 @dataclass(frozen=True)
-class Choice:
+class CountElimination:
     """``entries`` of the tables that the axes ``summed`` leave; ``operations`` and ``bytes`` in all, those of
     the gradient included."""
 
@@ -50,7 +50,7 @@ class Structure:
     sizes: Mapping[str, float]
     linear: Mapping[Axes, frozenset[str]]
 
-    def cheapest(self, algebra: str) -> Choice:
+    def cheapest(self, algebra: str) -> CountElimination:
         """Greedily: the axis whose neighbours' table is smallest first, as long as the whole gets cheaper."""
         best = self._planned((), algebra)
         if best.operations <= WORTH_IT:
@@ -93,7 +93,7 @@ class Structure:
     def _around(self, axis: str) -> float:
         return self.entries(self.neighbours(axis))
 
-    def _planned(self, summed: Axes, algebra: str) -> Choice:
+    def _planned(self, summed: Axes, algebra: str) -> CountElimination:
         made = {self.neighbours(axis) for axis in summed}
         kept = {scope for scope in self.linear if not set(scope) & set(summed)}
         alone = {(name,) for name in self.sizes if name not in summed}
@@ -103,7 +103,7 @@ class Structure:
         try:
             found = plan(Contraction(scopes, (), sizes, algebra=algebra), None, ANY_MACHINE, gradient=True)
         except BudgetError:
-            return Choice(summed, entries, math.inf, math.inf)
+            return CountElimination(summed, entries, math.inf, math.inf)
         tables = sum(map(self.entries, scopes))
         operations = GRADIENT * found.operations + tables + AN_ENTRY * entries
-        return Choice(summed, entries, operations, found.bytes + 8 * (3 * tables + 6 * entries))
+        return CountElimination(summed, entries, operations, found.bytes + 8 * (3 * tables + 6 * entries))

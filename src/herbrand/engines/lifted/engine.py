@@ -20,7 +20,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.contradiction_error import contradiction, no_weight, proved_contradiction
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings, first_state
 from herbrand.engines.exact import Exact, operations_in
-from herbrand.engines.explained_atom import Asked, forced
+from herbrand.engines.explained_atom import ExplainedAtom, forced
 from herbrand.engines.fallback import Fallback
 from herbrand.engines.lifted.attribution import attributed
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved, unweighted
@@ -113,7 +113,7 @@ class Lifted:
     def explain(self, state: LiftedState, status: Status) -> Explanation:
         """The log-odds shared out among the statements, each with all its groundings."""
         problem, question = state.problem, state.question
-        asked = Asked.of(question, problem.evidence)
+        asked = ExplainedAtom.of(question, problem.evidence)
         found = attributed(problem.evidence, asked, lambda supposing: self._affordable(supposing, TOTAL_ONLY))
         if math.isfinite(found.value):
             reasons, base, remainder = found.reasons, found.base, found.remainder

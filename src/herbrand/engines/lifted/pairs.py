@@ -179,7 +179,7 @@ def covers(slot: Slot, elements: Range) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class PairTables:
     """The tables of one group's pairs between two pools, for values of the weights and of propositions."""
 
     group: PairGroup
@@ -235,7 +235,7 @@ def tables_of(
     given: Mapping[str, int],
     weights: Array,
     algebra: Algebra,
-) -> Tables:
+) -> PairTables:
     """The group's tables between two pools; ``given``: the values of propositions."""
     shape = (families[0].cells, families[1].cells, *group.sizes)
     if np.prod(shape, dtype=float) > MOST_ENTRIES:
@@ -254,7 +254,7 @@ def tables_of(
                 potential = potential.masked_fill(holds, -math.inf)
             else:
                 potential = potential + term.sign * term.times * weights[term.weight] * holds
-    return Tables(group, families, ranges, algebra, potential, weights[-1])
+    return PairTables(group, families, ranges, algebra, potential, weights[-1])
 
 
 def _ways(group: PairGroup, term: PairTerm) -> tuple[bool, ...]:

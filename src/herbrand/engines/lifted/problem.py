@@ -24,7 +24,7 @@ from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.lifted.tabulated import numbers_of, tabulated
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.lifted.unmentioned_atoms import bystander_shares, bystander_total, bystanders
-from herbrand.engines.lifted.world import World
+from herbrand.engines.lifted.world import AlikeWorld
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -72,7 +72,7 @@ class Solution:
 
     problem: Problem
     total: float
-    weighted: tuple[tuple[float, AtomProbabilities | World], ...]
+    weighted: tuple[tuple[float, AtomProbabilities | AlikeWorld], ...]
 
     def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """The probability of each value of these latent atoms [atom, value]."""
@@ -129,7 +129,9 @@ def solved(problem: Problem) -> Solution:
         return Solution(problem, -math.inf, ())
     if problem.most:
         summation, sums = found[int(totals.argmax())]
-        return Solution(problem, float(best + problem.elsewhere.detach()), ((1.0, World(summation, sums)),))
+        return Solution(
+            problem, float(best + problem.elsewhere.detach()), ((1.0, AlikeWorld(summation, sums)),)
+        )
     shares = np.exp(totals - best)
     total = float(best + np.log(shares.sum()) + problem.elsewhere.detach())
     weighted = tuple(

@@ -42,7 +42,7 @@ class Sums:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class CountLayout:
     """Axes of counts and what there is to say of them, before anything is summed; axis i is named ``c{i}``.
 
     ``pair_tables`` come with what has been added to the tables of usual ``pairs``, as zeros, to be
@@ -147,7 +147,7 @@ class Summation:
         layout = self.layout(clamp)
         return expectations(layout, self._total(layout))
 
-    def layout(self, clamp: Clamp | None = None) -> Layout:
+    def layout(self, clamp: Clamp | None = None) -> CountLayout:
         """What there is to sum over."""
         gathering = self._gathering(clamp)
         axes = gathering.axes()
@@ -158,7 +158,7 @@ class Summation:
             if term.single is None or not term.single.literals
         )
         pairs = tuple(factors.of_pairs())
-        return Layout(gathering, self.constant(), tuple(axes), factors, pairs, terms)
+        return CountLayout(gathering, self.constant(), tuple(axes), factors, pairs, terms)
 
     def _gathering(self, clamp: Clamp | None) -> Gathering:
         cells, bunches = self.tabulated.cells, self.bunches
@@ -170,7 +170,7 @@ class Summation:
         }
         return Gathering(self.tabulated, bunches, states, ties, clamp)
 
-    def _total(self, layout: Layout) -> Array:
+    def _total(self, layout: CountLayout) -> Array:
         algebra = self.tabulated.algebra.name
         summed = layout.structure.cheapest(algebra).summed
         sizes = {name: size for name, size in layout.sizes.items() if name not in summed}
@@ -187,7 +187,7 @@ class Summation:
         return total
 
 
-def expectations(layout: Layout, total: Array) -> Sums:
+def expectations(layout: CountLayout, total: Array) -> Sums:
     """What is expected, as the gradient of a total, or of anything that has the same one."""
     numbered = dict(enumerate(layout.gathering.states))
     ties, pairs = layout.gathering.ties, layout.pairs

@@ -17,7 +17,7 @@ from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.contraction.algebra import Algebra
 from herbrand.engines.lifted.exchangeable_model import ExchangeableModel
-from herbrand.engines.lifted.pairs import Pattern, Tables, covers, tables_of, turned
+from herbrand.engines.lifted.pairs import PairTables, Pattern, covers, tables_of, turned
 from herbrand.engines.lifted.terms import PROPOSITIONS, CountTerm, NotLiftableError
 from herbrand.program.program import Program
 
@@ -62,7 +62,7 @@ class Tabulated:
     algebra: Algebra
     numbers: Array
     weights: tuple[Array, ...]
-    tables: Mapping[Link, Tables]
+    tables: Mapping[Link, PairTables]
     flat: frozenset[Link]
     cells: tuple[Cells, ...]
 
@@ -128,7 +128,7 @@ def _links(scene: ExchangeableModel) -> Iterator[Link]:
 
 def _tables(
     scene: ExchangeableModel, link: Link, given: Mapping[str, int], numbers: Array, algebra: Algebra
-) -> Tables:
+) -> PairTables:
     group = scene.groups[link[0]]
     pools = [scene.pools[i] for i in link[1:]]
     families = (scene.families[pools[0].family], scene.families[pools[1].family])
@@ -167,7 +167,7 @@ def _own_weights(scene: ExchangeableModel, index: int, given: Mapping[str, int],
     return weights
 
 
-def _is_flat(scene: ExchangeableModel, link: Link, tables: Tables) -> bool:
+def _is_flat(scene: ExchangeableModel, link: Link, tables: PairTables) -> bool:
     """Whether a link's table is a sum over its two elements, and its atoms depend on one at most."""
     pattern = scene.knowledge[link[0]].patterns[0]
     table = tables.summed(pattern).detach().numpy()
@@ -184,7 +184,7 @@ def swings(share: np.ndarray) -> tuple[float, float]:
     return float(np.abs(share - share[:, :1]).max()), float(np.abs(share - share[:1]).max())
 
 
-def _fold(scene: ExchangeableModel, link: Link, tables: Tables, weights: list[Array]) -> None:
+def _fold(scene: ExchangeableModel, link: Link, tables: PairTables, weights: list[Array]) -> None:
     """Give each element its part of a flat table, once for every partner that it has."""
     table = tables.summed(scene.knowledge[link[0]].patterns[0])
     one, other = link[1:]
@@ -203,7 +203,7 @@ def _give(scene: ExchangeableModel, number: int, extra: Array, weights: list[Arr
 
 
 def _cells(
-    scene: ExchangeableModel, number: int, weights: Array, tables: Mapping[Link, Tables], flat: set[Link]
+    scene: ExchangeableModel, number: int, weights: Array, tables: Mapping[Link, PairTables], flat: set[Link]
 ) -> Cells:
     pool = scene.pools[number]
     classes = np.unique(scene.elements[pool.family].class_of[pool.elements])
@@ -227,7 +227,7 @@ def _cells(
     return Cells(profile, _numbered([profile[:, None], *unusual], possible))
 
 
-def _features(tables: Tables, pattern: Pattern, as_left: bool, as_right: bool) -> Iterator[np.ndarray]:
+def _features(tables: PairTables, pattern: Pattern, as_left: bool, as_right: bool) -> Iterator[np.ndarray]:
     table = tables.summed(pattern).detach().numpy()
     for array in (table, *tables.shares(pattern)):
         if as_left:

@@ -13,7 +13,7 @@ from herbrand.engines.lifted.terms import PROPOSITIONS, Own
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class AlikeWorld:
     """Which of the alike elements get which state does not matter: the first ones get the first state."""
 
     summation: Summation

@@ -22,7 +22,7 @@ from herbrand.engines.mean_field.explanation import explained
 from herbrand.engines.mean_field.formulas import formula_rows
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.engines.mean_field.reading import tables_asked_for
-from herbrand.engines.mean_field.run import Run, in_parallel, in_turn, started
+from herbrand.engines.mean_field.run import MeanFieldRun, in_parallel, in_turn, started
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.program.program import Program
@@ -41,12 +41,12 @@ class MeanFieldState:
 
     problem: Problem
     question: Question
-    runs: tuple[Run, ...]
+    runs: tuple[MeanFieldRun, ...]
     steps: int = 0
     classes: tuple[AtomClass, ...] | None = None
 
     @property
-    def best(self) -> Run:
+    def best(self) -> MeanFieldRun:
         """The run with the highest bound."""
         if len(self.runs) == 1:
             return self.runs[0]
@@ -120,7 +120,7 @@ class MeanField:
     def _towards_fixed_point(self, state: MeanFieldState) -> MeanFieldState:
         return self._each(state, lambda run: self._updated(state, run))
 
-    def _updated(self, state: MeanFieldState, run: Run, sharpness: float = 1.0) -> Run:
+    def _updated(self, state: MeanFieldState, run: MeanFieldRun, sharpness: float = 1.0) -> MeanFieldRun:
         if state.classes is not None and self.schedule == "sequential":
             return in_turn(state.problem, run, state.classes, sharpness)
         return in_parallel(state.problem, run, self.damping is None, sharpness)
@@ -147,7 +147,7 @@ class MeanField:
             return found
         return tuple(AtomClass(name, None) for name in problem.unknowns.tables)
 
-    def _each(self, state: MeanFieldState, update: Callable[[Run], Run]) -> MeanFieldState:
+    def _each(self, state: MeanFieldState, update: Callable[[MeanFieldRun], MeanFieldRun]) -> MeanFieldState:
         return replace(state, runs=tuple(map(update, state.runs)), steps=state.steps + 1)
 
     def residual(self, state: MeanFieldState) -> float:
@@ -179,7 +179,7 @@ class MeanField:
         return explained(state.problem, state.best.marginals, state.question, self._model)
 
 
-def bound(problem: Problem, run: Run) -> float:
+def bound(problem: Problem, run: MeanFieldRun) -> float:
     """The expected log-weight plus the entropy: at most log Z; of a world, its log-weight."""
     value, _ = problem.messages(run.marginals, problem.weights)
     return (

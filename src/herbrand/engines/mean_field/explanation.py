@@ -22,7 +22,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.explained_atom import forced
 from herbrand.engines.mean_field.circuit import ONE, ZERO, Circuit, Event
 from herbrand.engines.mean_field.clipping import shares
-from herbrand.engines.mean_field.grounded import Events, Places, merged_rows
+from herbrand.engines.mean_field.grounded import Events, MarginalPlaces, merged_rows
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.reading import by_number
 from herbrand.errors import UnsupportedError
@@ -111,7 +111,7 @@ class _Case:
         self.probabilities = by_number(problem, self.marginals, self.atoms)[own]
         self.other = self._likeliest_other()
         self.shares = self._shares()
-        self.places = Places(problem.unknowns.tables, self.atoms)
+        self.places = MarginalPlaces(problem.unknowns.tables, self.atoms)
         self.flat = self.places.flat(self.marginals)
 
     def _likeliest_other(self) -> int:

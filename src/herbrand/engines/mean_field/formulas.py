@@ -10,7 +10,7 @@ from torch import Tensor
 
 from herbrand.answers.marginals import Row
 from herbrand.engines.mean_field.circuit import Circuit
-from herbrand.engines.mean_field.grounded import Events, Places
+from herbrand.engines.mean_field.grounded import Events, MarginalPlaces
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.show import show_formula
@@ -47,7 +47,7 @@ def probability(
         roots += [circuit.node(event) for _, event in events.of(columns)] * one.multiplicity
     if not roots:
         return 1.0
-    places = Places(problem.unknowns.tables, atoms)
+    places = MarginalPlaces(problem.unknowns.tables, atoms)
     flat = places.flat(marginals) if places.names else torch.zeros(0, dtype=torch.float64)
     found = circuit.finished(roots).run(lambda numbers, allowed: places.probabilities(flat, numbers, allowed))
     return float(np.clip(1 - float(found.sum()), 0.0, 1.0))

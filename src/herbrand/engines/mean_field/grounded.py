@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from herbrand.engines.mean_field.circuit import Circuit, Compiled, Event, Values
-from herbrand.engines.mean_field.tables import Table
+from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.factors.ground_graph import Cases, ground_cases
 from herbrand.factors.ground_quantifiers import Columns
 from herbrand.factors.pieces import Allowed, together
@@ -64,10 +64,10 @@ class Roots:
     weight_rows: Tensor | None
 
 
-class Places:
+class MarginalPlaces:
     """Where atoms' numbers stand in the tables' flattened marginals, put one after another."""
 
-    def __init__(self, tables: Mapping[str, Table], atoms: LatentAtoms) -> None:
+    def __init__(self, tables: Mapping[str, PredicateTable], atoms: LatentAtoms) -> None:
         self.names = [name for name in tables if name in atoms.codes]
         self.valued = {name: not tables[name].true_or_false for name in self.names}
         position = np.empty(atoms.count, dtype=np.int64)
@@ -117,8 +117,8 @@ def _of_truth(true: Tensor, allowed: tuple[int, ...]) -> Tensor:
 class GroundScore:
     """The expected log-weight of ground templates."""
 
-    def __init__(self, ground: Ground, leaders: Leaders, tables: Mapping[str, Table]) -> None:
-        self.places = Places(tables, ground.atoms)
+    def __init__(self, ground: Ground, leaders: Leaders, tables: Mapping[str, PredicateTable]) -> None:
+        self.places = MarginalPlaces(tables, ground.atoms)
         self.constants: dict[int, float] = {}
         self.rows: list[Rows] = []
         self.roots: list[Roots] = []

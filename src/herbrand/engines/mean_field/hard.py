@@ -28,7 +28,7 @@ MOST_CHOICES = 256
 
 
 @dataclass(frozen=True)
-class Clause:
+class ForbiddenValues:
     """Atoms with values that they must not all have together."""
 
     statement: int
@@ -36,14 +36,14 @@ class Clause:
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class SettledAtoms:
     """``allowed``: the values left to atoms that have lost some; ``leaders``: atoms that are one."""
 
     allowed: Mapping[int, Values]
     leaders: Leaders
 
 
-def settled(ground: Ground) -> Settled:
+def settled(ground: Ground) -> SettledAtoms:
     """Everything that a program's forbidden templates, which are all it has, settle.
 
     Raises ``UnsupportedError`` where a statement is not settled by that, ``ContradictionError`` where the
@@ -60,7 +60,7 @@ def settled(ground: Ground) -> Settled:
             break
     if clauses:
         raise _refusal(ground.program, clauses[0].statement)
-    return Settled(work.everywhere(), work.leaders)
+    return SettledAtoms(work.everywhere(), work.leaders)
 
 
 def leaders_of(ground: Ground) -> Leaders:
@@ -89,12 +89,12 @@ class _Work:
     def every(self, atom: int) -> Values:
         return frozenset(range(int(self.atoms.value_counts[atom])))
 
-    def clauses(self, ground: Ground) -> list[Clause]:
+    def clauses(self, ground: Ground) -> list[ForbiddenValues]:
         """Everything that the templates forbid."""
         cases = ground_cases(ground)
         events = Events(cases, self.leaders)
         return [
-            Clause(one.template.statement, literals)
+            ForbiddenValues(one.template.statement, literals)
             for one, columns in zip(ground.templates, cases.rows, strict=True)
             if one.multiplicity
             for _, event in events.of(columns)
@@ -137,7 +137,7 @@ class _Work:
         if all(joint.values()):
             yield from self._broken(statement, Event(joint, blocks))
 
-    def propagated(self, clauses: Sequence[Clause]) -> tuple[list[Clause], bool]:
+    def propagated(self, clauses: Sequence[ForbiddenValues]) -> tuple[list[ForbiddenValues], bool]:
         """What is left of the clauses once single atoms have lost the values that these forbid."""
         moved = False
         while True:
@@ -147,7 +147,7 @@ class _Work:
                 if literals is None:
                     continue
                 if len(literals) > 1:
-                    left.append(Clause(clause.statement, literals))
+                    left.append(ForbiddenValues(clause.statement, literals))
                     continue
                 self._forbid(clause.statement, literals)
                 moved = again = True
@@ -155,7 +155,7 @@ class _Work:
             if not again:
                 return left, moved
 
-    def _open(self, clause: Clause) -> dict[int, Values] | None:
+    def _open(self, clause: ForbiddenValues) -> dict[int, Values] | None:
         """The literals that may still be false; ``None`` where one is."""
         literals = {}
         for atom, values in clause.literals.items():
@@ -176,7 +176,7 @@ class _Work:
                 return
         raise _contradiction(self.program, statement)
 
-    def tie(self, clauses: Sequence[Clause]) -> bool:
+    def tie(self, clauses: Sequence[ForbiddenValues]) -> bool:
         """Make atoms one that imply each other, by the strong components of the implications."""
         pairs = [
             [(atom, next(iter(values))) for atom, values in clause.literals.items()]
@@ -218,7 +218,7 @@ class _Work:
             values = frozenset(1 - value for value in values) if flipped else values
             self.allowed[to] = self.allowed.get(to, values) & values
 
-    def rewritten(self, clauses: Sequence[Clause]) -> list[Clause]:
+    def rewritten(self, clauses: Sequence[ForbiddenValues]) -> list[ForbiddenValues]:
         """The clauses in terms of leaders; one that can no longer be broken is dropped."""
         found = []
         for clause in clauses:
@@ -227,7 +227,7 @@ class _Work:
                 leader, values = self.leaders.literal(atom, allowed)
                 literals[leader] = literals.get(leader, values) & values
             if all(literals.values()):
-                found.append(Clause(clause.statement, literals))
+                found.append(ForbiddenValues(clause.statement, literals))
         return found
 
     def everywhere(self) -> dict[int, Values]:

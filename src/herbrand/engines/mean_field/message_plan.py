@@ -45,7 +45,7 @@ from herbrand.engines.mean_field.products import (
     products_of,
 )
 from herbrand.engines.mean_field.relations import KnownRelations
-from herbrand.engines.mean_field.tables import Table
+from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 from herbrand.program.template import FALSE, Template, different
@@ -115,7 +115,7 @@ class MessagePlan(nn.Module):
         self,
         program: Program,
         evidence: Evidence,
-        tables: Mapping[str, Table],
+        tables: Mapping[str, PredicateTable],
         templates: Iterable[Template],
         relations: KnownRelations,
         given: Collection[str] = (),
@@ -315,7 +315,7 @@ class _Maker:
         self,
         program: Program,
         evidence: Evidence,
-        tables: Mapping[str, Table],
+        tables: Mapping[str, PredicateTable],
         relations: KnownRelations,
         given: frozenset[str],
         ragged: frozenset[str],

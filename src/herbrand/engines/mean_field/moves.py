@@ -16,7 +16,7 @@ from torch import Tensor
 from herbrand.contraction.blocks import FEWEST_IN_PARALLEL
 from herbrand.contraction.torch_blocks import OneThread
 from herbrand.engines.mean_field.stride import Slope
-from herbrand.engines.mean_field.tables import Table
+from herbrand.engines.mean_field.tables import PredicateTable
 
 BLOCK = 1 << 16
 
@@ -33,7 +33,7 @@ class Move:
 
 
 def moved(
-    table: Table,
+    table: PredicateTable,
     logits: Tensor,
     target: Tensor,
     marginals: Tensor,
@@ -55,7 +55,9 @@ def moved(
     return replace(move, slope=move.slope + shared)
 
 
-def _shared(table: Table, logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor) -> Slope:
+def _shared(
+    table: PredicateTable, logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor
+) -> Slope:
     """What the slope lacks if the last entry, which stands for many atoms, counts as one."""
     counts = table.counts()
     if counts is None:
@@ -66,7 +68,7 @@ def _shared(table: Table, logits: Tensor, target: Tensor, marginals: Tensor, bef
 
 
 def _whole(
-    table: Table,
+    table: PredicateTable,
     logits: Tensor,
     target: Tensor,
     marginals: Tensor,

@@ -18,13 +18,13 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.torch_blocks import OneThread
 from herbrand.engines.mean_field.clipping import clipped, refuse_clip
 from herbrand.engines.mean_field.grounded import GroundScore, Leaders
-from herbrand.engines.mean_field.hard import Settled, settled
+from herbrand.engines.mean_field.hard import SettledAtoms, settled
 from herbrand.engines.mean_field.listing import exceptions
 from herbrand.engines.mean_field.products import products_of
 from herbrand.engines.mean_field.quantifiers import independent
 from herbrand.engines.mean_field.relations import KnownRelations
 from herbrand.engines.mean_field.score import Score, Weights
-from herbrand.engines.mean_field.tables import DenseTable, ListedTable, Table
+from herbrand.engines.mean_field.tables import DenseTable, ListedTable, PredicateTable
 from herbrand.engines.mean_field.unknowns import Ties, Unknowns
 from herbrand.errors import BudgetError, ContradictionError
 from herbrand.memory import readable
@@ -164,7 +164,7 @@ def prepared(
     products = products_of(program, regular, evidence)
     relations = KnownRelations(evidence, allowed)
     needed_whole = {x.predicate for t in (*irregular, *hard) for x in literals_of(t.conjunction)}
-    tables: dict[str, Table] = {}
+    tables: dict[str, PredicateTable] = {}
     for name in program.signature.predicates:
         if evidence.known(name).latent_count():
             listed = None
@@ -192,8 +192,12 @@ def prepared(
 
 
 def _table(
-    name: str, evidence: Evidence, listed: np.ndarray | None, atoms: LatentAtoms | None, done: Settled | None
-) -> Table:
+    name: str,
+    evidence: Evidence,
+    listed: np.ndarray | None,
+    atoms: LatentAtoms | None,
+    done: SettledAtoms | None,
+) -> PredicateTable:
     known = evidence.known(name)
     codes, values = known.codes, known.values
     if listed is not None:
@@ -265,7 +269,7 @@ def _ties(atoms: LatentAtoms, leaders: Leaders) -> Sequence[Ties]:
     return found
 
 
-def _opinions(tables: Mapping[str, Table], evidence: Evidence) -> dict[str, Tensor]:
+def _opinions(tables: Mapping[str, PredicateTable], evidence: Evidence) -> dict[str, Tensor]:
     """Soft evidence by predicate, for those that have any."""
     found = {}
     for name, table in tables.items():
@@ -281,7 +285,7 @@ def _opinions(tables: Mapping[str, Table], evidence: Evidence) -> dict[str, Tens
     return found
 
 
-def _refuse_too_much(tables: Mapping[str, Table], allowed: int) -> None:
+def _refuse_too_much(tables: Mapping[str, PredicateTable], allowed: int) -> None:
     entries = {name: math.prod(table.shape) for name, table in tables.items()}
     needed = 8 * TABLES_AT_A_TIME * sum(entries.values())
     if needed > allowed:

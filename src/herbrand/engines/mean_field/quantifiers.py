@@ -25,14 +25,14 @@ from herbrand.program.template import (
 
 
 @dataclass(frozen=True)
-class Group:
+class ExclusivePieces:
     """Pieces over the same variables that exclude each other for every assignment."""
 
     variables: tuple[tuple[str, str], ...]
     pieces: tuple[Conjunction, ...]
 
 
-def groups(block: Block) -> tuple[Group, ...]:
+def groups(block: Block) -> tuple[ExclusivePieces, ...]:
     """The pieces of a block, those together that exclude each other under every assignment."""
     found: list[list[Conjunction]] = []
     for piece in block.pieces:
@@ -42,7 +42,7 @@ def groups(block: Block) -> tuple[Group, ...]:
                 break
         else:
             found.append([piece])
-    return tuple(Group(group[0].variables, tuple(group)) for group in found)
+    return tuple(ExclusivePieces(group[0].variables, tuple(group)) for group in found)
 
 
 def _exclusive(left: Conjunction, right: Conjunction) -> bool:
@@ -81,7 +81,7 @@ def _independent(conjunction: Conjunction, around: frozenset[Pair], evidence: Ev
     )
 
 
-def _members(group: Group, evidence: Evidence) -> Iterator[tuple[Literal, frozenset[Pair]]]:
+def _members(group: ExclusivePieces, evidence: Evidence) -> Iterator[tuple[Literal, frozenset[Pair]]]:
     """The latent literals of a group, with the pairs that differ around each."""
     for piece in group.pieces:
         pairs = frozenset(differing(piece))
@@ -93,7 +93,7 @@ def _latent(literals: Iterable[Literal], evidence: Evidence) -> list[Literal]:
     return [x for x in literals if evidence.known(x.predicate).latent_count()]
 
 
-def _separate(group: Group, distinct: frozenset[Pair], evidence: Evidence) -> bool:
+def _separate(group: ExclusivePieces, distinct: frozenset[Pair], evidence: Evidence) -> bool:
     """Whether two different assignments of the group's variables never share an atom."""
     for (a, first), (b, second) in product(_members(group, evidence), _members(_apart(group), evidence)):
         classes = _unified(a, b, distinct | first | second)
@@ -123,10 +123,10 @@ def _unified(left: Literal, right: Literal, distinct: Iterable[Pair]) -> Classes
     return classes
 
 
-def _apart(group: Group) -> Group:
+def _apart(group: ExclusivePieces) -> ExclusivePieces:
     """The group with names of its own for all variables inside it."""
     pieces = tuple(_renamed(piece, frozenset()) for piece in group.pieces)
-    return Group(tuple((_primed(name), kind) for name, kind in group.variables), pieces)
+    return ExclusivePieces(tuple((_primed(name), kind) for name, kind in group.variables), pieces)
 
 
 def _renamed(piece: Conjunction, inside: frozenset[str]) -> Conjunction:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from herbrand.answers.marginals import AtomTable
 from herbrand.engines.mean_field.problem import Problem
-from herbrand.engines.mean_field.tables import Table
+from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.engines.reading import atom_tables
 from herbrand.program.ground import Ground, LatentAtoms
 from herbrand.program.question import AtomPattern, Question
@@ -46,7 +46,7 @@ def _patterns(problem: Problem, question: Question) -> dict[str, tuple[AtomPatte
 class _AtomsOfTable(LatentAtoms):
     """The latent atoms of one predicate, numbered as in its table; listed only where all are asked for."""
 
-    def __init__(self, problem: Problem, table: Table | None, whole: bool) -> None:
+    def __init__(self, problem: Problem, table: PredicateTable | None, whole: bool) -> None:
         super().__init__(problem.evidence, problem.budget, [table.predicate] if whole and table else ())
         self.table = table
 
@@ -55,7 +55,7 @@ class _AtomsOfTable(LatentAtoms):
         return self.table.positions(codes)
 
 
-def _by_value(table: Table, marginals: Tensor) -> np.ndarray:
+def _by_value(table: PredicateTable, marginals: Tensor) -> np.ndarray:
     """Probabilities [atom of the table, value]."""
     if not table.true_or_false:
         return marginals.reshape(-1, table.shape[-1]).numpy()

@@ -26,7 +26,7 @@ LARGE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class MeanFieldRun:
     """Logits and marginals by predicate; ``before`` are the marginals a step earlier.
 
     ``moved``: the most that any marginal moved, by the stride: what a whole step would come to near a fixed
@@ -42,7 +42,7 @@ class Run:
     spare: Sequence[Tensor] = ()
 
 
-def started(problem: Problem, stride: float, seed: int | None = None) -> Run:
+def started(problem: Problem, stride: float, seed: int | None = None) -> MeanFieldRun:
     """From the soft evidence alone, or from random logits."""
     logits = {}
     generator = None if seed is None else torch.Generator().manual_seed(seed)
@@ -52,7 +52,7 @@ def started(problem: Problem, stride: float, seed: int | None = None) -> Run:
         if generator is not None:
             logits[name] += 2 * torch.randn(table.shape, generator=generator, dtype=FLOAT)
     marginals = problem.unknowns.marginals(logits)
-    return Run(logits, marginals, {name: table.clone() for name, table in marginals.items()}, stride)
+    return MeanFieldRun(logits, marginals, {name: table.clone() for name, table in marginals.items()}, stride)
 
 
 def updated(problem: Problem, marginals: Tables, over: Sequence[Tensor] = ()) -> dict[str, Tensor]:
@@ -65,7 +65,7 @@ def updated(problem: Problem, marginals: Tables, over: Sequence[Tensor] = ()) ->
     return problem.unknowns.gathered(messages)
 
 
-def in_parallel(problem: Problem, run: Run, adaptive: bool, sharpness: float = 1.0) -> Run:
+def in_parallel(problem: Problem, run: MeanFieldRun, adaptive: bool, sharpness: float = 1.0) -> MeanFieldRun:
     """All atoms moved at once; ``sharpness`` multiplies their messages."""
     targets = updated(problem, run.marginals, run.spare)
     moves = {}
@@ -86,10 +86,12 @@ def in_parallel(problem: Problem, run: Run, adaptive: bool, sharpness: float = 1
     stride = after_slope(run.stride, slope) if adaptive else run.stride
     logits = {name: move.logits for name, move in moves.items()}
     left = [table for table in run.logits.values() if table.numel() >= LARGE]
-    return Run(logits, marginals, run.marginals, stride, min(1.0, far / run.stride), left)
+    return MeanFieldRun(logits, marginals, run.marginals, stride, min(1.0, far / run.stride), left)
 
 
-def in_turn(problem: Problem, run: Run, classes: Sequence[AtomClass], sharpness: float = 1.0) -> Run:
+def in_turn(
+    problem: Problem, run: MeanFieldRun, classes: Sequence[AtomClass], sharpness: float = 1.0
+) -> MeanFieldRun:
     """Class after class moved to the sum of its messages; an infinite
     ``sharpness`` takes the best value of each atom."""
     logits = {name: table.clone() for name, table in run.logits.items()}
@@ -105,4 +107,4 @@ def in_turn(problem: Problem, run: Run, classes: Sequence[AtomClass], sharpness:
             logits[one.predicate].view(rows)[one.positions] = target.reshape(rows)[one.positions]
         marginals = problem.unknowns.marginals(logits)
     far = [float((marginals[n] - run.marginals[n]).abs().max()) for n in marginals if marginals[n].numel()]
-    return Run(logits, marginals, run.marginals, 1.0, max(far, default=0.0))
+    return MeanFieldRun(logits, marginals, run.marginals, 1.0, max(far, default=0.0))

@@ -35,7 +35,7 @@ from herbrand.engines.mean_field.products import (
     Unequal,
 )
 from herbrand.engines.mean_field.relations import CPU, KnownRelations
-from herbrand.engines.mean_field.tables import Table
+from herbrand.engines.mean_field.tables import PredicateTable
 
 BATCH = "batch"
 WORTH_THREADS = 4e7
@@ -49,7 +49,7 @@ Key = tuple[str, tuple[object, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class CountedProduct:
     """A product and what it counts times each weight."""
 
     product: Product
@@ -64,7 +64,7 @@ class Leaves:
 
     def __init__(
         self,
-        tables: Mapping[str, Table],
+        tables: Mapping[str, PredicateTable],
         marginals: Mapping[str, Tensor],
         batch: int | None = None,
         detached: bool = False,
@@ -95,22 +95,22 @@ class Score:
     def __init__(
         self,
         relations: KnownRelations,
-        tables: Mapping[str, Table],
+        tables: Mapping[str, PredicateTable],
         products: Mapping[Product, Mapping[int, float]],
     ) -> None:
         self.relations, self.tables, self.memory = relations, tables, relations.memory
         self._plans: dict[object, Plan] = {}
         self.constants: dict[int, float] = {}
-        self.parts: list[Part] = []
+        self.parts: list[CountedProduct] = []
         for product, worth in products.items():
             self._add(product, worth)
 
     def _add(self, product: Product, worth: Mapping[int, float]) -> None:
         """A product without latent literals is a number; known relations of others are multiplied now."""
         if not all(isinstance(operand, Observed) for operand in product.operands):
-            self.parts.append(Part(folded(product, self.relations), worth))
+            self.parts.append(CountedProduct(folded(product, self.relations), worth))
             return
-        value = float(self._total(Part(product, worth), Leaves(self.tables, {}), ()))
+        value = float(self._total(CountedProduct(product, worth), Leaves(self.tables, {}), ()))
         for weight, count in worth.items():
             self.constants[weight] = self.constants.get(weight, 0.0) + count * value
 
@@ -159,9 +159,9 @@ class Score:
             total += value.item()
         return total, self._as_tables(gradients, leaves)
 
-    def _batches(self, weights: Weights) -> Iterator[list[tuple[Part, Tensor | float, Plan]]]:
+    def _batches(self, weights: Weights) -> Iterator[list[tuple[CountedProduct, Tensor | float, Plan]]]:
         """Products that count: small ones together, as many as may be kept at a time, large ones alone."""
-        batch: list[tuple[Part, Tensor | float, Plan]] = []
+        batch: list[tuple[CountedProduct, Tensor | float, Plan]] = []
         kept = 0
         for part, planned in zip(self.parts, self.plans, strict=True):
             worth = self.worth(part, weights)
@@ -194,7 +194,7 @@ class Score:
             self.tables[key[0]].add(messages[key[0]], found, leaves.readings[key], False)
         return messages
 
-    def worth(self, part: Part, weights: Weights) -> Tensor | float | None:
+    def worth(self, part: CountedProduct, weights: Weights) -> Tensor | float | None:
         """What a product counts; ``None`` for nothing."""
         total: Tensor | float = 0.0
         by_constant = any(isinstance(operand, PerConstant) for operand in part.product.operands)
@@ -206,7 +206,7 @@ class Score:
             total = total + value * count
         return total if isinstance(total, Tensor) or total else None
 
-    def _total(self, part: Part, leaves: Leaves, weights: Weights) -> Tensor:
+    def _total(self, part: CountedProduct, leaves: Leaves, weights: Weights) -> Tensor:
         """The value [batch] of one product."""
         product = part.product
         relations = [self._relation(operand, leaves, weights) for operand in product.operands]

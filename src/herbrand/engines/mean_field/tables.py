@@ -35,7 +35,7 @@ SHORT = 16
 """Rows of at most so many entries are short (:func:`softmax`)."""
 
 
-class Table(Protocol):
+class PredicateTable(Protocol):
     """One open predicate's atoms."""
 
     @property

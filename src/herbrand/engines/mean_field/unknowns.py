@@ -14,7 +14,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from herbrand.engines.mean_field.tables import Table
+from herbrand.engines.mean_field.tables import PredicateTable
 
 Logits = Mapping[str, Tensor]
 
@@ -39,7 +39,7 @@ class Unknowns:
     """``tables`` by predicate; ``unary`` log-weights of soft evidence (log-odds, or one a value);
     ``constant``: of that about predicates without a table, all of whose atoms facts settle."""
 
-    tables: Mapping[str, Table]
+    tables: Mapping[str, PredicateTable]
     unary: Mapping[str, Tensor]
     ties: tuple[Ties, ...] = field(default=())
     constant: float = 0.0
@@ -112,7 +112,7 @@ class Unknowns:
     def _free(self) -> dict[str, Tensor | None]:
         return {name: self._free_atoms(name, table) for name, table in self.tables.items()}
 
-    def _free_atoms(self, name: str, table: Table) -> Tensor | None:
+    def _free_atoms(self, name: str, table: PredicateTable) -> Tensor | None:
         tied = [tie.tied for tie in self.ties if tie.predicate == name]
         if not len(table.fixed) and not tied:
             return None

@@ -19,7 +19,7 @@ import numpy as np
 
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.engines.proof import kernels
-from herbrand.engines.proof.relation import Index, Relation
+from herbrand.engines.proof.relation import Index, IndexedFacts
 from herbrand.errors import Span, UnsupportedError
 from herbrand.language.syntax import Learned, Rule
 from herbrand.loops import often
@@ -73,7 +73,7 @@ class Arithmetic(ABC):
     def ones(self, count: int) -> Values: ...
 
     @abstractmethod
-    def fact_weights(self, predicate: str, relation: Relation) -> Values | None:
+    def fact_weights(self, predicate: str, relation: IndexedFacts) -> Values | None:
         """The weight of each row; ``None``: all one."""
 
     @abstractmethod
@@ -141,7 +141,7 @@ class Numbers(Arithmetic):
     def ones(self, count: int) -> np.ndarray:
         return np.full(count, self.algebra.one, self.algebra.rows)
 
-    def fact_weights(self, predicate: str, relation: Relation) -> np.ndarray | None:
+    def fact_weights(self, predicate: str, relation: IndexedFacts) -> np.ndarray | None:
         if relation.weights is None or not self._weighted:
             return None
         return self._taken(relation.weights, predicate)

@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ChanceEvidence:
     """``holds``: 1 and 0 are certain, a number between them is an opinion, which counts in proportion.
     ``text`` names the statement."""
 
@@ -41,11 +41,13 @@ class Evidence:
     text: str
 
 
-def chances_of(program: HornProgram, given: Sequence[FactRows] = ()) -> tuple[Facts, tuple[Evidence, ...]]:
+def chances_of(
+    program: HornProgram, given: Sequence[FactRows] = ()
+) -> tuple[Facts, tuple[ChanceEvidence, ...]]:
     """Facts whose weights are their probabilities, and the evidence. The literals ``given`` are true or
     false, over constants that the domains have."""
     signature, facts = program.signature, program.facts
-    tables, evidence = dict(facts.tables), list[Evidence]()
+    tables, evidence = dict(facts.tables), list[ChanceEvidence]()
     stated: dict[str, list[tuple[Row, bool]]] = {}
     for rows in given:
         row = _indices(rows, signature.predicates[rows.predicate], facts)
@@ -90,7 +92,7 @@ class _Reading:
         kept = table.weights != 1
         return _facts(table, table.true[kept], table.weights[kept])
 
-    def derived_evidence(self, given: Sequence[tuple[Row, bool]]) -> Iterator[Evidence]:
+    def derived_evidence(self, given: Sequence[tuple[Row, bool]]) -> Iterator[ChanceEvidence]:
         table = self.table
         certain = table.true if table.weights is None else table.true[table.weights == 1]
         for rows, holds in ((certain, 1.0), (table.false, 0.0)):
@@ -121,13 +123,13 @@ class _Reading:
 
     def with_given(
         self, chances: FactTable, given: Sequence[tuple[Row, bool]]
-    ) -> tuple[FactTable, list[Evidence]]:
+    ) -> tuple[FactTable, list[ChanceEvidence]]:
         """The table with what is given of atoms that have no chance, and evidence on those that have one."""
         weights = np.ones(len(chances.true)) if chances.weights is None else chances.weights
         known: dict[Row, float] = dict(zip(map(tuple, chances.true.tolist()), weights.tolist(), strict=True))
         valued = {row[:-1] for row in known} if self.predicate.value_type is not None else set[Row]()
         denied = set(map(tuple, self.table.false.tolist()))
-        evidence: list[Evidence] = []
+        evidence: list[ChanceEvidence] = []
         for row, holds in sorted(given, key=lambda pair: not pair[1]):  # what holds first: it may be denied
             if not holds and row in known:
                 evidence.append(self._evidence(row, 0.0, known[row] == 1))
@@ -172,7 +174,7 @@ class _Reading:
         keys = row_keys(list(every.T), sizes, len(every))
         return ~np.isin(keys[len(stated) :], keys[: len(stated)])
 
-    def _evidence(self, row: Row, holds: float, contradicted: bool = False) -> Evidence:
+    def _evidence(self, row: Row, holds: float, contradicted: bool = False) -> ChanceEvidence:
         text = self._text(row)
         if holds == 0:
             text = f"not {text}"
@@ -180,7 +182,7 @@ class _Reading:
             text = f"{text} ~ {holds:g}"
         if contradicted:
             text += f", which is stated to be {'false' if holds else 'true'}"
-        return Evidence(self.predicate.name, row, holds, text)
+        return ChanceEvidence(self.predicate.name, row, holds, text)
 
     def _text(self, row: Row) -> str:
         (values,) = self.facts.rows(self.predicate, np.array([row], np.int64))

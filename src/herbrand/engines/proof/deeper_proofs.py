@@ -16,7 +16,7 @@ from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.fixpoint import Fixpoint
 from herbrand.engines.proof.steps import Runner, inputs_named, outputs_named
 from herbrand.engines.proof.table import State, Table, grouped
-from herbrand.engines.proof.unrolled import Asked, Beyond, Goal, Unrolled
+from herbrand.engines.proof.unrolled import AskedRows, Beyond, Goal, Unrolled
 from herbrand.errors import BudgetError
 
 CUT = 2.0
@@ -24,7 +24,7 @@ FEW = 16
 """Constants of a frontier that are tried before all of them are."""
 
 
-def is_cut_off(runner: Runner, done: Unrolled, asked: Asked, depth: int) -> bool:
+def is_cut_off(runner: Runner, done: Unrolled, asked: AskedRows, depth: int) -> bool:
     """Whether some proof needs more calls than the question was ``done`` with, in which a call was cut; taken
     to be so where finding out is too much."""
     truth = runner.with_arithmetic(Numbers.of("boolean"))
@@ -44,7 +44,7 @@ def is_cut_off(runner: Runner, done: Unrolled, asked: Asked, depth: int) -> bool
 
 def _by_one_more_call(truth: Runner) -> Beyond:
     def beyond(goal: Goal, table: Table) -> Table:
-        asked = Asked(goal.predicate, goal.mode, table, int(table.columns[0].max(initial=0)) + 1)
+        asked = AskedRows(goal.predicate, goal.mode, table, int(table.columns[0].max(initial=0)) + 1)
         return Unrolled(truth).answers(asked, 0).scaled(CUT, truth.arithmetic)
 
     return beyond
@@ -78,7 +78,7 @@ def _leads_on(truth: Runner, goal: Goal, state: State) -> bool:
     for start, stop in ((0, min(FEW, count)), (FEW, count)):
         columns = tuple(column[start:stop] for column in table.columns)
         some = Table(table.names, columns, truth.arithmetic.ones(max(0, stop - start)))
-        asked = Asked(goal.predicate, goal.mode, some, row + 1)
+        asked = AskedRows(goal.predicate, goal.mode, some, row + 1)
         if some and len(Unrolled(truth).answers(asked, 0)):
             return True
     return False

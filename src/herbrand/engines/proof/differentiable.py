@@ -18,7 +18,7 @@ from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.once_differentiable import differentiable_once
 from herbrand.engines.proof.arithmetic import Arithmetic, Reverse, rule_number
 from herbrand.engines.proof.horn_program import HornProgram
-from herbrand.engines.proof.relation import Relation
+from herbrand.engines.proof.relation import IndexedFacts
 from herbrand.language.syntax import Rule
 
 SECOND = "second derivatives of the weights of answers", "take gradients without create_graph=True"
@@ -55,7 +55,7 @@ class Differentiable(Arithmetic):
     def ones(self, count: int) -> Tensor:
         return torch.ones(count, dtype=torch.float64)
 
-    def fact_weights(self, predicate: str, relation: Relation) -> Tensor | None:
+    def fact_weights(self, predicate: str, relation: IndexedFacts) -> Tensor | None:
         if predicate in self._facts:
             return self._facts[predicate]
         return None if relation.weights is None else torch.tensor(relation.weights)

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.proof.relation import Relation
+from herbrand.engines.proof.relation import IndexedFacts
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import reached
@@ -77,7 +77,7 @@ class HornProgram:
         )
 
     @cached_property
-    def _relations(self) -> dict[str, Relation]:
+    def _relations(self) -> dict[str, IndexedFacts]:
         return {}
 
     @cached_property
@@ -149,11 +149,11 @@ class HornProgram:
     def column_types(self, predicate: str) -> tuple[str, ...]:
         return self.signature.predicates[predicate].column_types
 
-    def relation(self, predicate: str) -> Relation:
+    def relation(self, predicate: str) -> IndexedFacts:
         """The stated facts of a predicate."""
         if predicate not in self._relations:
             sizes = tuple(self.sizes[name] for name in self.column_types(predicate))
-            self._relations[predicate] = Relation.of(self.facts.tables[predicate], sizes)
+            self._relations[predicate] = IndexedFacts.of(self.facts.tables[predicate], sizes)
         return self._relations[predicate]
 
     def all_positive(self, but: Collection[str] = (), rules: bool = True) -> bool:

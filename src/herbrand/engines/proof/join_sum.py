@@ -25,7 +25,7 @@ from herbrand.engines.proof import kernels, reverse
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.engines.proof.plan import Ask, Join
 from herbrand.engines.proof.questions import Answers
-from herbrand.engines.proof.relation import Index, Relation
+from herbrand.engines.proof.relation import Index, IndexedFacts
 from herbrand.engines.proof.table import ROW, Grid, State, Table
 from herbrand.loops import often
 from herbrand.row_keys import run_starts
@@ -242,7 +242,7 @@ class JoinSums:
         return Table((*kept, step.found[0]), (*columns, found), totals).arranged((ROW, *step.live))
 
     def pushed_where(
-        self, step: Join, index: Index, weights: Values | None, mask: Join, masks: Relation,
+        self, step: Join, index: Index, weights: Values | None, mask: Join, masks: IndexedFacts,
         mask_weights: Values | None, state: State,
     ) -> Table | None:  # fmt: skip
         """Two joins as one: a push, kept only where a second relation has a row between what a group is known

@@ -17,7 +17,7 @@ from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.cycles import Body, least_model
 from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.chances import Evidence, Row
+from herbrand.engines.proof.chances import ChanceEvidence, Row
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.worlds import PossibleWorlds
 
@@ -72,14 +72,14 @@ class _Literals:
         places, chances = values[part.row[:-1]]
         return self._outcome((part.predicate, part.row[:-1]), places[part.row[-1]], chances)
 
-    def _observe(self, literal: int, known: Evidence) -> None:
+    def _observe(self, literal: int, known: ChanceEvidence) -> None:
         if known.holds in (0.0, 1.0):
             self.made.stipulate(literal if known.holds else negated(literal), known.text)
         else:
             self.made.weigh(literal, math.log(known.holds))
             self.made.weigh(negated(literal), math.log1p(-known.holds))
 
-    def _base(self, known: Evidence) -> int:
+    def _base(self, known: ChanceEvidence) -> int:
         """An atom that no rule derives."""
         index = self._program.relation(known.predicate).index(tuple(range(len(known.row))))
         first, counts = index.ranges([np.array([value]) for value in known.row], 1)

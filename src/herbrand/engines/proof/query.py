@@ -37,7 +37,7 @@ from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.request import FIXPOINT, INDEPENDENT, PROBABILITY, Request
 from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Table, without_zeros
-from herbrand.engines.proof.unrolled import Asked, Unrolled
+from herbrand.engines.proof.unrolled import AskedRows, Unrolled
 from herbrand.engines.proof.wider_types import NarrowError, widened
 from herbrand.engines.proof.worlds import (
     PossibleWorlds,
@@ -135,12 +135,12 @@ class Proof:
             (values,) = self.program.facts.rows(predicate, first)
             raise denied_but_derived(name, values, request.algebra)
 
-    def question(self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic) -> Asked:
+    def question(self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic) -> AskedRows:
         """Goals of one shape, as they are evaluated."""
         columns = _columns(shape, inputs)
         names = (ROW, *shape.inputs)
         frontier = Table(names, (np.arange(len(inputs)), *columns), arithmetic.ones(len(inputs)))
-        return Asked(self.plans.with_goal(shape.clause), shape.mode, frontier, len(inputs))
+        return AskedRows(self.plans.with_goal(shape.clause), shape.mode, frontier, len(inputs))
 
     def _probable(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
         """The exact probability of every answer that is possible, given the evidence."""

@@ -46,7 +46,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Part:
+class AddedSlot:
     """A slot that is added to the answers or to the next frontier, times the weight of the clause's rule."""
 
     slot: int
@@ -58,8 +58,8 @@ class Round:
     """What is done to a frontier. A slot is filled before a link reads it."""
 
     links: tuple[Link, ...]
-    answers: tuple[Part, ...]
-    onward: tuple[Part, ...]
+    answers: tuple[AddedSlot, ...]
+    onward: tuple[AddedSlot, ...]
 
     @property
     def slots(self) -> int:
@@ -115,7 +115,7 @@ def _ending_in_calls(plan: PredicatePlan) -> LinearRecursion | None:
         slot = links.follow(steps, clause.inputs, last)
         if slot is None:
             return None
-        (answers if tail is None else onward).append(Part(slot, clause.clause))
+        (answers if tail is None else onward).append(AddedSlot(slot, clause.clause))
     if not onward or not answers:
         return None
     return LinearRecursion(None, Round(tuple(links.made), tuple(answers), tuple(onward)))
@@ -134,10 +134,10 @@ def _beginning_with_calls(plan: PredicatePlan) -> LinearRecursion | None:
             slot = first.follow(clause.steps, clause.inputs, clause.outputs)
         if slot is None:
             return None
-        (onward if isinstance(call, Ask) else starts).append(Part(slot, clause.clause))
+        (onward if isinstance(call, Ask) else starts).append(AddedSlot(slot, clause.clause))
     if not onward or not starts:
         return None
-    call = Round(tuple(again.made), (Part(FRONTIER),), tuple(onward))
+    call = Round(tuple(again.made), (AddedSlot(FRONTIER),), tuple(onward))
     return LinearRecursion(Round(tuple(first.made), (), tuple(starts)), call)
 
 

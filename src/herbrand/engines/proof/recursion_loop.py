@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from herbrand.engines.proof import recursion_kernels as rounds
-from herbrand.engines.proof.recursion import FRONTIER, LinearRecursion, Part, RelationKey, Round
+from herbrand.engines.proof.recursion import FRONTIER, AddedSlot, LinearRecursion, RelationKey, Round
 from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import Table
 from herbrand.loops import MOST_PLAIN, often
@@ -189,7 +189,7 @@ def _moves(
     return [*links, *added], [*[1.0] * len(links), *(_factor(part, runner) for part, _ in parts)], onward
 
 
-def _factor(part: Part, runner: Runner) -> float:
+def _factor(part: AddedSlot, runner: Runner) -> float:
     clause = part.clause
     if clause is None or clause.weight is None or clause.rule is None:
         return 1.0

@@ -2,7 +2,7 @@
 
 An index is made when a plan first needs it and kept with the relation.
 
->>> relation = Relation((np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32)), (3, 3), 3)
+>>> relation = IndexedFacts((np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32)), (3, 3), 3)
 >>> by_second = relation.index((1,))
 >>> by_second.pointers.tolist(), by_second.column(0).tolist()
 ([0, 0, 1, 3], [0, 0, 1])
@@ -31,7 +31,7 @@ from herbrand.row_keys import (
 
 
 @dataclass(frozen=True, eq=False)
-class Relation:
+class IndexedFacts:
     """Distinct rows of constants' indices, a column each. ``weights`` and ``probabilities`` may be ``None``:
     all 1. Rows of soft evidence come last and weigh their probability."""
 
@@ -43,7 +43,7 @@ class Relation:
     _indexes: dict[tuple[int, ...], Index] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, table: FactTable, sizes: tuple[int, ...]) -> Relation:
+    def of(cls, table: FactTable, sizes: tuple[int, ...]) -> IndexedFacts:
         """The facts that hold, and the soft ones that are not known to be true or false, with their
         probability as their weight."""
         rows, weights = table.true, table.weights
@@ -91,7 +91,7 @@ class _Runs:
 class Index:
     """Rows in the order of the bound columns. One bound column: ``pointers`` by its value; else ``keys``."""
 
-    relation: Relation
+    relation: IndexedFacts
     bound: tuple[int, ...]
     order: np.ndarray | None
     pointers: np.ndarray
@@ -99,7 +99,7 @@ class Index:
     _kept: dict[object, np.ndarray | None] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, relation: Relation, bound: tuple[int, ...]) -> Index:
+    def of(cls, relation: IndexedFacts, bound: tuple[int, ...]) -> Index:
         columns = [relation.columns[place] for place in bound]
         in_order = relation.is_sorted and bound == tuple(range(len(bound)))
         if len(bound) == 0:

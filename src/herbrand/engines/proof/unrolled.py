@@ -54,7 +54,7 @@ class Goal:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AskedRows:
     """A question: a frontier (row, inputs...) of a predicate in a mode; rows are numbers below ``rows``."""
 
     predicate: str
@@ -88,7 +88,7 @@ class Unrolled:
         self.cut = self.missed = False
         self.cut_last: list[tuple[Goal, State]] = []
 
-    def answers(self, asked: Asked, depth: int) -> Table:
+    def answers(self, asked: AskedRows, depth: int) -> Table:
         """Columns (row, outputs...), with the question at depth 0."""
         with _deep_enough(depth):
             goal = self.goal(asked.predicate, asked.mode, depth + 1)
@@ -111,7 +111,7 @@ class Unrolled:
         found = without_zeros(self._total(goal, from_zero, count, True).table(), self._arithmetic)
         return Table(found.names, (found.columns[0] + first, *found.columns[1:]), found.values)
 
-    def _blocks(self, asked: Asked) -> Iterator[Table]:
+    def _blocks(self, asked: AskedRows) -> Iterator[Table]:
         """The question in parts whose dense states fit a processor's cache; large types have none."""
         frontier, rows = asked.frontier, asked.rows
         width = max(self._plans.program.sizes.values(), default=1)

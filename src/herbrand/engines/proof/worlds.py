@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.chances import Evidence, chances_of, refuse_wrong_sums
+from herbrand.engines.proof.chances import ChanceEvidence, chances_of, refuse_wrong_sums
 from herbrand.engines.proof.derivations import Node
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
@@ -37,7 +37,7 @@ class PossibleWorlds:
 
     program: HornProgram
     uncertain: frozenset[str]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[ChanceEvidence, ...]
 
     @classmethod
     def of(cls, program: HornProgram, given: Sequence[FactRows] = ()) -> PossibleWorlds:

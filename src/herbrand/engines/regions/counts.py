@@ -17,10 +17,10 @@ import numpy as np
 
 from herbrand.engines.lifted.count_elimination import Structure
 from herbrand.engines.lifted.factors import Axes
-from herbrand.engines.lifted.summation import Layout, Summation
+from herbrand.engines.lifted.summation import CountLayout, Summation
 from herbrand.engines.lifted.terms import CountTerm
 from herbrand.engines.regions.graph import Region, Scope, whole
-from herbrand.engines.regions.variables import Variable
+from herbrand.engines.regions.variables import RegionVariable
 
 Line = tuple[np.ndarray, np.ndarray]
 """Base and slope of a table along one variable, over the others."""
@@ -35,10 +35,10 @@ class CountGraph:
     which all that is said over it is a line.
     """
 
-    variables: tuple[Variable, ...]
+    variables: tuple[RegionVariable, ...]
     factors: dict[Region, np.ndarray]
     constant: float
-    layout: Layout | None = None
+    layout: CountLayout | None = None
     wide: dict[Scope, tuple[CountTerm, ...]] = field(default_factory=dict)
     linear: dict[Scope, frozenset[int]] = field(default_factory=dict)
 
@@ -48,7 +48,7 @@ class CountGraph:
         return tuple(variable.elements for variable in self.variables)
 
     @property
-    def counted(self) -> Layout:
+    def counted(self) -> CountLayout:
         """The layout of what is all counted."""
         assert self.layout is not None
         return self.layout
@@ -132,9 +132,9 @@ def count_graph(summation: Summation, most: float = np.inf) -> CountGraph:
         alike = len(axis.pools) == 1 and axis.pools[0] in pools
         count = int(counts[0].sum()) if len(counts) else 0
         if alike and count:
-            variables.append(Variable(count, _weights(prior, counts)))
+            variables.append(RegionVariable(count, _weights(prior, counts)))
         else:
-            variables.append(Variable(count, None, (counts, prior)))
+            variables.append(RegionVariable(count, None, (counts, prior)))
     elements = [variable.elements for variable in variables]
     constant = float(layout.constant.detach())
     structure = _open_structure(layout)
@@ -169,7 +169,7 @@ def ascending(names: Sequence[str], table: np.ndarray) -> tuple[Scope, np.ndarra
     return tuple(numbers[place] for place in order), np.transpose(table, order)
 
 
-def _open_structure(layout: Layout) -> Structure:
+def _open_structure(layout: CountLayout) -> Structure:
     """Which tables there are over axes of more than one row, and along which of these they are lines."""
     linear: dict[Axes, frozenset[str]] = {}
     for names, lines in layout.structure.linear.items():
@@ -178,7 +178,7 @@ def _open_structure(layout: Layout) -> Structure:
     return Structure(layout.sizes, linear)
 
 
-def _open(names: Axes, layout: Layout) -> Axes:
+def _open(names: Axes, layout: CountLayout) -> Axes:
     return tuple(sorted((name for name in names if layout.sizes[name] > 1), key=_number))
 
 
@@ -197,7 +197,7 @@ def _number(name: str) -> int:
 
 
 def settled_left_out(
-    scope: Scope, table: np.ndarray, variables: Sequence[Variable]
+    scope: Scope, table: np.ndarray, variables: Sequence[RegionVariable]
 ) -> tuple[Scope, np.ndarray]:
     """A factor over the variables that have more than one row: where evidence settles all, none is left."""
     settled = tuple(place for place, variable in enumerate(scope) if len(variables[variable]) == 1)

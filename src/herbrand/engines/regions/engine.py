@@ -24,7 +24,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.engine import BeliefPropagation, BeliefState, refuse_what_is_no_marginal
 from herbrand.engines.contradiction_error import contradiction
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
-from herbrand.engines.explained_atom import Asked
+from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.engines.fallback import Fallback, HandOverError, SecondState
 from herbrand.engines.lifted import costs
 from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
@@ -34,7 +34,7 @@ from herbrand.engines.reading import looked_up
 from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.explanation import explained
 from herbrand.engines.regions.loopy import Loopy
-from herbrand.engines.regions.message_run import Run, begun, drawn_leanings, stepped
+from herbrand.engines.regions.message_run import RegionRun, begun, drawn_leanings, stepped
 from herbrand.engines.regions.parts import Construction, RegionPart, size_of
 from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError
@@ -81,7 +81,7 @@ class RegionState:
     question: Question
     problem: Problem
     parts: tuple[RegionPart, ...]
-    runs: tuple[tuple[Run, ...], ...]
+    runs: tuple[tuple[RegionRun, ...], ...]
     loopy: Loopy | None = None
 
 
@@ -222,14 +222,14 @@ class Regions:
 
     def explain(self, state: RegionState, status: Status) -> Explanation:
         """The log-odds shared out among the statements of the atom's region and what others send it."""
-        asked = Asked.of(state.question, state.problem.evidence)
+        asked = ExplainedAtom.of(state.question, state.problem.evidence)
         solution = self._solution(state)
         best = [self._best(runs) for runs in state.runs]
         believed = [Beliefs(run.propagation, run.messages) for run in best]
         guarantee = self._guarantee(state) if status.converged else Guarantee.APPROXIMATION
         return explained(asked, solution, believed, guarantee, self.name)
 
-    def _begun(self, part: RegionPart, loopy: Loopy | None = None) -> tuple[Run, ...]:
+    def _begun(self, part: RegionPart, loopy: Loopy | None = None) -> tuple[RegionRun, ...]:
         """Runs from different messages, the last from what messages between ground atoms came to rest at;
         where the end does not depend on them one is enough."""
         dice, propagation = np.random.default_rng(self.seed), part.propagation
@@ -279,7 +279,7 @@ class Regions:
         part = next((part for part, run in enumerate(best) if not self._at_rest(run)), 0)
         return part, state.runs[part].index(best[part])
 
-    def _waiting(self, part: RegionPart, runs: tuple[Run, ...]) -> int | None:
+    def _waiting(self, part: RegionPart, runs: tuple[RegionRun, ...]) -> int | None:
         """The first run that is not done; a new one, on gentler regions, where none came to rest."""
         for number, run in enumerate(runs):
             if not self._at_rest(run) and run.rounds < ROUNDS_A_START:
@@ -287,11 +287,11 @@ class Regions:
         tried_all = len(runs) == self._starts(part) + len(part.gentler)
         return None if tried_all or any(map(self._at_rest, runs)) else len(runs)
 
-    def _at_rest(self, run: Run) -> bool:
+    def _at_rest(self, run: RegionRun) -> bool:
         exact = run.propagation.graph.acyclic
         return run.moved <= (min(self.tolerance, AT_REST) if exact else self.tolerance)
 
-    def _best(self, runs: tuple[Run, ...]) -> Run:
+    def _best(self, runs: tuple[RegionRun, ...]) -> RegionRun:
         """Of those at rest in the mode of the largest lower bound the one with the largest free energy; else
         the one nearest to rest."""
         at_rest = [run for run in runs if self._at_rest(run)]

@@ -16,7 +16,7 @@ import numpy as np
 from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.engines.lifted.count_axes import Axis, Clamp
-from herbrand.engines.lifted.summation import Layout, Summation, Sums, expectations
+from herbrand.engines.lifted.summation import CountLayout, Summation, Sums, expectations
 from herbrand.engines.lifted.tabulated import Link, pair_count
 from herbrand.engines.regions.graph import Region, Scope
 from herbrand.engines.regions.messages import Messages, Propagation
@@ -85,7 +85,7 @@ class Believed:
         axes = self._beliefs.propagation.counts.counted.axes
         return next(i for i, axis in enumerate(axes) if pool in axis.pools)
 
-    def _clamped(self, layout: Layout, clamp: Clamp) -> dict[Scope, np.ndarray]:
+    def _clamped(self, layout: CountLayout, clamp: Clamp) -> dict[Scope, np.ndarray]:
         """Believed probabilities of each axis's counts given the clamp, by Bayes' rule on its own axis."""
         before = self._beliefs.propagation.counts.counted.axes
         here = self._axis_of(clamp)
@@ -162,7 +162,7 @@ class BelievedApart:
         return pair_count(self.scene, link) * joint
 
 
-def _expected(layout: Layout, tables: dict[Scope, np.ndarray]) -> Sums:
+def _expected(layout: CountLayout, tables: dict[Scope, np.ndarray]) -> Sums:
     """The gradient of the average log-ways, which is that of the total at these beliefs."""
     terms = [_average(tables[i,], axis.prior) for i, axis in enumerate(layout.axes)]
     for names, table in layout.pair_tables:

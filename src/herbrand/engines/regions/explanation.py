@@ -18,7 +18,7 @@ import numpy as np
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.attribution import scales
-from herbrand.engines.explained_atom import Asked, forced
+from herbrand.engines.explained_atom import ExplainedAtom, forced
 from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
 from herbrand.engines.lifted.count_axes import Clamp
 from herbrand.engines.lifted.problem import Solution
@@ -38,7 +38,7 @@ HARD = "hard statements"
 
 
 def explained(
-    asked: Asked, solution: Solution, believed: Sequence[Beliefs], guarantee: Guarantee, engine: str
+    asked: ExplainedAtom, solution: Solution, believed: Sequence[Beliefs], guarantee: Guarantee, engine: str
 ) -> Explanation:
     """The log-odds of a latent atom's value, shared out where one element's counts decide it."""
     chances = solution.of(asked.predicate, asked.codes)[0]
@@ -54,7 +54,7 @@ def explained(
     return Explanation(asked.text, "log-odds", value, engine, guarantee, reasons, base, remainder, NOTE)
 
 
-def _around(asked: Asked, solution: Solution, believed: Sequence[Beliefs]) -> _Around | None:
+def _around(asked: ExplainedAtom, solution: Solution, believed: Sequence[Beliefs]) -> _Around | None:
     """The cluster that counts the atom; none for an atom of two elements, or where propositions that pairs
     depend on were tried one value after another."""
     if any(beliefs.propagation.counts.layout is None for beliefs in believed):
@@ -70,7 +70,7 @@ def _around(asked: Asked, solution: Solution, believed: Sequence[Beliefs]) -> _A
 class _Around:
     """An atom of one element, and the first cluster that has the counts of its axis."""
 
-    asked: Asked
+    asked: ExplainedAtom
     shares: AtomProbabilities
     beliefs: Beliefs
 

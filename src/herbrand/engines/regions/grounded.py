@@ -25,7 +25,7 @@ from herbrand.engines.lifted.terms import CountTerm, NotLiftableError, Number
 from herbrand.engines.regions.counts import CountGraph, add
 from herbrand.engines.regions.graph import Region
 from herbrand.engines.regions.tables import spread
-from herbrand.engines.regions.variables import Variable
+from herbrand.engines.regions.variables import RegionVariable
 
 MOST_CLASSES = 200
 """With more classes of constants than this there is too little symmetry for regions to pay."""
@@ -66,9 +66,9 @@ class _Making:
         return {bunch.pool: number for number, bunch in enumerate(self.summation.bunches.all)}
 
     @cached_property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[RegionVariable, ...]:
         return tuple(
-            Variable(len(bunch), self._weights(number))
+            RegionVariable(len(bunch), self._weights(number))
             for number, bunch in enumerate(self.summation.bunches.all)
         )
 

@@ -24,7 +24,7 @@ HIGHEST_ODDS = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RegionRun:
     """``moved``: how far parents and children disagreed before the last round. ``since`` counts the rounds
     since that was ``mark``, to see whether it falls."""
 
@@ -73,15 +73,15 @@ def first_messages(propagation: Propagation, lean: Leanings | None) -> Messages:
     return tuple(found)
 
 
-def begun(propagation: Propagation, damping: float | None, lean: Leanings | None = None) -> Run:
+def begun(propagation: Propagation, damping: float | None, lean: Leanings | None = None) -> RegionRun:
     """A run from first messages. On two levels damping only slows down what comes to rest anyway, and is
     raised where it does not; on more, undamped messages may swing for ever, be clusters a tree or not."""
     if damping is None:
         damping = 0.0 if propagation.graph.flat else DAMPING
-    return Run(propagation, first_messages(propagation, lean), damping)
+    return RegionRun(propagation, first_messages(propagation, lean), damping)
 
 
-def stepped(run: Run, schedule: Schedule, free: bool) -> Run:
+def stepped(run: RegionRun, schedule: Schedule, free: bool) -> RegionRun:
     """A round more; ``free``: damping is raised by itself where rounds do not help."""
     update = run.propagation.sweep if schedule is Schedule.sequential else run.propagation.round
     messages, moved = update(run.messages, run.damping)

@@ -20,7 +20,7 @@ from herbrand.engines.regions.counts import CountGraph, count_graph
 from herbrand.engines.regions.expected import Beliefs, Believed, BelievedApart
 from herbrand.engines.regions.graph import Region, region_graph
 from herbrand.engines.regions.grounded import MOST_CLASSES, grounded_graph
-from herbrand.engines.regions.message_run import Run
+from herbrand.engines.regions.message_run import RegionRun
 from herbrand.engines.regions.messages import Propagation
 from herbrand.memory import readable
 
@@ -48,7 +48,7 @@ class RegionPart:
     gentler: tuple[Propagation, ...]
     making: Cost
 
-    def believed(self, run: Run) -> Believed | BelievedApart:
+    def believed(self, run: RegionRun) -> Believed | BelievedApart:
         """What stands for the summation where probabilities are looked up."""
         beliefs = Beliefs(run.propagation, run.messages)
         is_counted = self.propagation.counts.layout is not None

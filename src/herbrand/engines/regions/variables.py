@@ -4,7 +4,7 @@ A variable is some elements of which the same is known. So many of them have eac
 a vector of counts. What is said of a few of them, whichever they are, is said of more of them once for each
 choice; what is believed of many is believed of a few drawn from them at random.
 
->>> coins = Variable(3, np.zeros(2))
+>>> coins = RegionVariable(3, np.zeros(2))
 >>> coins.counts(2)
 array([[0., 2.],
        [1., 1.],
@@ -27,7 +27,7 @@ from herbrand.engines.regions.tables import times
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
+class RegionVariable:
     """``count`` elements. ``weights`` [profile]: log-weights of each, where all are alike and independent but
     for what factors say. Else they can only be sent together: ``listed`` are all vectors of counts that
     they can have [row, profile], and the log of all ways to have each."""

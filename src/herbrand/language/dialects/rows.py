@@ -1,8 +1,8 @@
 """Ground facts in bulk: lines sorted by what they begin with, and rows gathered by predicate.
 
 A fact file of a million lines is read column by column, not line by line: :func:`grouped_lines` puts
-together the lines that begin alike, :class:`Table` collects the rows of one predicate with the place of
-each.
+together the lines that begin alike, :class:`PredicateRows` collects the rows of one predicate with the place
+of each.
 
 >>> groups = grouped_lines("p(a)\\nq(b)\\np(c)", "(")
 >>> groups["p"].tails, list(groups["p"].starts)
@@ -59,7 +59,7 @@ def grouped_lines(text: str, separator: str) -> dict[str, LineGroup]:
 
 
 @dataclass
-class Table:
+class PredicateRows:
     """Rows of one predicate, all said in the same way; filled by columns or by rows."""
 
     predicate: str

@@ -38,7 +38,7 @@ from herbrand.scale.belief.factor_families import names
 from herbrand.scale.belief.factor_sizes import expected_size
 from herbrand.scale.belief.factor_tables import factor_tables
 from herbrand.scale.belief.forests import is_forest
-from herbrand.scale.beliefs import Layout
+from herbrand.scale.beliefs import BeliefLayout
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Marginals as Table
 from herbrand.scale.reading import tables_asked_for
@@ -227,10 +227,10 @@ class StoredBeliefPropagation:
             if evidence.database.number(f"SELECT COUNT(*) FROM axes_{size} WHERE {lost}"):
                 raise every_hard_statement(evidence.program)
 
-    def _layout(self, name: str, evidence: StoredEvidence) -> Layout:
+    def _layout(self, name: str, evidence: StoredEvidence) -> BeliefLayout:
         number = list(evidence.program.signature.predicates).index(name)
         rows = evidence.known(name).atom_count
-        return Layout(name, number, tuple(evidence.columns(name)), evidence.is_valued(name), rows)
+        return BeliefLayout(name, number, tuple(evidence.columns(name)), evidence.is_valued(name), rows)
 
     def _beliefs(self, name: str, state: StoredBeliefState) -> Table:
         """The marginals of a predicate's atoms as a query: arguments, ``q``, and what facts settle, ``f``."""

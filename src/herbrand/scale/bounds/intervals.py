@@ -35,7 +35,7 @@ from herbrand.scale.bounds.reading import intervals_in, refuse_other_questions
 from herbrand.scale.bounds.sentences import Sentences, StoredLowering
 from herbrand.scale.bounds.solving import Solver
 from herbrand.scale.bounds.sweeping import NONE_FAILED
-from herbrand.scale.run import Run, explained_in_memory
+from herbrand.scale.run import StoredRun, explained_in_memory
 
 SHARE_FOR_GRAPH = 0.2
 """Of the memory allowed: links between atoms while the network is cut into parts."""
@@ -49,7 +49,7 @@ class StoredNetwork:
     solves its parts."""
 
     lowering: StoredLowering
-    run: Run
+    run: StoredRun
     solver: Solver
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.engines.credal.ariel.independence import Links
-from herbrand.engines.credal.ariel.part import Part, independences_of
+from herbrand.engines.credal.ariel.part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
 from herbrand.engines.credal.markov import Graph
 from herbrand.errors import BudgetError
@@ -93,7 +93,7 @@ def links_of(sentences: Sentences, limit: int) -> Links:
     return Links.over(Graph.of(count, pairs))
 
 
-def _parts_of(sentences: Sentences, shelf: int, links: Links | None) -> Iterator[tuple[int, Part]]:
+def _parts_of(sentences: Sentences, shelf: int, links: Links | None) -> Iterator[tuple[int, MessagePart]]:
     first = shelf * PARTS_A_SHELF
     rows = sentences.database.arrow(
         f"SELECT * FROM sorted WHERE part >= {first} AND part < {first + PARTS_A_SHELF} "
@@ -105,7 +105,7 @@ def _parts_of(sentences: Sentences, shelf: int, links: Links | None) -> Iterator
     several = [tuple(_scopes(rows.slice(a, b - a), sentences.patterns)) for a, b in bounds]
     known = [None] * len(several) if links is None else independences_of(several, links)
     for (begin, _), scopes, independences in zip(bounds, several, known, strict=True):
-        yield int(part[begin]), Part.of(scopes, independences)
+        yield int(part[begin]), MessagePart.of(scopes, independences)
 
 
 def _scopes(rows: pa.Table, patterns: Sequence[Pattern]) -> Iterator[Scope]:
@@ -123,7 +123,7 @@ def _scopes(rows: pa.Table, patterns: Sequence[Pattern]) -> Iterator[Scope]:
         yield Scope(atoms[new], start, which.reshape(-1), lower, upper, sentence, used)
 
 
-def _put(database: Database, shelves: Shelves, shelf: int, parts: Sequence[tuple[int, Part]]) -> None:
+def _put(database: Database, shelves: Shelves, shelf: int, parts: Sequence[tuple[int, MessagePart]]) -> None:
     numbers = np.array([number for number, _ in parts], np.int32)
     data = pa.array([part.to_bytes() for _, part in parts], pa.large_binary())
     database.put(shelves.piece(shelf), pa.table({"part": numbers, "data": data}))

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from herbrand.budget import Budget
 from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.question import BoundQuestion, Query
+from herbrand.engines.credal.question import BoundQuery, BoundQuestion
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.memory import readable
 from herbrand.relations.database import Database
@@ -57,7 +57,7 @@ def intervals_in(
     return texts, lower, upper
 
 
-def _atom(query: Query) -> int:
+def _atom(query: BoundQuery) -> int:
     return query.event.atoms[0]
 
 

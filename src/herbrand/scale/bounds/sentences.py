@@ -23,7 +23,7 @@ from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.bound_rows import add_rows
 from herbrand.engines.credal.lowering import Lowering, has_variables, renamed_apart
 from herbrand.engines.credal.markov import graph_of
-from herbrand.engines.credal.network import Facts, Network
+from herbrand.engines.credal.network import KnownAtoms, Network
 from herbrand.engines.credal.sentence_groups import Gathered
 from herbrand.engines.credal.statement_numbers import Stated
 from herbrand.errors import BudgetError, UnsupportedError
@@ -39,7 +39,7 @@ from herbrand.scale.fact_relations import StoredFactRelations
 
 BATCH = 200_000
 """So many choices of constants are lowered at once."""
-NOTHING = Facts(np.empty(0, np.int64), np.empty(0, bool))
+NOTHING = KnownAtoms(np.empty(0, np.int64), np.empty(0, bool))
 
 Report = Callable[[str, float], None]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.engines.credal.ariel.messages import FoundContradictionError
-from herbrand.engines.credal.ariel.part import Part
+from herbrand.engines.credal.ariel.part import MessagePart
 
 NONE_FAILED = -1
 TOLD = pa.schema(
@@ -41,7 +41,7 @@ def swept_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _solved(data: bytes, members: pa.ListScalar) -> tuple[np.ndarray, ...]:
     _, atom, lower, upper = (field.to_numpy(zero_copy_only=False) for field in members.values.flatten())
     try:
-        lower, upper = Part.from_bytes(data).swept(lower, upper)
+        lower, upper = MessagePart.from_bytes(data).swept(lower, upper)
     except FoundContradictionError as found:
         return np.array([-1]), np.zeros(1), np.ones(1), found.sentences[:1]
     return atom, lower, upper, np.full(len(atom), NONE_FAILED)

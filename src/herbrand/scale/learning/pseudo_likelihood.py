@@ -10,7 +10,7 @@ import time
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.learned import Learning
-from herbrand.learning.pseudo_likelihood import Part, PseudoLikelihood, at_the_top, indifferent
+from herbrand.learning.pseudo_likelihood import LikelihoodTerm, PseudoLikelihood, at_the_top, indifferent
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.ties import refuse_possibly_tied
 from herbrand.memory import allowed_bytes
@@ -53,10 +53,10 @@ def stored_objective(example: StoredExample, counts: Counted, memory: int | None
     return PseudoLikelihood(counts.parameters, parts)
 
 
-def _parts(example: StoredExample, target: str, counts: Counted, limit: float) -> list[Part]:
+def _parts(example: StoredExample, target: str, counts: Counted, limit: float) -> list[LikelihoodTerm]:
     """The labelled atoms of one target against their alternatives."""
     database, alternatives = counts.database, example.program.value_count(target) - 1
-    width, parts, touched = len(counts.parameters), list[Part](), 0
+    width, parts, touched = len(counts.parameters), list[LikelihoodTerm](), 0
     if not alternatives:
         return parts
     if target in counts.tables:

@@ -14,7 +14,7 @@ from herbrand.engines.credal.ariel.engine import outer_run
 from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, single_atoms
-from herbrand.engines.credal.ariel.part import Part, independences_of
+from herbrand.engines.credal.ariel.part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.regions import growing, kept_only, with_ends
 from herbrand.engines.credal.ariel.scopes import Scope, codes_of_rows, scopes_of
 from herbrand.engines.credal.lowering import credal_network
@@ -146,7 +146,7 @@ def test_a_part_swept_elsewhere_finds_what_messages_find(seed: int, markov: bool
     links = Links.of(network)
     every = scopes_of(network)
     (known,) = independences_of([every], links)
-    part = Part.from_bytes(Part.of(every, known if markov else None).to_bytes())
+    part = MessagePart.from_bytes(MessagePart.of(every, known if markov else None).to_bytes())
     lower, upper = np.zeros(count), np.ones(count)
     single = single_atoms(every, count)
     swept = part.swept(single[0][part.atoms], single[1][part.atoms])
@@ -179,7 +179,7 @@ def test_parts_that_tell_each_other_come_to_the_same_rest(seed: int) -> None:
     truth = np.array([hidden.chance(name) for name in network.atoms.texts()])
     pieces = halves(every)
     known = independences_of(pieces, Links.of(network))
-    parts = [Part.of(scopes, its) for scopes, its in zip(pieces, known, strict=True)]
+    parts = [MessagePart.of(scopes, its) for scopes, its in zip(pieces, known, strict=True)]
     lower, upper = single_atoms(every, count)
     for _ in range(200):
         before = lower.copy(), upper.copy()
@@ -198,14 +198,14 @@ def test_parts_that_tell_each_other_come_to_the_same_rest(seed: int) -> None:
 
 def test_a_part_without_independences_says_so_in_its_bytes() -> None:
     every = scopes_of(network_of(bayesian(3, 4)))
-    assert Part.from_bytes(Part.of(every, None).to_bytes()).independences is None
-    empty = Part.from_bytes(Part.of([], None).to_bytes())
+    assert MessagePart.from_bytes(MessagePart.of(every, None).to_bytes()).independences is None
+    empty = MessagePart.from_bytes(MessagePart.of([], None).to_bytes())
     assert empty.scopes == () and len(empty.atoms) == 0
 
 
 def test_a_part_that_contradicts_itself_names_its_places() -> None:
     network = credal_network(hb.Model(hb.parse("P(c) <= 1\nP(a and b) >= 0.5\nP(b and c) >= 0.1")).program)
-    part = Part.of([scope for scope in scopes_of(network) if scope.arity == 2], None)
+    part = MessagePart.of([scope for scope in scopes_of(network) if scope.arity == 2], None)
     with pytest.raises(FoundContradictionError) as found:
         part.swept(np.array([0.0, 0.0, 0.0]), np.array([1.0, 1.0, 0.2]))
     assert set(part.atoms[found.value.atoms].tolist()) <= {0, 1, 2}

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.credal.ariel import trees
-from herbrand.engines.credal.ariel.stars import Rule, Star
-from herbrand.engines.credal.ariel.trees import Table, Tree, chances_of, log_odds, lowered, raised
+from herbrand.engines.credal.ariel.stars import Star, StarRule
+from herbrand.engines.credal.ariel.trees import BoundedTable, Tree, chances_of, log_odds, lowered, raised
 from tests.laws import tries
 from tests.oracles.interval_networks import IntervalNetwork
 from tests.oracles.interval_networks import Table as Rows
@@ -29,7 +29,7 @@ def interval(rng: np.random.Generator, low: float = 0.02, high: float = 0.98) ->
 
 def tree_of(network: IntervalNetwork, evidence: dict[int, bool]) -> Tree:
     """Without any knowledge of marginals: what the tables alone say."""
-    tables = [Table(t.parents, [r[0] for r in t.rows], [r[1] for r in t.rows]) for t in network.tables]
+    tables = [BoundedTable(t.parents, [r[0] for r in t.rows], [r[1] for r in t.rows]) for t in network.tables]
     return Tree(tables.__getitem__, lambda atom: UNIT, evidence)
 
 
@@ -84,10 +84,10 @@ def test_evidence_behind_an_observed_atom_changes_nothing(rng: np.random.Generat
 
 def test_two_ways_to_an_atom_are_no_tree() -> None:
     diamond = {
-        0: Table((), [0.5], [0.6]),
-        1: Table((0,), [0.1, 0.2], [0.3, 0.4]),
-        2: Table((0,), [0.1, 0.2], [0.3, 0.4]),
-        3: Table((1, 2), [0.1] * 4, [0.9] * 4),
+        0: BoundedTable((), [0.5], [0.6]),
+        1: BoundedTable((0,), [0.1, 0.2], [0.3, 0.4]),
+        2: BoundedTable((0,), [0.1, 0.2], [0.3, 0.4]),
+        3: BoundedTable((1, 2), [0.1] * 4, [0.9] * 4),
     }
     assert Tree(diamond.__getitem__, lambda atom: UNIT, {3: True}).posterior(0) is None
     # what is below the named atoms does not matter: without x3 it is a tree
@@ -95,12 +95,12 @@ def test_two_ways_to_an_atom_are_no_tree() -> None:
 
 
 def test_an_atom_that_nothing_connects_tells_nothing() -> None:
-    tables = {0: Table((), [0.2], [0.3]), 1: Table((), [0.6], [0.7])}
+    tables = {0: BoundedTable((), [0.2], [0.3]), 1: BoundedTable((), [0.6], [0.7])}
     assert Tree(tables.__getitem__, lambda atom: UNIT, {1: True}).posterior(0) == pytest.approx((0.2, 0.3))
 
 
 def test_what_is_known_of_a_marginal_narrows_where_nothing_is_observed_above() -> None:
-    tables = {0: Table((), [0.0], [1.0]), 1: Table((0,), [0.1, 0.5], [0.2, 0.6])}
+    tables = {0: BoundedTable((), [0.0], [1.0]), 1: BoundedTable((0,), [0.1, 0.5], [0.2, 0.6])}
     known = {0: (0.3, 0.4), 1: UNIT}
     found = Tree(tables.__getitem__, known.__getitem__, {}).posterior(0)
     assert found == pytest.approx((0.3, 0.4))
@@ -115,7 +115,7 @@ def test_what_is_known_of_a_marginal_narrows_where_nothing_is_observed_above() -
 
 def test_certain_rows_and_impossible_evidence() -> None:
     """x1 holds just where x0 does: seeing it settles x0; two of them that differ cannot be."""
-    tables = {0: Table((), [0.2], [0.3]), 1: Table((0,), [0.0, 1.0], [0.0, 1.0])}
+    tables = {0: BoundedTable((), [0.2], [0.3]), 1: BoundedTable((0,), [0.0, 1.0], [0.0, 1.0])}
     for truth in (True, False):
         assert Tree(tables.__getitem__, lambda a: UNIT, {1: truth}).posterior(0) == (
             float(truth),
@@ -129,9 +129,9 @@ def test_certain_rows_and_impossible_evidence() -> None:
 def test_atoms_of_many_parents_are_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees, "MOST_PARENTS", 1)
     tables = {
-        0: Table((), [0.5], [0.6]),
-        1: Table((), [0.5], [0.6]),
-        2: Table((0, 1), [0.1, 0.1, 0.1, 0.1], [0.2, 0.2, 0.2, 0.2]),
+        0: BoundedTable((), [0.5], [0.6]),
+        1: BoundedTable((), [0.5], [0.6]),
+        2: BoundedTable((0, 1), [0.1, 0.1, 0.1, 0.1], [0.2, 0.2, 0.2, 0.2]),
     }
     assert Tree(tables.__getitem__, lambda a: UNIT, {}).posterior(2) == UNIT
     assert Tree(tables.__getitem__, lambda a: UNIT, {2: True}).posterior(0) == UNIT
@@ -200,7 +200,7 @@ def test_a_rule_narrows_and_keeps_every_point_that_satisfies_it(rng: np.random.G
         return odds_of(base) + math.log(a * b) - math.log(na * nb)
 
     middle = float(np.median([odds(point) for point in points]))
-    rule = Rule(((0, True), (1, True)), middle - 0.5, middle + 0.5)
+    rule = StarRule(((0, True), (1, True)), middle - 0.5, middle + 0.5)
     plain, ruled = Star(prior, given_class, otherwise), Star(prior, given_class, otherwise, (rule,))
     for observed in ({0: True, 1: True}, {0: True}, {1: False}, {}):
         free, bound = plain.posterior(observed), ruled.posterior(observed)
@@ -222,12 +222,12 @@ def test_a_rule_narrows_and_keeps_every_point_that_satisfies_it(rng: np.random.G
 
 def test_rules_that_leave_nothing_and_rules_that_say_nothing() -> None:
     half = {0: (0.5, 0.5)}
-    never = Star((0.5, 0.5), half, half, (Rule(((0, True),), 2.0, 3.0),))
+    never = Star((0.5, 0.5), half, half, (StarRule(((0, True),), 2.0, 3.0),))
     assert never.posterior({0: True}) is None
     # a rule on what may be impossible is no rule; nor is one without ends
-    maybe = Star((0.5, 0.5), {0: (0.0, 0.5)}, half, (Rule(((0, True),), 2.0, 3.0),))
+    maybe = Star((0.5, 0.5), {0: (0.0, 0.5)}, half, (StarRule(((0, True),), 2.0, 3.0),))
     assert maybe.posterior({}) == pytest.approx((0.5, 0.5))
-    open_ended = Star((0.2, 0.4), half, half, (Rule(((0, True),), -math.inf, math.inf),))
+    open_ended = Star((0.2, 0.4), half, half, (StarRule(((0, True),), -math.inf, math.inf),))
     assert open_ended.posterior({0: True}) == pytest.approx((0.2, 0.4), abs=1e-6)
 
 

@@ -42,8 +42,8 @@ from herbrand.engines.credal.engine import TOLERANCE, BoundSettings, Progress
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import (
+    BoundQuery,
     BoundQuestion,
-    Query,
     cannot_be_given,
     each_answered,
     refused,
@@ -139,7 +139,7 @@ class Ariel:
         run = state.run
 
         def answer(changed: Network) -> Interval:
-            other = Run(self, changed, run.links, UNLIMITED)
+            other = MessageRun(self, changed, run.links, UNLIMITED)
             with other.naming_statements():
                 return other.interval(query, *other.rested())
 
@@ -153,7 +153,7 @@ class Ariel:
     def _bytes(self, network: Network) -> int:
         return len(network.atoms) * BYTES_AN_ATOM + len(network) * BYTES_A_SENTENCE
 
-    def _started(self, network: Network) -> Run:
+    def _started(self, network: Network) -> MessageRun:
         size = self._bytes(network)
         if size > self.budget.bytes:
             raise BudgetError(
@@ -162,10 +162,10 @@ class Ariel:
                 hint="allow more by --memory",
             )
         links = Links.of(network) if self.markov else None
-        return Run(self, network, links, self.budget)
+        return MessageRun(self, network, links, self.budget)
 
 
-def outer_run(network: Network, markov: bool = True, budget: Budget = UNLIMITED) -> Run:
+def outer_run(network: Network, markov: bool = True, budget: Budget = UNLIMITED) -> MessageRun:
     """A run whose intervals are outer bounds for another engine."""
     return Ariel(budget=budget, markov=markov)._started(network)
 
@@ -174,14 +174,14 @@ def outer_run(network: Network, markov: bool = True, budget: Budget = UNLIMITED)
 class AskedMessages:
     """A run after some passes, and what is to be read from it."""
 
-    run: Run
+    run: MessageRun
     question: BoundQuestion
     messages: Any
     passes: int = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class MessageRun:
     """One run over one network; ``links`` are those of the whole theory, ``None`` without independence."""
 
     engine: Ariel
@@ -231,14 +231,14 @@ class Run:
         except FoundContradictionError:
             return None
 
-    def outer_interval(self, query: Query, lower: np.ndarray, upper: np.ndarray) -> Interval:
+    def outer_interval(self, query: BoundQuery, lower: np.ndarray, upper: np.ndarray) -> Interval:
         """Between these lies what is asked for, where every atom's probability lies in these intervals."""
         try:
             return self.interval(query, lower, upper)
         except (ContradictionError, OutOfTimeError):
             return 0.0, 1.0
 
-    def interval(self, query: Query, lower: np.ndarray, upper: np.ndarray) -> Interval:
+    def interval(self, query: BoundQuery, lower: np.ndarray, upper: np.ndarray) -> Interval:
         """Bounds on one query, from where the messages came to rest."""
         answering = Answering(self.incidence, self.links, lower, upper, self.budget.for_answering())
         given = ([query.given] if query.given else []) + self._facts_near(query)
@@ -252,7 +252,7 @@ class Run:
         """The components with cycles: two of these need not be independent of each other."""
         return np.unique(self._component[cyclic_atoms(self.network)])
 
-    def _facts_near(self, query: Query) -> list[GroundFormula]:
+    def _facts_near(self, query: BoundQuery) -> list[GroundFormula]:
         """The facts that may bear on the query, as one conjunction."""
         facts = self.network.facts
         if not len(facts):
@@ -295,19 +295,19 @@ class Run:
         """Whether messages over these ground sentences find a contradiction."""
         network = kept_only(self.network, sentences)
         try:
-            Run(self.engine, network, self.links, UNLIMITED).rested()
+            MessageRun(self.engine, network, self.links, UNLIMITED).rested()
         except FoundContradictionError:
             return True
         return False
 
 
-def _queries(network: Network, question: BoundQuestion) -> Iterator[Query]:
+def _queries(network: Network, question: BoundQuestion) -> Iterator[BoundQuery]:
     """What is asked, one by one; every atom where nothing is named."""
     if not question.everything:
         yield from question.queries
         return
     for atom, text in enumerate(network.atoms.texts()):
-        yield Query(text, GroundFormula(0, (atom,)))
+        yield BoundQuery(text, GroundFormula(0, (atom,)))
 
 
 def _without_time(status: Status, unknown: int, count: int) -> Status:

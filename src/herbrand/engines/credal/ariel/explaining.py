@@ -14,7 +14,7 @@ from herbrand.engines.credal.ariel.regions import growing, kept_only, with_ends
 from herbrand.engines.credal.ariel.trees import Interval
 from herbrand.engines.credal.engine import Progress
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.question import Query
+from herbrand.engines.credal.question import BoundQuery
 from herbrand.language.show import show_statement
 
 STEP = 0.01
@@ -29,7 +29,7 @@ NEARBY = f" Only the {MOST_SENTENCES} statements nearest to the query were tried
 
 def explained(
     incidence: Incidence,
-    query: Query,
+    query: BoundQuery,
     whole: Interval,
     guarantee: Guarantee,
     answer: Callable[[Network], Interval],
@@ -78,7 +78,7 @@ def _reason(network: Network, source: tuple[int, int], moved: float, stepped: fl
 
 
 def _explanation(
-    query: Query, value: float, base: float, guarantee: Guarantee, reasons: list[Reason], note: str
+    query: BoundQuery, value: float, base: float, guarantee: Guarantee, reasons: list[Reason], note: str
 ) -> Explanation:
     quantity = "lower probability" if base == 0.0 else "upper probability"
     rest = value - base - sum(reason.contribution for reason in reasons)

@@ -11,7 +11,7 @@ scopes; so it needs nothing else of the network, and goes to another process as 
 >>> network = credal_network(hb.Model(theory).program)
 >>> scopes = scopes_of(network)
 >>> (known,) = independences_of([scopes], Links.of(network))
->>> part = Part.from_bytes(Part.of(scopes, known).to_bytes())
+>>> part = MessagePart.from_bytes(MessagePart.of(scopes, known).to_bytes())
 >>> lower, upper = part.swept(np.array([0.0, 0.0]), np.array([1.0, 0.2]))
 >>> part.atoms.tolist(), lower.round(3).tolist(), upper.round(3).tolist()
 ([0, 1], [0.1, 0.0], [0.3, 0.2])
@@ -48,7 +48,7 @@ class KnownIndependences:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class MessagePart:
     """``atoms`` are the numbers of its atoms in the network, ascending; scopes speak of places among them.
 
     ``independences`` is None where none is asked.
@@ -59,7 +59,7 @@ class Part:
     independences: KnownIndependences | None
 
     @classmethod
-    def of(cls, scopes: Sequence[Scope], independences: KnownIndependences | None) -> Part:
+    def of(cls, scopes: Sequence[Scope], independences: KnownIndependences | None) -> MessagePart:
         """From factors over the network's atoms."""
         atoms = np.unique(
             np.concatenate([np.empty(0, np.int64), *(scope.atoms.reshape(-1) for scope in scopes)])
@@ -102,7 +102,7 @@ class Part:
         return written.getvalue()
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Part:
+    def from_bytes(cls, data: bytes) -> MessagePart:
         """What :meth:`to_bytes` has written."""
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             scopes = []

@@ -24,8 +24,8 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.factors import WIDEST, intervals_at_once, truths_of
 from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links, Separations, cells_of
-from herbrand.engines.credal.ariel.stars import Rule, Star
-from herbrand.engines.credal.ariel.trees import Interval, Table, Tree, log_odds, lowered, raised
+from herbrand.engines.credal.ariel.stars import Star, StarRule
+from herbrand.engines.credal.ariel.trees import BoundedTable, Interval, Tree, log_odds, lowered, raised
 from herbrand.engines.credal.rounding import UNIT, opposite, stated_ends
 from herbrand.engines.credal.shape import (
     TRUE,
@@ -197,12 +197,12 @@ class Answering:
             return None
         return Tree(self._table, self.belief, evidence).posterior(atom)
 
-    def _table(self, atom: int) -> Table:
+    def _table(self, atom: int) -> BoundedTable:
         """The rows that sentences give for an atom given all its parents."""
         parents = self._parents(atom)
         if not parents:
             low, high = self.belief(atom)
-            return Table((), (low,), (high,))
+            return BoundedTable((), (low,), (high,))
         low, high = np.zeros(2 ** len(parents)), np.ones(2 ** len(parents))
         if len(parents) < WIDEST:
             scope = (*parents, atom)
@@ -216,7 +216,7 @@ class Answering:
                     ends = said.lower, said.upper
                     ends = ends if positive else opposite(ends)
                     low[case], high[case] = max(low[case], ends[0]), min(high[case], ends[1])
-        return Table(parents, low.tolist(), high.tolist())
+        return BoundedTable(parents, low.tolist(), high.tolist())
 
     def _parents(self, atom: int) -> tuple[int, ...]:
         assert self.links is not None
@@ -271,16 +271,16 @@ class Answering:
         return found[0], found[1]
 
     @cached_property
-    def _rule_cache(self) -> dict[int, tuple[Rule, ...]]:
+    def _rule_cache(self) -> dict[int, tuple[StarRule, ...]]:
         return {}
 
-    def _rules(self, atom: int) -> tuple[Rule, ...]:
+    def _rules(self, atom: int) -> tuple[StarRule, ...]:
         """Sentences P(class | conjunction of features) whose features hang on the class."""
         if atom not in self._rule_cache:
             self._rule_cache[atom] = tuple(self._find_rules(atom))
         return self._rule_cache[atom]
 
-    def _find_rules(self, atom: int) -> list[Rule]:
+    def _find_rules(self, atom: int) -> list[StarRule]:
         found = []
         for sentence in self.incidence.about(atom).tolist():
             group, row = self.incidence.source(sentence)
@@ -297,7 +297,7 @@ class Answering:
                 continue
             lower, upper = stated_ends(sentences.lower[row], sentences.upper[row])
             low, high = log_odds(float(lower), lowered), log_odds(float(upper), raised)
-            found.append(Rule(literals, low, high) if truth else Rule(literals, -high, -low))
+            found.append(StarRule(literals, low, high) if truth else StarRule(literals, -high, -low))
         return found
 
 

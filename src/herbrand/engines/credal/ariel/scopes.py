@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.credal.network import Group, Network
+from herbrand.engines.credal.network import Network, SentenceGroup
 from herbrand.engines.credal.rounding import complement, stated_ends
 
 MOST_CODES = np.iinfo(np.int64).max
@@ -115,7 +115,7 @@ def at_most(both: np.ndarray, given: np.ndarray, upper: np.ndarray | float) -> n
 
 def scopes_of(network: Network) -> tuple[Scope, ...]:
     """The factors of a network by their number of atoms, fewest first."""
-    by_arity: dict[int, list[tuple[Pattern, np.ndarray, Group, np.ndarray, int]]] = {}
+    by_arity: dict[int, list[tuple[Pattern, np.ndarray, SentenceGroup, np.ndarray, int]]] = {}
     first = 0
     for group in network.groups:
         if not len(group):
@@ -126,7 +126,7 @@ def scopes_of(network: Network) -> tuple[Scope, ...]:
     return tuple(_scope(by_arity[arity]) for arity in sorted(by_arity))
 
 
-def _sorted_rows(group: Group) -> Iterator[tuple[Pattern, np.ndarray, np.ndarray]]:
+def _sorted_rows(group: SentenceGroup) -> Iterator[tuple[Pattern, np.ndarray, np.ndarray]]:
     """The rows whose atoms ascend in the same order of columns: pattern, sorted atoms, row numbers."""
     arity = group.arity
     if arity < 2:
@@ -144,7 +144,7 @@ def _sorted_rows(group: Group) -> Iterator[tuple[Pattern, np.ndarray, np.ndarray
         yield Pattern(*tables), group.atoms[rows][:, order], rows
 
 
-def _scope(chunks: list[tuple[Pattern, np.ndarray, Group, np.ndarray, int]]) -> Scope:
+def _scope(chunks: list[tuple[Pattern, np.ndarray, SentenceGroup, np.ndarray, int]]) -> Scope:
     atoms = np.concatenate([atoms for _, atoms, _, _, _ in chunks])
     lower = np.concatenate([group.lower[rows] for _, _, group, rows, _ in chunks])
     upper = np.concatenate([group.upper[rows] for _, _, group, rows, _ in chunks])

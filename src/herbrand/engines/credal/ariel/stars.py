@@ -25,7 +25,7 @@ from herbrand.engines.linear_program import LinearProgram
 Literal = tuple[int, bool]
 
 
-class Rule(NamedTuple):
+class StarRule(NamedTuple):
     """Bounds on the log-odds of the class where all these features are as said."""
 
     literals: tuple[Literal, ...]
@@ -40,7 +40,7 @@ class Star:
     prior: Interval
     given: Mapping[int, Interval]
     otherwise: Mapping[int, Interval]
-    rules: Sequence[Rule] = ()
+    rules: Sequence[StarRule] = ()
 
     def posterior(self, observed: Mapping[int, bool]) -> Interval | None:
         """Bounds on P(class | observed); ``None`` where the rules leave nothing."""
@@ -75,7 +75,7 @@ class Star:
             _difference(high, other_low, raised) if other_low > 0 else math.inf,
         )
 
-    def _binding(self, rule: Rule) -> bool:
+    def _binding(self, rule: StarRule) -> bool:
         """Whether the rule's conjunction is sure to be possible, so that the rule says something."""
         return all(
             (low > 0 if present else high < 1)
@@ -84,7 +84,7 @@ class Star:
         )
 
     def _ruled_ends(
-        self, rules: Sequence[Rule], prior: Interval, ruled: Sequence[Literal], among: Sequence[Literal]
+        self, rules: Sequence[StarRule], prior: Interval, ruled: Sequence[Literal], among: Sequence[Literal]
     ) -> Interval | None:
         """The ends of the prior's log-odds plus the observed terms that rules speak of."""
         place = {literal: 1 + i for i, literal in enumerate(ruled)}

@@ -31,7 +31,7 @@ SMALLEST = 1e-300
 """What is not proved to be impossible is above 0, though its log-odds have no exponential."""
 
 
-class Table(NamedTuple):
+class BoundedTable(NamedTuple):
     """``low[i]``, ``high[i]``: bounds on P(atom | case i of the parents), the first parent the high bit."""
 
     parents: tuple[int, ...]
@@ -43,7 +43,7 @@ class Table(NamedTuple):
 class Tree:
     """``marginal`` gives an interval for the unconditional probability of an atom."""
 
-    table: Callable[[int], Table]
+    table: Callable[[int], BoundedTable]
     marginal: Callable[[int], Interval]
     evidence: Mapping[int, bool]
 
@@ -75,9 +75,9 @@ class Tree:
                 down[atom] = _updated(prior, below), informed
         return down[query][0]
 
-    def _relevant(self, query: int) -> dict[int, Table]:
+    def _relevant(self, query: int) -> dict[int, BoundedTable]:
         """The tables of the query, the evidence, and all above them."""
-        tables: dict[int, Table] = {}
+        tables: dict[int, BoundedTable] = {}
         waiting = [query, *self.evidence]
         while waiting:
             atom = waiting.pop()
@@ -108,7 +108,7 @@ def _infinite(ends: Sequence[float]) -> float:
     return math.nan if positive and negative else (math.inf if positive else -math.inf)
 
 
-def _walk(query: int, tables: Mapping[int, Table]) -> tuple[list[int] | None, dict[int, int | None]]:
+def _walk(query: int, tables: Mapping[int, BoundedTable]) -> tuple[list[int] | None, dict[int, int | None]]:
     """The atoms connected to the query, nearer ones first, and the next atom on the way to it.
 
     No order where two ways lead to an atom.
@@ -131,7 +131,7 @@ def _walk(query: int, tables: Mapping[int, Table]) -> tuple[list[int] | None, di
     return order, towards
 
 
-def _mixed(table: Table, parents: Mapping[int, Interval]) -> Interval:
+def _mixed(table: BoundedTable, parents: Mapping[int, Interval]) -> Interval:
     """P(atom) where its parents are independent, each in its interval."""
     if len(table.parents) > MOST_PARENTS:
         return 0.0, 1.0
@@ -157,7 +157,7 @@ def _weights(parents: Sequence[int], corner: Sequence[float]) -> list[float]:
     return weights
 
 
-def _to_parent(table: Table, goal: int, others: Mapping[int, Interval], below: Interval) -> Interval:
+def _to_parent(table: BoundedTable, goal: int, others: Mapping[int, Interval], below: Interval) -> Interval:
     """The log ratio of the evidence behind a child for one of its parents."""
     if below == (0.0, 0.0):
         return below

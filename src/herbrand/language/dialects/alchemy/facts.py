@@ -24,7 +24,7 @@ from herbrand.errors import LanguageError, Mistake, Source, Span
 from herbrand.language.dialects.alchemy.declarations import constants_in_braces
 from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TOKENS, text_of_string
 from herbrand.language.dialects.collecting import MistakeList
-from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines, line_at
+from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
 from herbrand.language.dialects.scanner import Cursor
 from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import Constant, FactKind, FactRows, TypeDeclaration
@@ -91,7 +91,7 @@ class _DbReader:
         self._source = source
         self._mistakes = mistakes
         self.types: dict[str, TypeDeclaration] = {}
-        self._tables: dict[tuple[str, FactKind], Table] = {}
+        self._tables: dict[tuple[str, FactKind], PredicateRows] = {}
         self._first_uses: dict[str, tuple[int, int]] = {}
 
     def read(self) -> None:
@@ -105,7 +105,7 @@ class _DbReader:
                 kind: FactKind = "false" if negated else "true"
                 self._add(group.head.removeprefix("!"), kind, columns, group.starts)
 
-    def in_order(self) -> list[Table]:
+    def in_order(self) -> list[PredicateRows]:
         return sorted(self._tables.values(), key=lambda table: table.starts[0])
 
     def _read_slowly(self, text: str, group: LineGroup) -> None:
@@ -198,7 +198,7 @@ class _DbReader:
             )
         table = self._tables.get((predicate, kind))
         if table is None:
-            table = self._tables[predicate, kind] = Table(predicate, kind)
+            table = self._tables[predicate, kind] = PredicateRows(predicate, kind)
         table.add(columns, starts)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from herbrand.errors import LanguageError
 from herbrand.language.computed import variables_of
-from herbrand.language.dialects.problog.goals import Body, Clause
+from herbrand.language.dialects.problog.goals import Body, PrologClause
 from herbrand.language.dialects.problog.names import PredicateNames, valued
 from herbrand.language.syntax import (
     Atom,
@@ -27,7 +27,9 @@ from herbrand.language.syntax import (
 )
 
 
-def with_calls(clauses: Sequence[Clause], asked: Iterable[Atom], names: PredicateNames) -> list[Clause]:
+def with_calls(
+    clauses: Sequence[PrologClause], asked: Iterable[Atom], names: PredicateNames
+) -> list[PrologClause]:
     """The clauses with an atom more for what their callers give them, and the clauses that list the calls.
 
     ``asked``: the atoms of queries and evidence, which call first.
@@ -38,14 +40,14 @@ def with_calls(clauses: Sequence[Clause], asked: Iterable[Atom], names: Predicat
     work = _Calls(places, names)
     found = [work.guarded(clause) for clause in clauses]
     calls = [call for clause in found for call in work.made_by(clause)]
-    calls += [Clause((call,), ()) for atom in asked if (call := work.call(atom)) is not None]
+    calls += [PrologClause((call,), ()) for atom in asked if (call := work.call(atom)) is not None]
     for clause in calls:
         if not clause.body:
             _refuse_unknown(clause.heads[0], set())
     return [*found, *work.made, *dict.fromkeys(calls)]
 
 
-def _called_places(clauses: Sequence[Clause]) -> dict[str, tuple[int, ...]]:
+def _called_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
     """The arguments of each predicate that only a caller can give values."""
     found: dict[str, tuple[int, ...]] = {}
     while True:
@@ -101,7 +103,7 @@ class _Calls:
 
     def __init__(self, places: dict[str, tuple[int, ...]], names: PredicateNames) -> None:
         self._places, self._names = places, names
-        self.made: list[Clause] = []
+        self.made: list[PrologClause] = []
 
     def call(self, atom: Atom) -> Atom | None:
         """The atom that says that another one is called; ``None`` where nobody needs to know."""
@@ -110,7 +112,7 @@ class _Calls:
         terms = tuple(_at(atom, self._places))
         return Atom(self._names.of(f"calls of {atom.predicate}", len(terms)), terms, atom.span)
 
-    def guarded(self, clause: Clause) -> Clause:
+    def guarded(self, clause: PrologClause) -> PrologClause:
         """The clause for those values alone that it is called with, if it has no others."""
         known = valued(clause.body, self._places)
         calls = {
@@ -126,10 +128,10 @@ class _Calls:
             guard = Atom(self._names.of(f"calls {len(self.made)}", len(shared)), shared, clause.span)
             for call in calls:
                 _refuse_unknown(replace(guard, span=clause.span), set(variables_of(call)))
-                self.made.append(Clause((guard,), (call,), span=clause.span))
+                self.made.append(PrologClause((guard,), (call,), span=clause.span))
         return replace(clause, body=(guard, *clause.body))
 
-    def made_by(self, clause: Clause) -> Iterator[Clause]:
+    def made_by(self, clause: PrologClause) -> Iterator[PrologClause]:
         """What a clause calls, under what must hold for it to come so far."""
         for place, literal in enumerate(clause.body):
             atom = literal.operand if isinstance(literal, Not) else literal
@@ -147,4 +149,4 @@ class _Calls:
             _refuse_unknown(call, known)
             before += [test for test in tests if variables_of(test).keys() <= known]
             if before != [call]:
-                yield Clause((call,), tuple(before) or (Truth(True),), span=literal.span)
+                yield PrologClause((call,), tuple(before) or (Truth(True),), span=literal.span)

@@ -74,7 +74,7 @@ MOST_NUMBERS = 100_000
 
 
 @dataclass(frozen=True)
-class Clause:
+class PrologClause:
     """``chances``: nothing for a rule or fact, which has one head."""
 
     heads: tuple[Atom, ...]
@@ -98,7 +98,7 @@ class Goals:
         self._names = names
         self._numbers = count(1)
         self._tests: set[Span] = set()
-        self.made: list[Clause] = []
+        self.made: list[PrologClause] = []
 
     def bodies(self, goal: PrologTerm, whole: PrologTerm) -> list[Body]:
         """The alternatives of a goal that is part of a whole clause."""
@@ -135,7 +135,7 @@ class Goals:
         """An atom that holds where one of the bodies does."""
         arguments = tuple(Variable(name) for name in shared)
         head = Atom(self._names.of(f"part {next(self._numbers)}", len(arguments)), arguments, like.span)
-        self.made += [Clause((head,), body, span=like.span) for body in bodies]
+        self.made += [PrologClause((head,), body, span=like.span) for body in bodies]
         return head
 
     def instances(self, bodies: list[Body], like: PrologTerm) -> list[Body]:
@@ -213,9 +213,9 @@ class Goals:
         )
         if not any(clause.heads[0].predicate == atom.predicate for clause in self.made):
             numbers = [Constant(number, goal.span) for number in range(first, last + 1)]
-            self.made += [Clause((replace(atom, arguments=(number,)),), ()) for number in numbers]
+            self.made += [PrologClause((replace(atom, arguments=(number,)),), ()) for number in numbers]
             if not numbers:
-                self.made.append(Clause((atom,), (Truth(False),)))
+                self.made.append(PrologClause((atom,), (Truth(False),)))
         return atom
 
     def _comparison(self, goal: PrologTerm) -> BodyLiteral:

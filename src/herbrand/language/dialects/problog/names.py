@@ -54,7 +54,7 @@ class PredicateNames:
         return {ours: name for (name, _), ours in self.given.items() if ours != name}
 
 
-class Places:
+class LinkedPlaces:
     """Which places share their constants: those that a variable or a comparison links."""
 
     def __init__(self, clauses: Sequence[Sequence[Formula]]) -> None:
@@ -96,7 +96,7 @@ class Places:
                     self._same.join(place, (number, term.name))
 
 
-def with_one_kind(part: Part, places: Places, number: int) -> Part:
+def with_one_kind(part: Part, places: LinkedPlaces, number: int) -> Part:
     """A part of a clause with its numbers as text wherever text stands in the same place."""
 
     def as_text(term: Term, place: Place) -> Term:

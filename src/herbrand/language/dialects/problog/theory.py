@@ -29,11 +29,11 @@ from herbrand.language.dialects.problog.goals import (
     BUILT_IN,
     COMPARE,
     Body,
-    Clause,
     Goals,
+    PrologClause,
     not_in_the_language,
 )
-from herbrand.language.dialects.problog.names import Places, PredicateNames, unbound, with_one_kind
+from herbrand.language.dialects.problog.names import LinkedPlaces, PredicateNames, unbound, with_one_kind
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_formula
@@ -77,7 +77,7 @@ class _Reader:
         self._mistakes = MistakeList()
         self._names = PredicateNames()
         self._goals = Goals(self._names)
-        self._clauses: list[Clause] = []
+        self._clauses: list[PrologClause] = []
         self._evidence: list[tuple[Atom, bool]] = []
         self._queries: list[tuple[Atom, bool]] = []
         self._conditional: list[tuple[Atom, bool, Body]] = []
@@ -140,14 +140,14 @@ class _Reader:
             if len(parts) > 1:
                 hint = "give each head its probability: 0.4::a; 0.6::b"
                 raise LanguageError("a clause has one head", span=head.span, hint=hint)
-            self._clauses += [Clause(heads, body, span=whole.span) for body in bodies]
+            self._clauses += [PrologClause(heads, body, span=whole.span) for body in bodies]
             return
         computed: list[Computed] = []
         chances = tuple(self._chance(part, computed) for part in parts)
         bodies = [(*body, *computed) for body in bodies]
         for body in self._goals.instances(bodies, whole):
             fixed, numbers = _with_constants(body, chances)
-            self._clauses.append(Clause(heads, fixed, numbers, whole.span))
+            self._clauses.append(PrologClause(heads, fixed, numbers, whole.span))
 
     def _chance(self, part: PrologTerm, computed: list[Computed]) -> Chance:
         """What stands before ``::``; the equations of probabilities that are computed are added."""
@@ -263,13 +263,13 @@ class _Reader:
                 self._mistakes.add(not_in_the_language(indicator, part.span))
             elif self._undefined_fails:
                 head = Atom(part.predicate, tuple(Variable(f"A{i}") for i in range(len(part.arguments))))
-                self._clauses.append(Clause((head,), (Truth(False),), span=part.span))
+                self._clauses.append(PrologClause((head,), (Truth(False),), span=part.span))
             else:
                 self._mistakes.note(f"no clause defines {indicator}", part.span)
 
     def _mention_queries(self) -> None:
         """A query may name a constant that its predicate has nowhere: no clause makes its atom true."""
-        places = Places([clause.formulas for clause in self._clauses])
+        places = LinkedPlaces([clause.formulas for clause in self._clauses])
         known: dict[tuple[str, int], set[Value]] = {}
         for atom, _ in self._queries:
             for place in ((atom.predicate, i) for i in range(len(atom.arguments))):
@@ -280,12 +280,12 @@ class _Reader:
                 for i, term in enumerate(atom.arguments)
             )
             if new:
-                self._clauses.append(Clause((atom,), (Truth(False),), span=atom.span))
+                self._clauses.append(PrologClause((atom,), (Truth(False),), span=atom.span))
 
     def _give_one_kind(self) -> None:
         asked = [(atom,) for atom, _ in self._queries]
         given = [(atom,) for atom, _ in self._evidence]
-        places = Places([*(clause.formulas for clause in self._clauses), *asked, *given])
+        places = LinkedPlaces([*(clause.formulas for clause in self._clauses), *asked, *given])
         self._places = places
         for number, clause in enumerate(self._clauses):
             with self._mistakes.collecting():
@@ -308,7 +308,7 @@ class _Reader:
             self._clauses[number] = replace(clause, body=(*literals, *clause.body))
         for domain, place in needed.items():
             values = dict.fromkeys(self._values(place)) or {_ANY: None}
-            self._clauses += [Clause((Atom(domain, (Constant(value),)),), ()) for value in values]
+            self._clauses += [PrologClause((Atom(domain, (Constant(value),)),), ()) for value in values]
 
     def _values(self, place: tuple[str, int]) -> Iterable[Value]:
         mixed, values = self._places.is_mixed(place), self._places.constants(place)
@@ -321,7 +321,7 @@ class _Reader:
         return derived | asked | {atom.predicate for atom, _ in self._evidence}
 
 
-def _statement(clause: Clause, derived: set[str]) -> Statement:
+def _statement(clause: PrologClause, derived: set[str]) -> Statement:
     if clause.chances:
         alternatives = zip(clause.chances, clause.heads, strict=True)
         parts = tuple(Alternative(chance, head, head.span) for chance, head in alternatives)

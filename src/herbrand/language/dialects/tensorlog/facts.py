@@ -23,7 +23,7 @@ from itertools import repeat
 
 from herbrand.errors import LanguageError, Mistake, Source, Span
 from herbrand.language.dialects.collecting import MistakeList
-from herbrand.language.dialects.rows import LineGroup, Table, grouped_lines, line_at
+from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
 from herbrand.language.dialects.tensorlog.declarations import Declarations
 from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import FactRows
@@ -54,7 +54,7 @@ class _Rows:
 def read_cfacts(source: Source) -> tuple[FactRows, ...]:
     """The facts of a file, ordered by each predicate's first one; mistakes are raised together."""
     mistakes = MistakeList()
-    tables: list[Table] = []
+    tables: list[PredicateRows] = []
     groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
     declarations = _declarations(source, mistakes)
     for functor, rows in _rows_by_functor(source, groups, mistakes).items():
@@ -150,7 +150,9 @@ def _in_columns(source: Source, rows: list[str], starts: Sequence[int], width: i
 # From rows to facts
 
 
-def _tables(source: Source, functor: str, by_width: dict[int, _Rows], declared: int | None) -> list[Table]:
+def _tables(
+    source: Source, functor: str, by_width: dict[int, _Rows], declared: int | None
+) -> list[PredicateRows]:
     arity = _arity(by_width) if declared is None else declared
     for width, rows in by_width.items():
         weighted = width == arity + 1 and rows.all_end_in_numbers()
@@ -195,7 +197,9 @@ def _first_without_number(rows: _Rows) -> int:
     )
 
 
-def _added_up(source: Source, functor: str, plain: _Rows | None, weighted: _Rows | None) -> list[Table]:
+def _added_up(
+    source: Source, functor: str, plain: _Rows | None, weighted: _Rows | None
+) -> list[PredicateRows]:
     """The rows that are true once, and those of another weight."""
     columns: list[list[str]] = []
     starts: list[int] = []
@@ -226,7 +230,7 @@ def _summed(
 
 def _by_weight(
     functor: str, columns: list[list[str]], starts: list[int], weights: list[float]
-) -> list[Table]:
+) -> list[PredicateRows]:
     ones = weights.count(1.0)
     if ones == len(weights):
         return [_table(functor, columns, starts)]
@@ -265,8 +269,8 @@ def _records(columns: Sequence[Sequence[str]]) -> Iterable[tuple[str, ...]]:
 
 def _table(
     functor: str, columns: Sequence[Sequence[str]], starts: Sequence[int], weights: list[float] | None = None
-) -> Table:
-    table = Table(functor, "true" if weights is None else "weighted")
+) -> PredicateRows:
+    table = PredicateRows(functor, "true" if weights is None else "weighted")
     table.add(columns, starts)
     table.numbers = weights or []
     return table
