@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.games.curriculum import Schooling
-from benchmarks.games.environments import GAMES, games_named
-from benchmarks.games.policies import load_policy, save_policy
-from benchmarks.games.rollouts import play
+from benchmarks.games.schools import GAMES, games_named, load_policy, save_policy, school_of
 from benchmarks.induction_runs import add_final, end, ended, middle, unfinished, weights_of
+from herbrand.tasks.rollouts import play
 
 PAPER = {"sorting": ("100 %", 45), "path": ("60 %", 4), "blocks": ("40 %", 84)}
 """Share of graduated runs (appendix B) and mean moves at 50 objects (Table 2)."""
@@ -35,7 +33,7 @@ def school(name: str, seeds: list[int]) -> None:
     """Each seed to graduation or the last epoch."""
     torch.set_num_threads(1)
     for seed, checkpoint in unfinished(name, seeds):
-        schooling = Schooling(name, seed=seed)
+        schooling = school_of(name, seed=seed)
         if checkpoint.exists():
             schooling.resume(checkpoint)
         last = None

@@ -29,7 +29,7 @@ FLOORS = [
     "answers",
     "engines",
     "induction",
-    "nn",
+    "nn tasks",
     "learning",
     "scale",
     "model",

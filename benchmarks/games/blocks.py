@@ -5,7 +5,7 @@ another that carries none. Objects have coordinates: a block on the ground stand
 observed are comparisons of world, number, x and y between all objects of both worlds, the present one and
 the picture.
 
->>> towers = Towers.draw(np.random.default_rng(0), worlds=2, objects=4)
+>>> towers = Towers.draw(np.random.default_rng(0), worlds=2, size=4)
 >>> towers.predicates()[2].shape, towers.actions
 (torch.Size([2, 10, 10, 8]), 25)
 """
@@ -14,20 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from benchmarks.games.decisions import Flags, Numbers, taken
+from herbrand.tasks.games import Flags, Games, Numbers
 
 GROUND = 0
 PROPERTIES = ("world", "number", "x", "y")
 
 
 @dataclass(frozen=True, eq=False)
-class Towers:
+class Towers(Games):
     """``[worlds, blocks + 1]``: what each object stands on
     (the ground on itself), its place, and the picture's.
 
@@ -44,20 +43,14 @@ class Towers:
     vocabulary: ClassVar[Mapping[int, tuple[str, ...]]] = {
         2: tuple(f"{kind}_{name}" for name in PROPERTIES for kind in ("smaller", "same"))
     }
-    limit_is_part_of_the_task: ClassVar[bool] = False
-    final_exam: ClassVar[Mapping[str, int]] = {}
 
     @classmethod
-    def draw(cls, rng: np.random.Generator, worlds: int, objects: int) -> Self:
-        """Two random heaps of ``objects`` blocks: each block in turn is put on what can carry one."""
-        return cls(*_heaps(rng, worlds, objects), *_heaps(rng, worlds, objects))
+    def draw(cls, rng: np.random.Generator, worlds: int, size: int) -> Self:
+        """Two random heaps of ``size`` blocks: each block in turn is put on what can carry one."""
+        return cls(*_heaps(rng, worlds, size), *_heaps(rng, worlds, size))
 
     @property
-    def worlds(self) -> int:
-        return len(self.under)
-
-    @property
-    def objects(self) -> int:
+    def size(self) -> int:
         return self.under.shape[1] - 1
 
     @property
@@ -97,9 +90,6 @@ class Towers:
     def solved(self) -> Flags:
         return (self.under == self.wanted).all(1)
 
-    def limit(self) -> Numbers:
-        return np.full(self.worlds, 4 * self.objects)
-
     def moved(self, actions: Numbers) -> Self:
         every = np.arange(self.worlds)
         block, onto = np.divmod(actions, self.objects + 1)
@@ -110,9 +100,6 @@ class Towers:
         x[rows, block] = np.where(onto == GROUND, block, self.x[rows, onto])
         y[rows, block] = self.y[rows, onto] + 1
         return replace(self, under=under, x=x, y=y)
-
-    def take(self, rows: npt.NDArray[Any]) -> Self:
-        return taken(self, rows)
 
 
 def compared(properties: Numbers) -> torch.Tensor:

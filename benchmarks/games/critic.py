@@ -18,17 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
-from benchmarks.games.decisions import together
-from benchmarks.games.policies import TowerPolicy
-from benchmarks.games.reinforce import LONGEST, disorder, invalidity, probabilities_of
-from benchmarks.games.rollouts import Episodes, play
+from benchmarks.games.tower_policy import TowerPolicy
+from herbrand.induction.machine import draw_weights
+from herbrand.tasks.games import together
+from herbrand.tasks.reinforce import LONGEST, disorder, invalidity, probabilities_of
+from herbrand.tasks.rollouts import Episodes, play
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,30 @@ class ActorCritic:
     blocks: float = 0.3
     rate: float = 0.005
     parts: int = 4
+
+    @property
+    def rounds(self) -> int:
+        """How often a batch is learned from."""
+        return self.parts
+
+    def beside(self, policy: nn.Module, seed: int) -> dict[str, nn.Module]:
+        """The critic."""
+        assert isinstance(policy, TowerPolicy)
+        critic = Critic(policy)
+        draw_weights(critic, seed, spread=1.0)
+        return {"critic": critic}
+
+    def lesson(
+        self,
+        learned: nn.ModuleDict,
+        optimiser: torch.optim.Optimizer,
+        games: Any,
+        rng: np.random.Generator,
+        entropy: float,
+    ) -> Episodes:
+        """Plays each game once and learns from what the critic says of it."""
+        policy, critic = cast("TowerPolicy", learned["policy"]), cast("Critic", learned["critic"])
+        return coached_lesson(policy, critic, optimiser, games, rng, self, entropy)
 
 
 class Critic(nn.Module):

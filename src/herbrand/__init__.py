@@ -19,7 +19,7 @@ from herbrand.language.collection import collector_paused
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from herbrand import nn
+    from herbrand import nn, tasks
     from herbrand.estimator import LinkClassifier
     from herbrand.induction.induce import induce
     from herbrand.induction.mine import mine
@@ -52,6 +52,7 @@ __all__ = [
     "score",
     "show",
     "size_report",
+    "tasks",
     "written",
     "written_facts",
 ]
@@ -82,7 +83,7 @@ def load_ipython_extension(shell: Any) -> None:
     imported("herbrand.notebook").load(shell)
 
 
-_ROOMS = frozenset({"nn"})
+_ROOMS = frozenset({"nn", "tasks"})
 """Packages that are reached as attributes."""
 
 

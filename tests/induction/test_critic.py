@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from benchmarks.games.blocks import Towers
 from benchmarks.games.critic import ActorCritic, Critic, Forecasts, coached_lesson, judged, moves_of_blocks
-from benchmarks.games.curriculum import Curriculum, Schooling
-from benchmarks.games.policies import TowerPolicy, policy_for
-from benchmarks.games.reinforce import disorder, invalidity
-from benchmarks.games.rollouts import play
+from benchmarks.games.schools import policy_for, school_of
+from benchmarks.games.tower_policy import TowerPolicy
 from herbrand.errors import HerbrandError
+from herbrand.tasks.curriculum import Curriculum
+from herbrand.tasks.reinforce import disorder, invalidity
+from herbrand.tasks.rollouts import play
 from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]
@@ -95,7 +96,7 @@ def test_solved_games_teach_nothing() -> None:
 
 def test_a_school_with_a_critic_goes_on_where_it_was_left(tmp_path: Path) -> None:
     plan = Curriculum(2, 2, epochs=3, lessons=1, games=4, exam_games=3, method=ActorCritic(parts=2))
-    whole, left, resumed = (Schooling("blocks", plan, seed=2) for _ in range(3))
+    whole, left, resumed = (school_of("blocks", plan, seed=2) for _ in range(3))
     told = [(epoch.success, epoch.sampled, epoch.episodes) for epoch in whole.run()]
     next(left.run())
     left.save(tmp_path / "school")
@@ -105,7 +106,7 @@ def test_a_school_with_a_critic_goes_on_where_it_was_left(tmp_path: Path) -> Non
     assert torch.equal(left, right)
     other = Curriculum(2, 2, epochs=3, lessons=1, games=4, exam_games=3)
     with pytest.raises(HerbrandError, match="saved with another curriculum"):
-        Schooling("blocks", other, seed=2).resume(tmp_path / "school")
+        school_of("blocks", other, seed=2).resume(tmp_path / "school")
 
 
 def test_disorder_and_validity_by_hand() -> None:
@@ -134,7 +135,7 @@ def test_moves_of_each_block_are_counted_from_every_step_on() -> None:
 
 def test_only_blocks_have_a_critic() -> None:
     with pytest.raises(HerbrandError, match="not of sorting"):
-        Schooling("sorting", Curriculum(2, 3, method=ActorCritic()))
+        school_of("sorting", Curriculum(2, 3, method=ActorCritic()))
     with pytest.raises(HerbrandError, match="without lessons, games, rollouts"):
         Curriculum(2, 3, method=ActorCritic(parts=0))
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks.games.environments import environment_named
+from benchmarks.games.schools import environment_named
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.induction import machine as machines
 from herbrand.induction.checkpoint import (

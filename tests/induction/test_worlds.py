@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from benchmarks.games.blocks import GROUND, Towers
-from benchmarks.games.environments import GAMES, environment_named
 from benchmarks.games.path import Walks
-from benchmarks.games.sorting import Arrays
+from benchmarks.games.schools import GAMES, environment_named
+from examples.sorting.run import Arrays
 from herbrand.errors import HerbrandError
 from herbrand.induction.worlds import family, graphs
 from herbrand.induction.worlds.tasks import TASKS, task_named

@@ -11,9 +11,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.games.blocks import Towers, compared
-from benchmarks.games.environments import environment_named
 from benchmarks.games.path import Walks
-from benchmarks.games.sorting import Arrays
+from benchmarks.games.schools import environment_named
+from examples.sorting.run import Arrays
 from herbrand.induction.worlds import family, graphs
 from herbrand.induction.worlds.tasks import TASKS, task_named
 from tests.laws import tries

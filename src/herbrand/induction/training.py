@@ -81,6 +81,10 @@ class Progress:
     marks: tuple[Marks, ...]
     graduated: bool
 
+    def __str__(self) -> str:
+        errors = ", ".join(f"{marks.errors:,} errors in {marks.worlds:,} worlds" for marks in self.marks)
+        return f"{self.examples:,} examples: loss {self.loss:.4f}, accuracy {self.accuracy:.4f}; {errors}"
+
 
 class Training:
     """A run: a machine, its optimiser and its place in the stream of random worlds."""

@@ -1,14 +1,10 @@
-"""Learning a decision task lesson by lesson: small worlds first, an exam before each larger size.
+"""Learning to play a game lesson by lesson: small worlds first, an exam before each larger size.
 
 An exam plays fresh games of the latest sizes, by the best action; the games then go to one of two pools,
 solved or failed, and training draws from both, so that failures are met again. The mark needed rises by
 half a point a lesson up to 100 % for the last. A lesson is passed only when most of its games are also
 solved by the policy's own probabilities: the best of nearly equal actions may be right by luck. Who passes
 the last lesson graduates if nothing goes wrong in much larger worlds either.
-
->>> plan = Curriculum(6, 6, epochs=2, lessons=1, games=2, exam_games=9)
->>> [lesson.size for lesson in Schooling("sorting", plan, seed=1).run()]
-[6, 6]
 """
 
 from __future__ import annotations
@@ -18,21 +14,19 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.games.critic import ActorCritic, Critic, coached_lesson
-from benchmarks.games.decisions import together
-from benchmarks.games.environments import games_named
-from benchmarks.games.policies import ActionPolicy, TowerPolicy, policy_for
-from benchmarks.games.reinforce import Reinforce, lesson
-from benchmarks.games.rollouts import Episodes, play
 from herbrand.errors import UnsupportedError
 from herbrand.induction.checkpoint import optimiser_slots, refuse_another, restore_optimiser, within
-from herbrand.induction.machine import draw_weights
+from herbrand.induction.machine import SPREAD
+from herbrand.tasks.games import Games, together
+from herbrand.tasks.policies import fresh_policy
+from herbrand.tasks.reinforce import Reinforce
+from herbrand.tasks.rollouts import Episodes, play
 from herbrand.tensor_files import read_tensors, restoring, save_tensors
 
 RECENT = 3
@@ -40,6 +34,37 @@ RECENT = 3
 
 POOL = 300
 """Games of a size and an outcome that are kept at most, the latest."""
+
+
+class Method(Protocol):
+    """How a policy learns from games: :class:`~herbrand.tasks.reinforce.Reinforce`, or one of one's own, a
+    frozen dataclass. ``rate``: Adam's; ``entropy``: how much disorder is worth at the start."""
+
+    @property
+    def rate(self) -> float: ...
+
+    @property
+    def entropy(self) -> float: ...
+
+    @property
+    def rounds(self) -> int:
+        """How often a game is learned from in a lesson."""
+        ...
+
+    def beside(self, policy: nn.Module, seed: int) -> dict[str, nn.Module]:
+        """What is learned beside a policy, by names."""
+        ...
+
+    def lesson(
+        self,
+        learned: nn.ModuleDict,
+        optimiser: torch.optim.Optimizer,
+        games: Any,
+        rng: np.random.Generator,
+        entropy: float,
+    ) -> Episodes:
+        """Plays games and learns from how they went; ``learned`` holds the ``policy`` and what is beside."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +75,8 @@ class Curriculum:
     are drawn by their probabilities; ``rate_decay`` and ``entropy_decay``: from lesson to lesson; ``settle``:
     what both fall by whenever the last lesson has taken ``patience`` more epochs; ``retake``: at each exam
     the pool of failed games is played again, and what is solved by now leaves it; ``ruined``: an epoch after
-    which less than this share of what was solved before it is solved is undone."""
+    which less than this share of what was solved before it is solved is undone; ``spread``: how far fresh
+    weights lie from zero."""
 
     first: int
     last: int
@@ -67,48 +93,18 @@ class Curriculum:
     patience: int = 20
     retake: bool = False
     ruined: float = 0.5
-    method: Reinforce | ActorCritic = field(default_factory=Reinforce)
+    spread: float = SPREAD
+    method: Method = field(default_factory=Reinforce)
 
     def __post_init__(self) -> None:
         if not 1 <= self.first <= self.last:
             raise UnsupportedError(
                 f"lessons from {self.first} to {self.last} objects", hint="from at least 1, and upwards"
             )
-        played = self.method.rollouts if isinstance(self.method, Reinforce) else self.method.parts
-        if min(self.lessons, self.games, self.exam_games, self.patience, played) < 1:
+        if min(self.lessons, self.games, self.exam_games, self.patience, self.method.rounds) < 1:
             raise UnsupportedError(
                 "a curriculum without lessons, games, rollouts or patience", hint="at least 1 of each"
             )
-
-
-CURRICULA = {
-    "sorting": Curriculum(4, 12, ((20, 100), (50, 50))),
-    "path": Curriculum(
-        3,
-        12,
-        ((20, 200), (50, 50)),
-        lessons=20,
-        games=16,
-        exam_games=600,
-        rate_decay=0.85,
-        settle=0.3,
-        retake=True,
-        method=Reinforce(entropy=0.01),
-    ),
-    "blocks": Curriculum(
-        2,
-        12,
-        ((20, 50), *[(50, 20)] * 10),
-        lessons=20,
-        games=64,
-        exam_games=100,
-        rate_decay=0.9,
-        settle=0.5,
-        patience=5,
-        method=ActorCritic(),
-    ),
-}
-"""First and last sizes are those of the paper (sorting: up to 10 there)."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +120,12 @@ class Lesson:
     episodes: int
     seconds: float
     graduated: bool
+
+    def __str__(self) -> str:
+        return (
+            f"epoch {self.epoch}, size {self.size}: {self.success:.1%} solved in {self.moves:.1f} moves, "
+            f"{self.sampled:.1%} by drawn actions; {self.episodes:,} games"
+        )
 
 
 @dataclass
@@ -142,19 +144,26 @@ class _State:
 class Schooling:
     """A policy on its way through the lessons; equal seeds give equal runs, and a saved one goes on."""
 
-    def __init__(self, name: str, curriculum: Curriculum | None = None, seed: int = 0) -> None:
-        self.name, self.seed = name, seed
-        self.kind, self.policy = games_named(name), policy_for(name, seed)
-        self.curriculum = curriculum or CURRICULA[name]
-        settings = self.curriculum.method
-        self._learned = nn.ModuleDict({"policy": self.policy})
-        if isinstance(settings, ActorCritic):
-            self._learned["critic"] = _critic_for(self.policy, name, seed)
+    def __init__(
+        self,
+        kind: type[Games],
+        curriculum: Curriculum,
+        seed: int = 0,
+        *,
+        policy: nn.Module | None = None,
+        name: str | None = None,
+    ) -> None:
+        """``policy``: a fresh one of another kind than :class:`ActionPolicy`; ``name``: the game's in saved
+        runs, if not that of its class."""
+        self.kind, self.curriculum, self.seed = kind, curriculum, seed
+        self.name = kind.__name__ if name is None else name
+        self.policy, method = policy or fresh_policy(kind, seed, curriculum.spread), curriculum.method
+        self._learned = nn.ModuleDict({"policy": self.policy, **method.beside(self.policy, seed)})
         self._rng = np.random.default_rng([seed, 3])
-        self._optimiser = torch.optim.Adam(self._learned.parameters(), lr=settings.rate)
+        self._optimiser = torch.optim.Adam(self._learned.parameters(), lr=method.rate)
         self._pools: dict[tuple[int, bool], Any] = {}
         self._kept: dict[str, torch.Tensor] = {}
-        self._state = _State(self.curriculum.first, settings.entropy, settings.rate)
+        self._state = _State(self.curriculum.first, method.entropy, method.rate)
 
     def run(self, seconds: float | None = None) -> Iterator[Lesson]:
         """Trains epoch by epoch until graduation, the last epoch or the end of the (wall-clock) time."""
@@ -177,6 +186,18 @@ class Schooling:
             )
             if until is not None and time.monotonic() >= until:
                 return
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Which school this is, and how it went so far."""
+        state = self._state
+        return {
+            **self._run(),
+            "epochs": state.epoch,
+            "games": state.episodes,
+            "cpu_seconds": round(state.seconds, 1),
+            "graduated": state.graduated,
+        }
 
     def _undo_what_ruins(self, success: float) -> None:
         """Goes back to before the last epoch where much fewer games are solved after it; or keeps it."""
@@ -246,7 +267,7 @@ class Schooling:
 
     def _keep(self, games: Any, outcome: bool) -> None:
         if games.worlds:
-            key = games.objects, outcome
+            key = games.size, outcome
             known = [self._pools[key]] if key in self._pools else []
             every = together([*known, games])
             self._pools[key] = every.take(np.arange(max(0, every.worlds - POOL), every.worlds))
@@ -261,10 +282,7 @@ class Schooling:
 
     def _lesson(self, games: Any) -> Episodes:
         method, entropy = self.curriculum.method, self._state.entropy
-        if isinstance(method, Reinforce):
-            return lesson(self.policy, self._optimiser, games, self._rng, method, entropy)
-        policy, critic = cast("TowerPolicy", self.policy), cast("Critic", self._learned["critic"])
-        return coached_lesson(policy, critic, self._optimiser, games, self._rng, method, entropy)
+        return method.lesson(self._learned, self._optimiser, games, self._rng, entropy)
 
     def _sampled(self, size: int, count: int) -> Any:
         """Games of a size from both pools; where one is empty, all from the other; where both are, fresh."""
@@ -330,11 +348,3 @@ class Schooling:
             "seed": self.seed,
             "curriculum": json.loads(json.dumps(asdict(self.curriculum))),
         }
-
-
-def _critic_for(policy: ActionPolicy | TowerPolicy, name: str, seed: int) -> Critic:
-    if not isinstance(policy, TowerPolicy):
-        raise UnsupportedError(f"the critic counts moves of blocks, and not of {name}", hint="Reinforce()")
-    critic = Critic(policy)
-    draw_weights(critic, seed, spread=1.0)
-    return critic

@@ -4,7 +4,7 @@ How good an action was is told by comparison: every game is played ``rollouts`` 
 episode is measured from the mean over the episodes of the *same* game. A hard game thus counts as much as
 an easy one, and a game that always ends alike teaches nothing. The loss is ``-log p(action) * advantage -
 beta * entropy``. The original's code has ``-p(action)``, which learns little from actions that are rare;
-``objective="probability"`` is there to compare. Blocks world also learns to tell whether moves are valid,
+``objective="probability"`` is there to compare. A policy may also learn to tell whether moves are valid,
 which shapes the same conclusions."""
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from torch import nn
 from torch.nn import functional
 
-from benchmarks.games.decisions import distinct, together
-from benchmarks.games.policies import ActionPolicy, TowerPolicy
-from benchmarks.games.rollouts import Episodes, play
+from herbrand.tasks.games import distinct, together
+from herbrand.tasks.policies import TellsValidity
+from herbrand.tasks.rollouts import Episodes, play
 
 Objective = Literal["log", "probability"]
-Policy = ActionPolicy | TowerPolicy
 
 CHUNK = 1 << 17
 """Pairs of objects in the positions that are learned from in one pass: bounds the memory."""
@@ -43,6 +43,26 @@ class Reinforce:
     entropy: float = 0.002
     validity: float = 0.1
     rate: float = 0.01
+
+    @property
+    def rounds(self) -> int:
+        """How often a game is played in a lesson."""
+        return self.rollouts
+
+    def beside(self, policy: nn.Module, seed: int) -> dict[str, nn.Module]:
+        """What is learned beside a policy: nothing."""
+        return {}
+
+    def lesson(
+        self,
+        learned: nn.ModuleDict,
+        optimiser: torch.optim.Optimizer,
+        games: Any,
+        rng: np.random.Generator,
+        entropy: float,
+    ) -> Episodes:
+        """Plays each game several times by the policy's own probabilities and learns from how they went."""
+        return lesson(learned["policy"], optimiser, games, rng, self, entropy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +84,7 @@ class Positions:
 
 
 def lesson(
-    policy: Policy,
+    policy: nn.Module,
     optimiser: torch.optim.Optimizer,
     games: Any,
     rng: np.random.Generator,
@@ -93,7 +113,7 @@ def lesson(
     return episodes
 
 
-def once_each(policy: Policy, games: Any) -> torch.Tensor:
+def once_each(policy: nn.Module, games: Any) -> torch.Tensor:
     """The policy's scores, asked once of equal games: rollouts begin alike and often go on alike."""
     firsts, which = distinct(games)
     return policy(games.take(firsts))[torch.from_numpy(which)]
@@ -110,10 +130,10 @@ def advantages(returns: np.ndarray, rollouts: int) -> np.ndarray:
     return (apart / (apart.std() + 1e-3)).ravel()
 
 
-def loss_of(policy: Policy, positions: Positions, settings: Reinforce, entropy: float) -> torch.Tensor:
+def loss_of(policy: nn.Module, positions: Positions, settings: Reinforce, entropy: float) -> torch.Tensor:
     """The summed loss of the actions taken."""
     games, validity = positions.games, torch.zeros(())
-    if isinstance(policy, TowerPolicy):
+    if isinstance(policy, TellsValidity):
         scores, valid = policy.with_validity(games)
         validity = settings.validity * invalidity(scores, valid, games) * len(positions.actions)
     else:

@@ -11,16 +11,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.games.environments import GAMES, games_named
-from benchmarks.games.policies import TIE, chosen, load_policy, policy_for
-from benchmarks.games.reinforce import (
+from benchmarks.games.schools import GAMES, games_named, load_policy, policy_for
+from herbrand.errors import HerbrandError
+from herbrand.tasks.policies import TIE, chosen
+from herbrand.tasks.reinforce import (
     Positions,
     advantages,
     disorder,
     invalidity,
 )
-from benchmarks.games.rollouts import play
-from herbrand.errors import HerbrandError
+from herbrand.tasks.rollouts import play
 from herbrand.tensor_files import save_tensors
 from tests.laws import tries
 
@@ -89,7 +89,7 @@ def test_disorder_is_the_entropy(row: list[float]) -> None:
 
 
 def test_chunks_hold_every_position_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.games.reinforce.CHUNK", 40)
+    monkeypatch.setattr("herbrand.tasks.reinforce.CHUNK", 40)
     games = games_named("sorting").draw(rng(), 7, 4)
     of, actions = np.array([6, 0, 3, 3, 5, 0]), np.arange(6)
     chunks = list(Positions(games, of, actions, np.arange(6.0)).chunks())

@@ -1,10 +1,8 @@
 """Many games played at once by a policy.
 
->>> from benchmarks.games.policies import policy_for
->>> from benchmarks.games.environments import games_named
->>> games = games_named("path").draw(np.random.default_rng(0), worlds=3, objects=8)
->>> play(policy_for("path"), games).moves.shape
-(3,)
+>>> episodes = Episodes(solved=np.array([True, False]), moves=np.array([2, 3]))
+>>> episodes.success, episodes.returns(discount=1.0).round(2).tolist()
+(0.5, [0.99, -0.03])
 """
 
 from __future__ import annotations
@@ -16,20 +14,24 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.games.decisions import positions
-from benchmarks.games.environments import MOVE
-from benchmarks.games.policies import chosen
+from herbrand.tasks.games import positions
+from herbrand.tasks.policies import chosen
+
+MOVE = -0.01
+"""The reward of a move that does not solve the game; one that does is rewarded by 1."""
 
 Policy = Callable[[Any], torch.Tensor]
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One move of the games that were still going: which they are, what they were, what was done."""
+    """One move of the games that were still going: which they are, what they were, what was done, and what it
+    earned where the game itself says so."""
 
     rows: np.ndarray
     games: Any
     actions: np.ndarray
+    rewards: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,11 @@ class Episodes:
 
     def returns(self, discount: float) -> np.ndarray:
         """The discounted sum of each game's rewards."""
+        if any(step.rewards is not None for step in self.steps):
+            found = np.zeros(len(self.moves))
+            for number, step in enumerate(self.steps):
+                found[step.rows] += discount**number * np.asarray(step.rewards, float)
+            return found
         costly = self.moves - self.solved  # all moves but one that solves
         weights = discount ** np.arange(self.moves.max(initial=0) + 1)
         before = np.concatenate([[0.0], np.cumsum(weights)])
@@ -87,9 +94,9 @@ def play(
             places = positions(current)
             actions = chosen(done.left_out(scores, going, places), rng)
             done.note(going, places, actions)
+        before, current = current, current.moved(actions)
         if keep_steps:
-            steps.append(Step(going, current, actions))
-        current = current.moved(actions)
+            steps.append(Step(going, before, actions, before.rewards(current)))
         moves[going] += 1
         now = current.solved()
         solved[going] = now

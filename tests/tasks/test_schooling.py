@@ -12,15 +12,15 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.games.curriculum import Curriculum, Schooling
-from benchmarks.games.decisions import distinct
-from benchmarks.games.environments import GAMES
 from benchmarks.games.path import Walks
-from benchmarks.games.policies import chosen, load_policy, policy_for, save_policy
-from benchmarks.games.reinforce import Positions, Reinforce, advantages, lesson, loss_of, once_each
-from benchmarks.games.rollouts import Episodes, play
-from benchmarks.games.sorting import Arrays
+from benchmarks.games.schools import GAMES, load_policy, policy_for, save_policy, school_of
+from examples.sorting.run import Arrays
 from herbrand.errors import HerbrandError
+from herbrand.tasks.curriculum import Curriculum, Schooling
+from herbrand.tasks.games import distinct
+from herbrand.tasks.policies import chosen
+from herbrand.tasks.reinforce import Positions, Reinforce, advantages, lesson, loss_of, once_each
+from herbrand.tasks.rollouts import Episodes, play
 from herbrand.tensor_files import save_tensors
 
 
@@ -100,7 +100,7 @@ def test_the_policys_loss_by_hand(objective: str) -> None:
 
 def test_a_school_that_graduates_sorts_what_it_never_saw() -> None:
     """Arrays of three to five elements are enough to sort fifteen in hardly more swaps than needed."""
-    schooling = Schooling("sorting", Curriculum(3, 5, ((12, 10),), epochs=40, exam_games=60), seed=1)
+    schooling = school_of("sorting", Curriculum(3, 5, ((12, 10),), epochs=40, exam_games=60), seed=1)
     *_, last = schooling.run()
     assert last.graduated
     arrays = Arrays.draw(np.random.default_rng(9), 50, 15)
@@ -127,7 +127,7 @@ def least_swaps(values: np.ndarray) -> float:
 @pytest.mark.parametrize("name", GAMES)
 def test_a_school_repeats_and_goes_on_where_it_was_left(name: str, tmp_path: Path) -> None:
     plan = Curriculum(2, 2, epochs=3, lessons=1, games=2, exam_games=3, settle=0.5, patience=2)
-    whole, left, resumed = (Schooling(name, plan, seed=2) for _ in range(3))
+    whole, left, resumed = (school_of(name, plan, seed=2) for _ in range(3))
     told = [(epoch.size, epoch.success, epoch.episodes) for epoch in whole.run()]
     running = left.run()
     assert next(running).episodes == told[0][2]
@@ -139,11 +139,11 @@ def test_a_school_repeats_and_goes_on_where_it_was_left(name: str, tmp_path: Pat
 
 def test_only_the_same_school_is_resumed(tmp_path: Path) -> None:
     path = tmp_path / "school"
-    Schooling("sorting", Curriculum(2, 2), seed=1).save(path)
+    school_of("sorting", Curriculum(2, 2), seed=1).save(path)
     with pytest.raises(HerbrandError, match="saved with another seed: 1"):
-        Schooling("sorting", Curriculum(2, 2), seed=2).resume(path)
+        school_of("sorting", Curriculum(2, 2), seed=2).resume(path)
     with pytest.raises(HerbrandError, match="saved with another curriculum"):
-        Schooling("sorting", Curriculum(2, 3), seed=1).resume(path)
+        school_of("sorting", Curriculum(2, 3), seed=1).resume(path)
 
 
 def test_the_last_lesson_settles(tmp_path: Path) -> None:
@@ -152,19 +152,19 @@ def test_the_last_lesson_settles(tmp_path: Path) -> None:
         2, 3, ((3, 0),), epochs=4, lessons=1, games=1, exam_games=1, rate_decay=0.5, settle=0.1,
         patience=2, method=Reinforce(rate=8.0, entropy=6.0),
     )  # fmt: skip
-    schooling = Schooling("path", plan)
+    schooling = school_of("path", plan)
     schooling._exam = lambda: (schooling._state.size == 2, 1.0, 0.0)  # type: ignore[method-assign]
     told = [(schooling._optimiser.param_groups[0]["lr"], schooling._state.entropy) for _ in schooling.run()]
     assert np.allclose(told, [(4 * f, 6 * 0.85 * f) for f in (1, 1, 0.1, 0.1)])
     schooling.save(tmp_path / "school")
-    again = Schooling("path", plan)
+    again = school_of("path", plan)
     again.resume(tmp_path / "school")
     assert again._optimiser.param_groups[0]["lr"] == told[-1][0] and again._state == schooling._state
 
 
 def test_time_is_kept() -> None:
     plan = Curriculum(4, 4, lessons=10**6, games=1, exam_games=1)
-    (last,) = Schooling("sorting", plan).run(seconds=0.2)
+    (last,) = school_of("sorting", plan).run(seconds=0.2)
     assert not last.graduated and 0 < last.episodes < 10**5
 
 
@@ -190,7 +190,7 @@ def test_a_lesson_is_learned_in_parts_as_in_one(monkeypatch: pytest.MonkeyPatch)
     """What bounds the memory changes nothing but the order of sums."""
     learned = []
     for chunk in (1 << 17, 40):
-        monkeypatch.setattr("benchmarks.games.reinforce.CHUNK", chunk)
+        monkeypatch.setattr("herbrand.tasks.reinforce.CHUNK", chunk)
         policy, rng = policy_for("sorting", seed=1), np.random.default_rng(4)
         optimiser = torch.optim.SGD(policy.parameters(), lr=1.0)
         lesson(policy, optimiser, Arrays.draw(rng, 3, 4), rng, Reinforce(), entropy=0.01)
@@ -228,7 +228,7 @@ def test_the_loss_of_equal_games_is_that_of_each_apart() -> None:
 
 
 def test_failures_that_are_solved_by_now_leave_their_pool() -> None:
-    schooling = Schooling("path", Curriculum(3, 6, exam_games=1, retake=True), seed=0)
+    schooling = school_of("path", Curriculum(3, 6, exam_games=1, retake=True), seed=0)
     schooling.policy.load_state_dict(
         {k: torch.zeros_like(v) for k, v in schooling.policy.state_dict().items()}
     )
@@ -251,7 +251,7 @@ def test_failures_that_are_solved_by_now_leave_their_pool() -> None:
         (lambda: Curriculum(0, 3), "lessons from 0 to 3 objects"),
         (lambda: Curriculum(2, 3, games=0), "without lessons, games, rollouts"),
         (lambda: Curriculum(2, 3, patience=0), "rollouts or patience"),
-        (lambda: Schooling("sortin", Curriculum(2, 3)), "did you mean 'sorting'"),
+        (lambda: school_of("sortin", Curriculum(2, 3)), "did you mean 'sorting'"),
     ],
 )
 def test_wrong_schools_are_refused(wrong: Callable[[], object], message: str) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.games.curriculum import Curriculum, Lesson, Schooling
+from benchmarks.games.schools import school_of
+from herbrand.tasks.curriculum import Curriculum, Lesson, Schooling
 
 LESSONS = Curriculum(first=4, last=4, epochs=60, lessons=4, games=8, exam_games=40)
 
@@ -24,7 +25,7 @@ def ruin(school: Schooling) -> None:
 
 
 def taught(curriculum: Curriculum = LESSONS) -> Schooling:
-    school = Schooling("sorting", curriculum, seed=2)
+    school = school_of("sorting", curriculum, seed=2)
     success = 0.0
     while success < 0.6:
         success = lessons(school, 1)[0].success
@@ -50,7 +51,7 @@ def test_a_school_goes_on_from_a_ruin_as_if_not_stopped(tmp_path: Path) -> None:
     for school in (straight, stopped):
         ruin(school)
     stopped.save(tmp_path / "school.safetensors")
-    resumed = Schooling("sorting", LESSONS, seed=2)
+    resumed = school_of("sorting", LESSONS, seed=2)
     resumed.resume(tmp_path / "school.safetensors")
     for one, other in zip(lessons(straight, 3), lessons(resumed, 3), strict=True):
         assert (one.success, one.sampled, one.moves) == (other.success, other.sampled, other.moves)

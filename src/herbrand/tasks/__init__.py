@@ -1,0 +1,43 @@
+"""Tasks of one's own: predicates to be learned in random worlds, and games to be learned by playing.
+
+A task of worlds is a function that draws them (:func:`worlds_task`); a game is a frozen dataclass of arrays
+(:class:`Games`), learned lesson by lesson (:class:`Curriculum`). :func:`train` gives a machine or a policy
+that is kept, applied to larger worlds, and read out as rules where it is one.
+"""
+
+from herbrand.induction.training import Plan, Progress
+from herbrand.induction.worlds.task import Sample, Task
+from herbrand.tasks.curriculum import Curriculum, Lesson, Method, Schooling
+from herbrand.tasks.environment import environment
+from herbrand.tasks.games import Games
+from herbrand.tasks.learned import LearnedMachine, LearnedPolicy
+from herbrand.tasks.policies import ActionPolicy
+from herbrand.tasks.readout import MachineRules, PolicyRules
+from herbrand.tasks.reinforce import Reinforce
+from herbrand.tasks.rollouts import Episodes, Step, play
+from herbrand.tasks.train import train
+from herbrand.tasks.worlds import worlds_task
+
+__all__ = [
+    "ActionPolicy",
+    "Curriculum",
+    "Episodes",
+    "Games",
+    "LearnedMachine",
+    "LearnedPolicy",
+    "Lesson",
+    "MachineRules",
+    "Method",
+    "Plan",
+    "PolicyRules",
+    "Progress",
+    "Reinforce",
+    "Sample",
+    "Schooling",
+    "Step",
+    "Task",
+    "environment",
+    "play",
+    "train",
+    "worlds_task",
+]

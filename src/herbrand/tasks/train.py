@@ -1,0 +1,150 @@
+"""A task learned from beginning to end: trained, kept after every exam, and taken up again.
+
+>>> from herbrand.induction.worlds.tasks import task_named
+>>> plan = Plan(examples=32, batch=8, exam_every=16, exam_worlds=(2, 2))
+>>> learned = train(task_named("has-father"), plan, seed=1)
+>>> learned.examples, learned.graduated, learned.advice
+(32, False, 'stopped after 32 examples; allow more by Plan(examples=...)')
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol, overload
+
+import numpy as np
+from torch import nn
+
+from herbrand.errors import UnsupportedError
+from herbrand.induction.examination import examine
+from herbrand.induction.training import Plan, Progress, Training
+from herbrand.induction.worlds.task import Task
+from herbrand.tasks.curriculum import Curriculum, Lesson, Schooling
+from herbrand.tasks.games import Games
+from herbrand.tasks.learned import LearnedMachine, LearnedPolicy
+from herbrand.tasks.policies import fresh_policy
+
+
+class _Run(Protocol):
+    def run(self, seconds: float | None = None) -> Iterator[Any]: ...
+
+    def save(self, path: str | Path) -> None: ...
+
+    def resume(self, path: str | Path) -> None: ...
+
+
+@overload
+def train(
+    task: Task,
+    plan: Plan | None = None,
+    *,
+    seed: int = 0,
+    seconds: float | None = None,
+    resume: str | Path | None = None,
+    watch: Callable[[Progress], object] | None = None,
+) -> LearnedMachine: ...
+@overload
+def train(
+    task: type[Games],
+    plan: Curriculum,
+    *,
+    seed: int = 0,
+    seconds: float | None = None,
+    resume: str | Path | None = None,
+    watch: Callable[[Lesson], object] | None = None,
+) -> LearnedPolicy: ...
+def train(
+    task: Task | type[Games],
+    plan: Plan | Curriculum | None = None,
+    *,
+    seed: int = 0,
+    seconds: float | None = None,
+    resume: str | Path | None = None,
+    watch: Callable[[Any], object] | None = None,
+) -> LearnedMachine | LearnedPolicy:
+    """A machine for a task, or a policy for a game, trained until it graduates or its plan or time is over.
+
+    ``plan``: a ``Plan`` for a task, a ``Curriculum`` for a game; equal seeds and plans give equal results.
+    ``seconds``: wall-clock time, which ends a training between two steps. ``resume``: a file that keeps the
+    run after every exam; where it is there already, the run goes on from it. ``watch`` is called with what
+    each exam showed. Ctrl-C ends a training too, and what was learned up to the last exam is returned."""
+    if isinstance(task, Task):
+        if isinstance(plan, Curriculum):
+            raise UnsupportedError("a task of worlds is trained by a Plan", hint="curricula are for games")
+        training = Training(task, plan, seed)
+        interrupted = _run(training, training.machine, seconds, resume, watch)
+        end = training.progress()
+        done = f"{end.examples:,} examples; allow more by Plan(examples=...)"
+        advice = "" if end.graduated else _advice(interrupted, seconds, end.examples < training.budget, done)
+        accuracy = _accuracy(training)
+        return LearnedMachine(task, training.machine, end.graduated, end.examples, accuracy, advice)
+    if not isinstance(plan, Curriculum):
+        raise UnsupportedError(
+            "a game is learned by a Curriculum", hint="such as Curriculum(first=3, last=8)"
+        )
+    _refuse_misfit(task, plan)
+    policy = fresh_policy(task, seed, plan.spread)
+    school = Schooling(task, plan, seed, policy=policy)
+    interrupted = _run(school, policy, seconds, resume, watch)
+    about = {**school.about, "curriculum": asdict(plan)}
+    done = f"{about['epochs']:,} epochs; allow more by Curriculum(epochs=...)"
+    advice = "" if about["graduated"] else _advice(interrupted, seconds, about["epochs"] < plan.epochs, done)
+    return LearnedPolicy(task, policy, about, advice)
+
+
+def _run(
+    run: _Run,
+    network: nn.Module,
+    seconds: float | None,
+    resume: str | Path | None,
+    watch: Callable[[Any], object] | None,
+) -> bool:
+    """Goes through a run; true if it was interrupted, and the network is as it was at the last exam."""
+    if resume is not None and Path(resume).exists():
+        run.resume(resume)
+    whole = copy.deepcopy(network.state_dict())
+    try:
+        for report in run.run(seconds):
+            whole = copy.deepcopy(network.state_dict())
+            if resume is not None:
+                run.save(resume)
+            if watch is not None:
+                watch(report)
+    except KeyboardInterrupt:
+        network.load_state_dict(whole)
+        return True
+    return False
+
+
+def _advice(interrupted: bool, seconds: float | None, early: bool, done: str) -> str:
+    if interrupted:
+        return "interrupted; with resume=FILE a training goes on from its last exam"
+    if early and seconds is not None:
+        return f"stopped after {seconds:g} s; allow more by seconds"
+    return f"stopped after {done}"
+
+
+def _accuracy(training: Training) -> float | None:
+    """The share of right tuples in fresh worlds of the training size."""
+    rng = np.random.default_rng([training.seed, 4])
+    return examine(training.conclude, training.task, rng, 20, training.task.sizes[0]).accuracy
+
+
+def _refuse_misfit(kind: type[Games], plan: Curriculum) -> None:
+    """Raise where a game's own words about its objects and actions do not go together."""
+    games = kind.draw(np.random.default_rng(0), 2, plan.first)
+    seen = next((t.shape[1] for arity, t in games.predicates().items() if arity), games.objects)
+    if seen != games.objects:
+        raise UnsupportedError(
+            f"{kind.__name__} has {games.objects} objects, and its relations are about {seen}",
+            hint="define `objects` where there are not as many as the size says",
+        )
+    if games.size != plan.first or games.worlds != 2:
+        raise UnsupportedError(
+            f"{kind.__name__}.draw was asked for 2 games of size {plan.first} and gave {games.worlds} of "
+            f"size {games.size}",
+            hint="the fields of games are arrays [worlds, ...]",
+        )

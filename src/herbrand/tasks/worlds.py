@@ -1,0 +1,56 @@
+"""A predicate to be learned in worlds of one's own, drawn at random.
+
+>>> def ring(rng, worlds, size):
+...     edge = np.roll(np.eye(size), 1, axis=1)[None].repeat(worlds, 0)
+...     return {"edge": edge, "two_steps": edge @ edge}
+>>> task = worlds_task(ring, target="two_steps", sizes=(5, 8), breadth=3)
+>>> task.vocabulary, task.target_arity, task.draw(np.random.default_rng(0), worlds=3, objects=5).target.shape
+({2: ('edge',)}, 2, torch.Size([3, 5, 5]))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from herbrand.errors import UnsupportedError, nearest
+from herbrand.induction.worlds.task import Sample, Task
+from herbrand.tasks.relations import Relations, arities, channels
+
+DrawWorlds = Callable[[np.random.Generator, int, int], Relations]
+"""So many worlds of a size at random: what is known of each, and where the target holds."""
+
+
+def worlds_task(
+    draw: DrawWorlds,
+    target: str,
+    sizes: tuple[int, int],
+    *,
+    examples: int = 20_000,
+    depth: int = 4,
+    breadth: int = 2,
+    rare: bool = False,
+) -> Task:
+    """The task to tell ``target`` from the other relations that ``draw`` gives.
+
+    ``sizes``: objects in training, and in the larger worlds that are told too before a machine graduates.
+    ``examples``: worlds to learn from at most; ``depth``: layers of the machine; ``breadth``: how many
+    objects its predicates relate, 3 where a pair of the target depends on what stands between the two;
+    ``rare``: the target holds in few worlds, which are preferred."""
+    drawn = draw(np.random.default_rng(0), 1, sizes[0])
+    if target not in drawn:
+        raise UnsupportedError(
+            f"the worlds say nothing of the target '{target}'",
+            hint=nearest(target, drawn) or f"they have {', '.join(drawn)}",
+        )
+    known = arities({name: table for name, table in drawn.items() if name != target})
+    arity = np.ndim(drawn[target]) - 1
+
+    def sample(rng: np.random.Generator, worlds: int, objects: int) -> Sample:
+        found = draw(rng, worlds, objects)
+        truth = channels(found, {arity: (target,)})[arity]
+        return Sample(channels(found, known), truth[..., 0])
+
+    widest = max(arity, breadth, *known)
+    return Task(target, target, arity, known, sample, sizes, sizes[1], examples, depth, widest, rare)
