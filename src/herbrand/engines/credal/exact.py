@@ -35,7 +35,7 @@ from herbrand.engines.credal.interval import (
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.masses import separate_masses
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.network_query import NetworkQuestion
+from herbrand.engines.credal.network_query import NetworkQuestion, network_question
 from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.question import (
     BoundQuery,
@@ -95,7 +95,7 @@ class Exact:
         return cls(settings.budget, tolerance, settings.independence == "markov", settings.progress)
 
     def prepare(self, network: Network, question: BoundQuestion, within: Budget) -> Prepared[Searched]:
-        asked = NetworkQuestion(network, question, self.markov)
+        asked = network_question(network, question, self.markov)
         return Prepared(lambda: Searched(asked), partial(self._cost, asked, within))
 
     def _cost(self, asked: NetworkQuestion, within: Budget) -> Cost | Refusal:
@@ -250,7 +250,7 @@ class Exact:
         if self.budget.ended or asked.forward.settled.all():
             return
         seen = {name for query in queries for name in asked.part_of(query)[0].names}
-        for part in asked.whole.without_barren().pieces():
+        for part in asked.bounding_pieces:
             wanted = part.sentences and not seen.issuperset(part.names)
             if wanted and size_of(part).fits(self.budget.memory) and not is_consistent(part, clock):
                 raise contradiction(asked.network, part, clock)

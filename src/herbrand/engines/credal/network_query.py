@@ -6,9 +6,9 @@ changes nothing where the Markov condition makes these independent of the query'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import NetworkPart, whole_part
+from herbrand.engines.credal.part import MOST_KEPT, NetworkPart, whole_part
 from herbrand.engines.credal.question import BoundQuery, BoundQuestion, ImpossibleGivenError, cannot_be_given
 from herbrand.engines.credal.sentence import spread
 from herbrand.engines.credal.shape import (
@@ -63,6 +63,11 @@ class NetworkQuestion:
     @cached_property
     def pieces(self) -> tuple[NetworkPart, ...]:
         return tuple(self.whole.pieces())
+
+    @cached_property
+    def bounding_pieces(self) -> tuple[NetworkPart, ...]:
+        """The pieces without atoms that can be added to any distribution of the others."""
+        return tuple(self.whole.without_barren().pieces())
 
     @cached_property
     def _piece(self) -> dict[int, int]:
@@ -126,6 +131,14 @@ class NetworkQuestion:
 
     def part_of(self, query: BoundQuery) -> tuple[NetworkPart, LocalQuery]:
         """What a query depends on, and the query over its atoms, all that is known given."""
+        return self._kept_parts(query)
+
+    @cached_property
+    def _kept_parts(self) -> Callable[[BoundQuery], tuple[NetworkPart, LocalQuery]]:
+        """The parts of the latest queries: an estimate, the search and its checks ask for the same."""
+        return lru_cache(MOST_KEPT)(self._made_part)
+
+    def _made_part(self, query: BoundQuery) -> tuple[NetworkPart, LocalQuery]:
         query = self._related(query)
         pieces = self._pieces_of(query)
         telling = self._telling(pieces)
@@ -195,6 +208,12 @@ class NetworkQuestion:
     @cached_property
     def _cyclic_with_facts(self) -> set[int]:
         return {piece for piece in self._facts_of if self._cyclic([piece])}
+
+
+@lru_cache(maxsize=1)
+def network_question(network: Network, question: BoundQuestion, markov: bool) -> NetworkQuestion:
+    """The question over the network; the latest is kept, with what was found out about it."""
+    return NetworkQuestion(network, question, markov)
 
 
 def _table(shape: Shape, place: dict[int, int]) -> np.ndarray:

@@ -25,6 +25,8 @@ from herbrand.engines.credal.sentence import Sentence, satisfied_case_by_case, s
 from herbrand.graphs import component_of
 
 MOST_PARENTS = 12
+MOST_KEPT = 64
+"""What is found out about so many parts is kept: an estimate, the search and its checks ask the same."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
-from herbrand.engines.credal.part import MOST_PARENTS, NetworkPart
+from herbrand.engines.credal.part import MOST_KEPT, MOST_PARENTS, NetworkPart
 from herbrand.engines.credal.rounding import Enclosure, complement
 from herbrand.engines.credal.sentence import Sentence
 
@@ -78,6 +79,7 @@ def _exact(end: tuple[float, bool]) -> Fraction:
     return Fraction(value) if of_atom else 1 - Fraction(value)
 
 
+@lru_cache(MOST_KEPT)
 def separate_tables(part: NetworkPart) -> tuple[RowTable, ...] | None:
     """The table of every atom of a part; ``None`` where something says more than single rows do."""
     if not part.markov or part.graph.core:

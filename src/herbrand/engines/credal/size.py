@@ -7,10 +7,11 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from herbrand.engines.credal.clusters import clusters_of
 from herbrand.engines.credal.interval import LocalQuery
-from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.part import MOST_KEPT, NetworkPart
 from herbrand.errors import BudgetError
 from herbrand.memory import allowed_bytes, readable
 
@@ -62,6 +63,7 @@ class Size:
             )
 
 
+@lru_cache(MOST_KEPT)
 def size_of(part: NetworkPart, query: LocalQuery | None = None) -> Size:
     """The size of the program for a query, or for consistency alone."""
     core = len(part.graph.core)
