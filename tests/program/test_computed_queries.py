@@ -110,6 +110,39 @@ def test_counts_of_uncertain_atoms_are_queried() -> None:
     assert both.probability == pytest.approx(expected, abs=1e-12)
 
 
+GIVEN = """
+type amount = number
+predicate pays(person, amount): observed
+predicate big(person)
+predicate rich(person)
+pays("a", 3)
+pays("b", 7)
+big(x) :- pays(x, a), a > 5
+"""
+WEIGHTED = '0.4: rich(x) and pays(x, _)\n-0.7: count(x: rich(x)) = 2\n0.2: rich("a")\n'
+
+
+@pytest.mark.parametrize("given", ['pays("c", 100)', 'rich("b")', 'not rich("a")', 'rich("b") ~ 0.8'])
+@pytest.mark.parametrize(
+    "asked",
+    ["count(x: rich(x)) >= 1", "pays(x, a) and a * 2 > 10 and rich(x)", "count(x: big(x)) = 2 xor rich(y)"],
+)
+def test_what_is_given_beside_a_query_that_computes(asked: str, given: str) -> None:
+    """As if it stood among the facts."""
+    found = hb.Model(hb.parse(GIVEN + WEIGHTED)).infer(asked, given=given)
+    expected = hb.Model(hb.parse(f"{GIVEN}{WEIGHTED}{given}")).infer(asked)
+    assert {row.text: row.probability for row in found.rows()} == pytest.approx(
+        {row.text: row.probability for row in expected.rows()}, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("asked", ["pays(x, a) and b = a * 2", "count(x: big(x)) = n", 'big(x) and x > "b"'])
+def test_what_is_given_beside_a_goal_that_computes(asked: str) -> None:
+    given = 'pays("c", 100)'
+    found = hb.Model(hb.parse(GIVEN)).query(asked, given=given).to_dict()["answers"]
+    assert found == hb.Model(hb.parse(GIVEN + given)).query(asked).to_dict()["answers"] != []
+
+
 def test_each_instance_is_printed_with_its_constants() -> None:
     model = hb.Model(hb.parse("0.5: good(x)"), {"age": [("a", 30), ("b", 40)], "good": []}, open="good")
     found = model.infer("age(x, n) and n * 2 > 70")

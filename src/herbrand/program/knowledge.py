@@ -126,7 +126,7 @@ class Knowledge:
         self.notes: dict[str, None] = {}
         self._note = note
         self._ignored = frozenset(texts(ignored))
-        self._asked = frozenset[str]()
+        self._asked, self._questions = frozenset[str](), Theory(())
         self._programs: dict[_World, _Lowered] = {}
         self._reads = Reads()
         unknown = self._ignored - set(IGNORABLE)
@@ -167,7 +167,8 @@ class Knowledge:
     def _with_asked(
         self, asked: tuple[_Asked, ...], formula_of: Callable[[_Asked], Formula]
     ) -> tuple[Knowledge, tuple[Formula, ...]]:
-        theory = self.theory + Theory(asked)
+        questions = Theory(asked)
+        theory = self.theory + questions
         signature = check(theory)
         if not signature.strict:
             known, named = self.facts()[0].predicates, signature.named
@@ -185,6 +186,7 @@ class Knowledge:
         known._asked = frozenset(
             one.head.predicate for one in whole.definitions[len(self.separated.definitions) :]
         )
+        known._questions = questions
         known._programs = {}
         stated = whole.theory.statements[len(own.statements) :]
         return known, tuple(formula_of(cast(_Asked, statement)) for statement in stated)
@@ -363,7 +365,14 @@ class Knowledge:
 
     def _with(self, given: Sequence[str]) -> tuple[tuple[FactRows, ...], Signature]:
         rows = tuple(map(parse_literal, given))
-        return rows, check(self.theory + Theory(rows)) if rows else self.signature
+        if not rows:
+            return rows, self.signature
+        signature = check(self.theory + Theory(rows))
+        if not self._asked:
+            return rows, signature
+        # What questions compute has predicates of its own; constants that they alone name are no constants.
+        whole = check(self.theory + self._questions + Theory(rows))
+        return rows, replace(whole, mentioned=signature.mentioned)
 
     def _loaded(
         self,
