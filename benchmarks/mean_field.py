@@ -27,8 +27,7 @@ from herbrand.engines.engine import first_state
 from herbrand.engines.mean_field.engine import MeanField, MeanFieldState
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.check import check
 from herbrand.language.syntax import WeightedFormula
 from herbrand.program.counting import groundings

@@ -13,7 +13,7 @@ import herbrand as hb
 from herbrand.engines.mean_field.hard import UnkeptError
 from herbrand.language import syntax as s
 from herbrand.language.parse import parse_formula
-from herbrand.language.scope import Renaming, free_variables, with_constants
+from herbrand.language.scope import Renaming, free_variables, with_terms
 from herbrand.language.show import show_formula
 from tests.oracles.worlds import Universe, exact_answers
 from tests.program_generators import anchored, models
@@ -33,7 +33,7 @@ def chosen(universe: Universe, asked: s.Formula) -> list[s.Formula]:
     types = universe.variable_types(renamed)
     names = list(free_variables(renamed))
     return [
-        with_constants(asked, {n: s.Constant(v) for n, v in zip(names, values, strict=True)})
+        with_terms(asked, {n: s.Constant(v) for n, v in zip(names, values, strict=True)})
         for values in itertools.product(*(universe.domains[types[name]] for name in names))
     ]
 
@@ -109,7 +109,7 @@ def test_a_quantifier_may_have_its_type_by_comparison(engine: str, asked: str) -
         holds.append(share / total)
     answer = hb.Model(theory).infer(asked, engine=engine)
     assert [row.probability for row in answer.rows()] == pytest.approx(holds, abs=1e-9)
-    first = with_constants(parse_formula(asked), {"x": s.Constant("a")})
+    first = with_terms(parse_formula(asked), {"x": s.Constant("a")})
     assert next(answer.rows()).atom == show_formula(first)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from herbrand.language.check import check
 from herbrand.language.parse import parse_formula, parse_theory
-from herbrand.language.scope import Renaming, free_variables, variable_types, with_constants, written
+from herbrand.language.scope import Renaming, free_variables, variable_types, with_terms, written
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import (
     Comparison,
@@ -147,7 +147,7 @@ class TestMeaning:
         types = UNIVERSE.variable_types(formula)
         for values in product(*(DOMAINS[types[name]] for name in names)):
             binding = dict(zip(names, values, strict=True))
-            closed = with_constants(formula, {name: Constant(value) for name, value in binding.items()})
+            closed = with_terms(formula, {name: Constant(value) for name, value in binding.items()})
             assert list(free_names(closed)) == []
             for world in WORLDS:
                 assert UNIVERSE.holds(closed, world, {}) == UNIVERSE.holds(formula, world, binding)
@@ -163,8 +163,8 @@ class TestMeaning:
         ],
     )
     def test_a_constant_for_one_variable(self, text: str, closed: str) -> None:
-        assert with_constants(parse_formula(text), {"x": Constant("c")}) == parse_formula(closed)
-        assert show_formula(with_constants(parse_formula(text), {})) == text
+        assert with_terms(parse_formula(text), {"x": Constant("c")}) == parse_formula(closed)
+        assert show_formula(with_terms(parse_formula(text), {})) == text
 
 
 class TestTypes:
@@ -208,7 +208,7 @@ class TestTypes:
 def test_substitution_touches_no_quantified_variable(formula: Formula, data: st.DataObject) -> None:
     names = sorted(set(occurrences(formula)))
     chosen = data.draw(st.sets(st.sampled_from(names))) if names else set()
-    found = with_constants(formula, {name: Constant("here") for name in chosen})
+    found = with_terms(formula, {name: Constant("here") for name in chosen})
 
     def inside(one: Formula, other: Formula, bound: frozenset[str]) -> None:
         if isinstance(one, Exists | Forall):

@@ -16,8 +16,7 @@ import herbrand as hb
 from herbrand.engines.proof.features import learned_predicates, with_features
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language import syntax as s
 from herbrand.language.signature import Predicate, Signature
 from herbrand.learning.proof.adam import Adam

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.engines.proof.table import ROW, Table
 from herbrand.errors import UnsupportedError
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.learning.proof.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions

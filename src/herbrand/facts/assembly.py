@@ -19,12 +19,11 @@ import numpy as np
 from herbrand.errors import FactsError
 from herbrand.facts.contradictions import no_value, soft_in_closed, true_and_false, two_values, two_weights
 from herbrand.facts.domain import Domain
-from herbrand.facts.keys import unique_sorted
+from herbrand.facts.facts import FactTable, Numbers, World
 from herbrand.facts.predicate_claims import FALSE, TRUE, claimed_of
-from herbrand.facts.table import FactTable, Numbers, World
 from herbrand.facts.table_claims import Claims
 from herbrand.language.signature import Predicate
-from herbrand.row_keys import Keys, row_keys
+from herbrand.row_keys import Keys, row_keys, unique_sorted
 
 
 def fact_table(

@@ -15,9 +15,9 @@ import numpy as np
 
 from herbrand.errors import Mistake
 from herbrand.facts.column import Index
+from herbrand.facts.facts import Numbers
 from herbrand.facts.place import Place, rows_at_fault, shown
 from herbrand.facts.predicate_claims import FALSE, SOFT, TRUE, Claimed
-from herbrand.facts.table import Numbers
 from herbrand.facts.table_claims import Truths
 from herbrand.row_keys import Keys
 

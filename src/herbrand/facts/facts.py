@@ -1,4 +1,4 @@
-"""All facts of a model: a domain for every type and a table for every predicate.
+"""All facts of a model: a domain for every type and a table of sorted rows of indices for every predicate.
 
 Made by :func:`herbrand.facts.load.load_facts`; immutable.
 
@@ -7,24 +7,72 @@ Made by :func:`herbrand.facts.load.load_facts`; immutable.
 Facts(1 constant of 1 type, 0 facts of 1 predicate)
 >>> facts.domain("person").value(0), facts.table("smokes").world
 ('anna', 'open')
+>>> table = FactTable.empty(2, "closed")
+>>> table.true.shape, table.weights, table.world
+((0, 2), None, 'closed')
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from herbrand.errors import FactsError, nearest
+from herbrand.facts.column import Index
 from herbrand.facts.domain import Domain
-from herbrand.facts.table import FactTable
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import Value
 
 T = TypeVar("T")
+World = Literal["open", "closed"]
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FactTable:
+    """Rows of domain indices, sorted and unique; a many-valued predicate's last column is its value.
+
+    The arrays are read-only and stored column by column, so that ``true[:, 0]`` is contiguous.
+    ``log_odds`` are the sum of the opinions about each soft row, and ``probabilities`` the one opinion that
+    counts as much; a probability alone would lose what many sure opinions add up to.
+    ``weights`` is ``None`` where no fact has one; 1 for a fact without, among others that have.
+    """
+
+    true: Index  # [n, columns]
+    false: Index  # [m, columns]
+    soft: Index  # [s, columns]
+    probabilities: Numbers  # [s]
+    log_odds: Numbers  # [s]
+    weights: Numbers | None  # [n]
+    world: World
+
+    def __post_init__(self) -> None:
+        for array in (self.true, self.false, self.soft, self.probabilities, self.log_odds, self.weights):
+            if array is not None:
+                array.flags.writeable = False
+
+    @staticmethod
+    @cache
+    def empty(columns: int, world: World) -> FactTable:
+        """The table without facts: one for all predicates, of which there may be a million."""
+        none = np.empty((0, columns), np.int32)
+        return FactTable(none, none, none, np.empty(0), np.empty(0), None, world)
+
+    @property
+    def columns(self) -> int:
+        return self.true.shape[1]
+
+    def __repr__(self) -> str:
+        return (
+            f"FactTable({len(self.true):,} true, {len(self.false):,} false, "
+            f"{len(self.soft):,} soft, {self.world})"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

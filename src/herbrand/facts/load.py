@@ -23,7 +23,7 @@ from herbrand.errors import BudgetError, FactsError, HerbrandError, Mistake, Mis
 from herbrand.facts.assembly import fact_table
 from herbrand.facts.column_names import doubtful_headers
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.facts.interning import domains_of
 from herbrand.facts.row_checks import read_claims
 from herbrand.facts.source import FactSource, fact_sources
@@ -31,7 +31,6 @@ from herbrand.facts.sources.base import MARKS, OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables
 from herbrand.facts.sources.stored import StoredTable
 from herbrand.facts.store import Progress, Store
-from herbrand.facts.table import FactTable
 from herbrand.facts.table_claims import Claims
 from herbrand.facts.world import Worlds
 from herbrand.language.collection import collector_paused

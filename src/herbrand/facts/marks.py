@@ -18,8 +18,8 @@ import pyarrow.compute as pc  # its functions are made at import, which pyright 
 
 from herbrand.errors import Mistake
 from herbrand.facts.column import Marks, numbers_from_text
+from herbrand.facts.facts import Numbers
 from herbrand.facts.place import LONGEST_SHOWN
-from herbrand.facts.table import Numbers
 from herbrand.facts.table_claims import Claims, Truths
 
 _NUMBER_RULES: dict[str, tuple[str, Callable[[Numbers], Truths]]] = {

@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from herbrand.facts.column import Column, Index
 from herbrand.facts.domain import Domain
-from herbrand.facts.keys import unique_pairs
+from herbrand.facts.facts import Numbers
 from herbrand.facts.place import Place, shown
-from herbrand.facts.table import Numbers
 from herbrand.facts.table_claims import Claims
 from herbrand.language.signature import Predicate
-from herbrand.row_keys import BLOCK, Keys, key_columns, row_keys
+from herbrand.row_keys import BLOCK, Keys, key_columns, row_keys, unique_pairs
 
 TRUE, FALSE, SOFT = np.int8(0), np.int8(1), np.int8(2)
 States = npt.NDArray[np.int8]

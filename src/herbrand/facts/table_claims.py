@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from herbrand.errors import Mistake
 from herbrand.facts.column import ABSENT, Column, Interned
+from herbrand.facts.facts import Numbers
 from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.base import OpenTable
-from herbrand.facts.table import Numbers
 from herbrand.language.signature import Predicate
 
 Truths = npt.NDArray[np.bool_]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from herbrand.errors import FactsError, Mistake, nearest
-from herbrand.facts.table import World
+from herbrand.facts.facts import World
 from herbrand.language.signature import Predicate
 
 

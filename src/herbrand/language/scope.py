@@ -184,11 +184,6 @@ def bound_variables(body: Iterable[Formula]) -> set[str]:
     return bound
 
 
-def with_constants(formula: Formula, values: Mapping[str, Constant]) -> Formula:
-    """The formula with constants for free variables, its bound ones untouched."""
-    return with_terms(formula, values)
-
-
 def with_terms(formula: Formula, values: Mapping[str, Term]) -> Formula:
     """The formula with other terms for free variables, its bound ones untouched."""
     match formula:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from herbrand.language.names import shown_constant
-from herbrand.language.scope import with_constants
+from herbrand.language.scope import with_terms
 from herbrand.language.syntax import (
     Comparison,
     Constant,
@@ -84,12 +84,12 @@ def _instance(
     values = {v.name: Constant(c) for v, c in zip(learned.by, constants, strict=True)}
     where = []
     for condition in statement.where:
-        found = with_constants(condition, values)
+        found = with_terms(condition, values)
         assert isinstance(found, Comparison)
         if not (isinstance(found.left, Constant) and isinstance(found.right, Constant)):
             where.append(found)
         elif (found.left == found.right) != (found.operator == "="):
             return
     label = statement.label and f"{statement.label} {', '.join(map(shown_constant, constants))}"
-    formula = with_constants(statement.formula, values)
+    formula = with_terms(statement.formula, values)
     yield replace(statement, weight=weight, formula=formula, where=tuple(where), label=label)

@@ -24,8 +24,7 @@ import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, UnsupportedError, nearest
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Learned, Theory, ValueIn, ValueIs, WeightedFormula, walk

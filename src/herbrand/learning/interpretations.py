@@ -40,7 +40,7 @@ from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, impossi
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.errors import UnsupportedError
-from herbrand.language.scope import with_constants
+from herbrand.language.scope import with_terms
 from herbrand.language.syntax import (
     Atom,
     Choice,
@@ -370,10 +370,10 @@ def _with_numbers(choice: Choice, values: tuple[Value, ...], probabilities: np.n
     """The statement for these values of its ``?[x]``, with its probabilities."""
     constants = dict(zip(_by(choice) or (), map(Constant, values), strict=True))
     alternatives = tuple(
-        replace(one, probability=float(number), head=cast(Any, with_constants(one.head, constants)))
+        replace(one, probability=float(number), head=cast(Any, with_terms(one.head, constants)))
         for one, number in zip(choice.alternatives, probabilities.tolist(), strict=True)
     )
-    body = tuple(cast(Any, with_constants(part, constants)) for part in choice.body)
+    body = tuple(cast(Any, with_terms(part, constants)) for part in choice.body)
     return replace(choice, alternatives=alternatives, body=body)
 
 

@@ -48,8 +48,7 @@ from herbrand.engines.proof.table import Table
 from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import BudgetError, LanguageError, UnsupportedError, nearest
 from herbrand.facts.absence import indices_in
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory, Value

@@ -21,8 +21,7 @@ import numpy as np
 
 from herbrand.budget import Budget
 from herbrand.errors import ContradictionError, UnsupportedError
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature

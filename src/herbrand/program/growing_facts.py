@@ -27,8 +27,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.facts.arrays import text_array
 from herbrand.facts.column import simplest_numbers
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.signature import Signature
 from herbrand.program.clause_rows import Source
 from herbrand.relations.expression import Expression, cast, column, either, magnitude

@@ -13,7 +13,7 @@ from herbrand.language.scope import (
     anonymous_named,
     free_variables,
     variable_types,
-    with_constants,
+    with_terms,
 )
 from herbrand.language.syntax import Constant, Formula
 from herbrand.program.program import Program
@@ -49,13 +49,13 @@ def instances(formula: Formula, program: Program) -> Iterator[Instance]:
     untyped = {name: program.domain(types[name]) for name in _untyped(renamed, types, program)}
     for values in product(*(domain.values_at(range(len(domain))) for domain in domains)):
         constants = {n: Constant(v) for n, v in zip(names, values, strict=True)}
-        said = with_constants(named, constants)
-        closed = written_out(with_constants(renamed, constants), untyped, MOST_INSTANCES) if untyped else said
+        said = with_terms(named, constants)
+        closed = written_out(with_terms(renamed, constants), untyped, MOST_INSTANCES) if untyped else said
         yield Instance(said, closed)
 
 
 def _untyped(renamed: Formula, types: Mapping[str, str], program: Program) -> set[str]:
     """The quantified variables that have a type by comparisons with free ones alone."""
     free = free_variables(renamed)
-    without = with_constants(renamed, {name: Constant(0) for name in free})
+    without = with_terms(renamed, {name: Constant(0) for name in free})
     return types.keys() - free.keys() - variable_types([without], program.signature).keys()

@@ -20,10 +20,9 @@ from typing import Any, TypeVar, cast
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import ContradictionError, LanguageError, Mistake, UnsupportedError, nearest
 from herbrand.extras import later
-from herbrand.facts.facts import Facts
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.facts.load import Reads, load_facts
 from herbrand.facts.source import FactSource, fact_sources
-from herbrand.facts.table import FactTable
 from herbrand.language.check import check
 from herbrand.language.computed import Definition, plain_variables, separated, tests_of
 from herbrand.language.network_statements import with_network_tables

@@ -17,7 +17,7 @@ from herbrand.errors import LanguageError
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_name
-from herbrand.language.scope import Renaming, free_variables, variable_types, with_constants
+from herbrand.language.scope import Renaming, free_variables, variable_types, with_terms
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Atom,
@@ -125,7 +125,7 @@ class _Lowering:
             known = {name: Constant(value)}
             where = conditions_with(statement.where, known)
             if where is not None and value != 0:
-                self._add_cases(number, with_constants(formula, known), where, by, types, weight, value)
+                self._add_cases(number, with_terms(formula, known), where, by, types, weight, value)
 
     def _add_cases(
         self,
@@ -138,7 +138,7 @@ class _Lowering:
         factor: float,
     ) -> None:
         """The templates of a formula that counts ``factor`` times."""
-        for case in expanded(formula, where, by, types, self.signature, self.facts.domains):
+        for case in expanded(formula, where, by, types, self.facts.domains):
             split = None if weight is None else self.parts
             for part in (case.formula,) if split is None else split(case.formula):
                 scope = _Scope(self, types, case.where, number, self.formulas)

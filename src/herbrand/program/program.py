@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from herbrand.errors import Span
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Choice, Rule, Statement

@@ -23,7 +23,7 @@ import pyarrow as pa
 from herbrand.answers.sheet import Sheet
 from herbrand.budget import Budget, budget_of
 from herbrand.errors import ContradictionError, HerbrandError, Span
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import FactTable
 from herbrand.language.arguments import in_body
 from herbrand.language.computed import computes, variables_of
 from herbrand.language.names import shown_name

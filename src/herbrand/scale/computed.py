@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from herbrand.budget import UNLIMITED
 from herbrand.errors import UnsupportedError
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.computed import Definition
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature

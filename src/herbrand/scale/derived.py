@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from herbrand.errors import ContradictionError, UnsupportedError
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Rule

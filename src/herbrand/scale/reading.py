@@ -30,7 +30,7 @@ def tables_asked_for(
     least: float | None = None,
 ) -> Iterator[AtomTable]:
     """A table for each predicate asked for; of latent atoms, unless some are named."""
-    for predicate, patterns in asked_patterns(evidence, layouts, question).items():
+    for predicate, patterns in asked_patterns(layouts, question).items():
         layout, marginals = layouts[predicate], beliefs[predicate]
         query = " UNION ".join(
             _matching(evidence, layout, marginals.table, marginals.others, pattern) for pattern in patterns
@@ -38,9 +38,7 @@ def tables_asked_for(
         yield _table(evidence, layout, query, top, least)
 
 
-def asked_patterns(
-    evidence: StoredEvidence, layouts: Mapping[str, BeliefLayout], question: Question
-) -> dict[str, list[AtomPattern]]:
+def asked_patterns(layouts: Mapping[str, BeliefLayout], question: Question) -> dict[str, list[AtomPattern]]:
     """What is asked of each predicate."""
     if question.everything:
         return {name: [AtomPattern(name, (), latent=True)] for name in layouts}

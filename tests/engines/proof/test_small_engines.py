@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.heaviest import ProofTree, heaviest
 from herbrand.engines.proof.relation import IndexedFacts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import FactTable
 from herbrand.program.clauses import Clause
 from herbrand.program.join_order import MOST_EXACT, Candidate, best_order
 from herbrand.program.join_order import _Search as Search

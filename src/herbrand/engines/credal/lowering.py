@@ -45,7 +45,7 @@ from herbrand.engines.credal.statement_numbers import Stated
 from herbrand.engines.credal.written import Column, Pair, kept_links, written_links
 from herbrand.errors import BudgetError, Span, UnsupportedError
 from herbrand.facts.domain import Domain
-from herbrand.language.scope import Renaming, free_variables, variable_types, with_constants, written
+from herbrand.language.scope import Renaming, free_variables, variable_types, with_terms, written
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -192,7 +192,7 @@ class Lowering:
             names = [variable.name for variable in formula.variables]
             for chosen in itertools.product(*(self.program.domain(types[name]) for name in names)):
                 constants = {name: Constant(value) for name, value in zip(names, chosen, strict=True)}
-                yield with_constants(formula.body, constants)
+                yield with_terms(formula.body, constants)
 
         written = written_links(bound, column, instances, lambda part: self._written_out(part, types))
         if sentence is None:

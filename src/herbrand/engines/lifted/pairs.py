@@ -86,7 +86,7 @@ def knowledge_of(group: PairGroup, evidence: Evidence) -> PairKnowledge:
     listed = [
         _pair_keys(group, name, codes, sizes, evidence)
         for name in dict.fromkeys(name for name, _ in group.atoms)
-        for codes in _unusual(name, default[group.atoms.index((name, True))], sizes, evidence)
+        for codes in _unusual(name, default[group.atoms.index((name, True))], evidence)
     ]
     keys = np.unique(np.concatenate(listed)) if listed else np.empty(0, np.int64)
     pairs = np.column_stack(np.divmod(keys, sizes[1]))
@@ -119,7 +119,7 @@ def _on_diagonal(codes: np.ndarray, sizes: tuple[int, int], within: bool) -> np.
     return codes % (sizes[1] + 1) == 0 if within else np.zeros(len(codes), dtype=bool)
 
 
-def _unusual(predicate: str, default: int, sizes: tuple[int, int], evidence: Evidence) -> list[np.ndarray]:
+def _unusual(predicate: str, default: int, evidence: Evidence) -> list[np.ndarray]:
     """Codes of atoms with another value than the default, or with an opinion."""
     known = evidence.known(predicate)
     if default == known.default:

@@ -17,8 +17,7 @@ import numpy as np
 
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Predicate

@@ -17,7 +17,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import FactTable
 from herbrand.row_keys import (
     Keys,
     Places,

@@ -17,8 +17,7 @@ import numpy as np
 
 from herbrand.errors import Mistake
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
 

@@ -27,8 +27,7 @@ from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
 from herbrand.errors import Mistake, UnsupportedError, nearest
-from herbrand.facts.facts import Facts
-from herbrand.facts.table import FactTable
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim, World

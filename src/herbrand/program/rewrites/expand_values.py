@@ -13,8 +13,7 @@ from itertools import product
 
 from herbrand.errors import LanguageError
 from herbrand.facts.domain import Domain
-from herbrand.language.scope import free_variables, with_constants, written
-from herbrand.language.signature import Signature
+from herbrand.language.scope import free_variables, with_terms, written
 from herbrand.language.syntax import (
     Comparison,
     Constant,
@@ -43,7 +42,6 @@ def expanded(
     where: Sequence[Comparison],
     by: Sequence[Variable],
     types: Mapping[str, str],
-    signature: Signature,
     domains: Mapping[str, Domain],
 ) -> Iterator[Expansion]:
     """The statement once for each choice of values of its free value variables."""
@@ -59,7 +57,7 @@ def expanded(
         conditions = conditions_with(where, values)
         if conditions is not None:
             by_terms = tuple(values.get(variable.name, variable) for variable in by)
-            yield Expansion(with_constants(formula, values), conditions, by_terms)
+            yield Expansion(with_terms(formula, values), conditions, by_terms)
 
 
 def conditions_with(
@@ -68,7 +66,7 @@ def conditions_with(
     """What is left to check; ``None`` where two constants already fail."""
     kept = []
     for condition in where:
-        found = with_constants(condition, values)
+        found = with_terms(condition, values)
         assert isinstance(found, Comparison)
         if not isinstance(found.left, Constant) or not isinstance(found.right, Constant):
             kept.append(found)

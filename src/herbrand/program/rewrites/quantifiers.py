@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from herbrand.errors import BudgetError
 from herbrand.facts.domain import Domain
-from herbrand.language.scope import with_constants, written
+from herbrand.language.scope import with_terms, written
 from herbrand.language.syntax import (
     And,
     Constant,
@@ -53,7 +53,7 @@ def _over(formula: Exists | Forall, body: Formula, name: str, domain: Domain, mo
             span=formula.span,
             hint="say it without that quantifier, or of fewer constants",
         )
-    cases = tuple(with_constants(body, {name: Constant(value)}) for value in domain)
+    cases = tuple(with_terms(body, {name: Constant(value)}) for value in domain)
     if len(cases) < 2:
         return cases[0] if cases else Truth(isinstance(formula, Forall))
     return Or(cases) if isinstance(formula, Exists) else And(cases)

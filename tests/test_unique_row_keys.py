@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herbrand.facts.keys import unique_pairs, unique_sorted
-from herbrand.row_keys import row_keys
+from herbrand.row_keys import row_keys, unique_pairs, unique_sorted
 
 WIDE = [2**31] * 3
 
