@@ -43,8 +43,12 @@ class Classes(Generic[Key]):
         self._above: dict[Key, Key] = {}
 
     def leader(self, key: Key) -> Key:
-        while key in self._above:
-            key = self._above[key]
+        above = self._above
+        while key in above:
+            following = above[key]
+            if following in above:  # half of the way is cut off, so that no chain stays long
+                above[key] = above[following]
+            key = following
         return key
 
     def join(self, key: Key, leader: Key) -> None:

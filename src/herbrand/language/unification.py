@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from herbrand.errors import Mistake, Mistakes, Span
+from herbrand.graphs import Classes
 from herbrand.language.signature import Predicate
 
 
@@ -34,7 +35,7 @@ class TypeClasses:
 
     def __init__(self, mistakes: Mistakes) -> None:
         self._mistakes = mistakes
-        self._parent: dict[Key, Key] = {}
+        self._classes = Classes[Key]()
         self._type: dict[Key, str] = {}
         self._witness: dict[Key, Span | None] = {}
         self._with_slot: set[Key] = set()
@@ -42,29 +43,29 @@ class TypeClasses:
     def add_slots(self, predicate: Predicate) -> None:
         """Argument positions whose types are to be inferred."""
         for position in range(predicate.arity):
-            self._with_slot.add(self._root(Slot(predicate.name, position)))
+            self._with_slot.add(self._classes.leader(Slot(predicate.name, position)))
 
     def settle(self, slot: Slot, name: str, span: Span | None) -> None:
         """This position has the declared type."""
-        root = self._root(slot)
+        root = self._classes.leader(slot)
         self._with_slot.add(root)
         self._type[root] = name
         self._witness[root] = span
 
     def has_slot(self, key: Key) -> bool:
         """Something gives the range of the key."""
-        return self._root(key) in self._with_slot
+        return self._classes.leader(key) in self._with_slot
 
     def join(self, variable: VariableKey, other: Key, shown: str, span: Span | None) -> None:
         """A variable stands here for what the other key ranges over."""
-        left, right = self._root(variable), self._root(other)
+        left, right = self._classes.leader(variable), self._classes.leader(other)
         if left == right:
             return
         ours, theirs = self._type.get(left), self._type.get(right)
         if ours is not None and theirs is not None and ours != theirs:
             self._clash(shown, ours, theirs, self._witness.get(left), span)
             return
-        self._parent[left] = right
+        self._classes.join(left, right)
         if ours is not None and theirs is None:
             self._type[right] = ours
             self._witness[right] = self._witness.get(left)
@@ -80,7 +81,7 @@ class TypeClasses:
         ]
         first_slots: dict[Key, Slot] = {}
         for slot in slots:
-            first_slots.setdefault(self._root(slot), slot)
+            first_slots.setdefault(self._classes.leader(slot), slot)
         unnamed = {root: slot for root, slot in first_slots.items() if root not in self._type}
         taken = set(self._type.values())
         for root, slot in unnamed.items():
@@ -89,20 +90,11 @@ class TypeClasses:
                 made += "_"
             taken.add(made)
             self._type[root] = made
-        return {slot: self._type[self._root(slot)] for slot in slots}
+        return {slot: self._type[self._classes.leader(slot)] for slot in slots}
 
     def name_of(self, key: Key) -> str | None:
         """The type of a key once all are named; ``None`` for a variable in no atom."""
-        return self._type.get(self._root(key))
-
-    def _root(self, key: Key) -> Key:
-        parent = self._parent
-        while key in parent:
-            following = parent[key]
-            if following in parent:
-                parent[key] = parent[following]
-            key = following
-        return key
+        return self._type.get(self._classes.leader(key))
 
     def _clash(self, shown: str, ours: str, theirs: str, first: Span | None, span: Span | None) -> None:
         related = ((f"as {ours}", first),) if first is not None else ()

@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import UnsupportedError
-from herbrand.graphs import strong_components
+from herbrand.graphs import reached, strong_components
 from herbrand.language.names import text_of_made
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
@@ -81,12 +82,10 @@ def resting_on_choices(
     check_strata([*as_rules, *rules], (Computed,))
     found = {name for choice in choices for name in heads_of(choice)}
     found |= {rule.head.predicate for rule in rules} & set(unknown)
-    seeds = found | set(unknown)
-    bodies = [(rule.head.predicate, {name for name, _ in body_predicates(rule)}) for rule in rules]
-    grown = True
-    while grown:
-        more = {head for head, body in bodies if head not in found and body & (seeds | found)}
-        grown = bool(more)
-        found |= more
+    above = defaultdict[str, set[str]](set)
+    for rule in rules:
+        for name, _ in body_predicates(rule):
+            above[name].add(rule.head.predicate)
+    found |= {head for name in reached({*found, *unknown}, above.__getitem__) for head in above[name]}
     check_strata([rule for rule in rules if rule.head.predicate not in found])
     return (*choices, *(rule for rule in rules if rule.head.predicate in found))

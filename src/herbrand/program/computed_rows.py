@@ -17,6 +17,7 @@ from typing import Any
 from herbrand.budget import Budget
 from herbrand.errors import HerbrandError, LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
+from herbrand.graphs import reached
 from herbrand.language.computed import Definition, aggregates, assigned, variables_of, with_inner
 from herbrand.language.formulas import (
     Aggregate,
@@ -87,12 +88,15 @@ class Computation:
             )
         for name, definition in self._own.items():
             self._needs[name] = {*definition.called(), *(called for called, _ in definition.aggregated())}
-        self._reached = {name: self._reach(name) for name in self._needs}
+        self._reached = {
+            name: set(reached(needs, lambda other: self._needs.get(other, ())))
+            for name, needs in self._needs.items()
+        }
         chosen = {r.head.predicate for s in self.statements if isinstance(s, Choice) for r in _rules_of(s)}
         open_ones = {name for name, table in self.facts.tables.items() if table.world == "open"}
         unsure = chosen | {name for name in open_ones if name not in self._needs}
         self._open = open_ones - self._needs.keys()
-        self.uncertain = unsure | {name for name, reached in self._reached.items() if reached & unsure}
+        self.uncertain = unsure | {name for name, below in self._reached.items() if below & unsure}
         self.counting = list[Rule]()
         self._own = self._certain(self.definitions)
 
@@ -109,14 +113,6 @@ class Computation:
             self._open.add(definition.head.predicate)
             found.update(self._certain(one.definitions))
         return found
-
-    def _reach(self, name: str) -> set[str]:
-        reached, waiting = set[str](), [name]
-        while waiting:
-            for other in self._needs.get(waiting.pop(), set()) - reached:
-                reached.add(other)
-                waiting.append(other)
-        return reached
 
     def rows(self) -> Mapping[str, Relation]:
         """All that may hold of each definition; nothing of what was made to count what is known: these atoms

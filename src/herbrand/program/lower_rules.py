@@ -19,6 +19,7 @@ from dataclasses import replace
 
 from herbrand.errors import LanguageError
 from herbrand.facts.facts import Facts
+from herbrand.graphs import Classes
 from herbrand.language.computed import OPPOSITES
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
@@ -87,7 +88,7 @@ class _Lowering:
         own = variable_types([self._head, *self._body] if known else self._body, signature)
         self._types = {**types, **own}
         self._constants: dict[str, int] = {}
-        self._same: dict[str, str] = {}
+        self._same = Classes[str]()
         self._possible = True
 
     def clause(self) -> Clause | None:
@@ -98,7 +99,7 @@ class _Lowering:
             return None
         body = tuple(self._rooted(part) for part in parts)
         return Clause(
-            head.predicate, tuple(map(self._root, head.arguments)), body, self._types, self._constants
+            head.predicate, tuple(map(self._same.leader, head.arguments)), body, self._types, self._constants
         )
 
     def goal(self) -> Clause:
@@ -108,18 +109,18 @@ class _Lowering:
         body = [self._rooted(part) for part in parts]
         if not self._possible:
             body.append(Never())
-        names = tuple(map(self._root, head))
+        names = tuple(map(self._same.leader, head))
         return Clause(self._head.predicate, names, tuple(body), self._types, self._constants)
 
     def _rooted(self, part: Literal) -> Literal:
         """The literal over the variables that equations have left."""
         match part:
             case OneOf() | Measured():
-                return replace(part, variable=self._root(part.variable))
+                return replace(part, variable=self._same.leader(part.variable))
             case Compared():
-                return replace(part, left=self._root(part.left), right=self._root(part.right))
+                return replace(part, left=self._same.leader(part.left), right=self._same.leader(part.right))
             case Lookup() | Absence():
-                return replace(part, arguments=tuple(map(self._root, part.arguments)))
+                return replace(part, arguments=tuple(map(self._same.leader, part.arguments)))
         return part
 
     def _literals(self, literal: BodyLiteral) -> list[Literal]:
@@ -225,17 +226,12 @@ class _Lowering:
         raise AssertionError(part)
 
     def _merge(self, left: str, right: str) -> None:
-        left, right = self._root(left), self._root(right)
+        left, right = self._same.leader(left), self._same.leader(right)
         if left == right:
             return
         if left in self._constants and right in self._constants:
             self._possible &= self._constants[left] == self._constants[right]
         elif left in self._constants:
-            self._same[right] = left
+            self._same.join(right, left)
         else:
-            self._same[left] = right
-
-    def _root(self, name: str) -> str:
-        while name in self._same:
-            name = self._same[name]
-        return name
+            self._same.join(left, right)
