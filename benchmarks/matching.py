@@ -1,4 +1,4 @@
-"""Tables matched and decided: beside SciPy's assignment, SCIP, and logistic regression on the same features.
+"""Tables matched and decided: beside SciPy's assignment, SCIP, logistic regression, Splink and dedupe.
 
     python -m benchmarks matching
 
@@ -24,6 +24,7 @@ from sklearn.linear_model import LogisticRegression
 
 import herbrand as hb
 from benchmarks.measurement import Measurement, race, table
+from benchmarks.peers import run_peer
 from herbrand.reports.metrics import average_precision
 
 SIDES = (50, 100, 200)
@@ -81,8 +82,9 @@ def report() -> str:
             large(),
             f"Two catalogues of {ARTICLES} articles. Weights are learned on the pairs of half of our "
             "articles, and measured on those of the others; logistic regression has the same features of "
-            "the same pairs. Processor seconds include the features for ours and are those of the fit alone "
-            "for the regression.",
+            "the same pairs. dedupe learns from the same labels with its own features; Splink compares "
+            "names and prices by levels and has no labels. Processor seconds include the features, but are "
+            "those of the fit alone for the regression.",
             learned(),
         ]
     )
@@ -121,7 +123,8 @@ def programs() -> int:
     )
 
 
-Pairs = dict[tuple[int, int], float]
+Pair = tuple[int, int]
+Pairs = dict[Pair, float]
 
 
 def drawn_program(seed: int) -> tuple[list[float], int, Pairs, list[tuple[int, int]]]:
@@ -138,9 +141,7 @@ def drawn_program(seed: int) -> tuple[list[float], int, Pairs, list[tuple[int, i
     )
 
 
-def by_rules(
-    worths: Sequence[float], chosen: int, rewards: Pairs, excluded: Sequence[tuple[int, int]]
-) -> float:
+def by_rules(worths: Sequence[float], chosen: int, rewards: Pairs, excluded: Sequence[Pair]) -> float:
     """The log-weight of the best world; infinitely low where there is none."""
     theory = hb.parse(
         f"""
@@ -167,9 +168,7 @@ def by_rules(
         return -1e9
 
 
-def by_scip(
-    worths: Sequence[float], chosen: int, rewards: Pairs, excluded: Sequence[tuple[int, int]]
-) -> float:
+def by_scip(worths: Sequence[float], chosen: int, rewards: Pairs, excluded: Sequence[Pair]) -> float:
     """The same, each pair's reward by a variable of its own."""
     model = pyscipopt.Model()
     model.hideOutput()
@@ -246,7 +245,7 @@ def _large() -> None:
 
 
 def learned() -> str:
-    """Average precision, F1 and processor seconds of both."""
+    """Average precision, F1 and processor seconds of all."""
     ours, theirs = catalogues(ARTICLES, 1)
     half = ARTICLES // 2
     taught, asked = ({"ours": ours[part], "theirs": theirs} for part in (slice(half), slice(half, None)))
@@ -273,17 +272,48 @@ def learned() -> str:
         "| weights | average precision | F1 at one half | processor seconds |",
         "| --- | ---: | ---: | ---: |",
     ]
-    for name, scores, seconds in (
+    asked_pairs = [divmod(pair, ARTICLES) for pair in pairs[1]]
+    taught_pairs = [divmod(pair, ARTICLES) for pair in pairs[0]]
+    measured = [
         (
             f"by {taught_by.method}, and {marginals.engine} `infer`",
             np.array([found[pair] for pair in pairs[1]]),
             took,
         ),
         ("scikit-learn's logistic regression", chances, fitted),
-    ):
+        *_by_peers(ours, theirs, taught_pairs, asked_pairs),
+    ]
+    for name, scores, seconds in measured:
+        if isinstance(scores, str):
+            lines.append(f"| {name} | {scores} | | |")
+            continue
         precision, f1 = average_precision(labels[1], scores), _f1(labels[1], scores > 0.5)
         lines.append(f"| {name} | {precision:.3f} | {f1:.3f} | {seconds:.2f} |")
     return "\n".join(lines)
+
+
+def _by_peers(
+    ours: pd.DataFrame, theirs: pd.DataFrame, taught: Sequence[Pair], asked: Sequence[Pair]
+) -> Iterator[tuple[str, np.ndarray | str, float]]:
+    """What tools for the linking of records say of the pairs that are asked, or why they say nothing."""
+    columns = [
+        [frame[name].tolist() for name in (number, "brand", "text", "number")]
+        for frame, number in ((ours, "a"), (theirs, "b"))
+    ]
+    task = {
+        **dict(zip(("ours", "theirs"), columns, strict=True)),
+        "match": [pair for pair in taught if pair[0] == pair[1]],
+        "distinct": [pair for pair in taught if pair[0] != pair[1]],
+        "asked": asked,
+        "prior": 1 / ARTICLES,
+    }
+    for package in ("splink", "dedupe"):
+        told = run_peer(package, f"{package}_link", task)
+        if isinstance(told, str):
+            yield package, told, 0.0
+            continue
+        chances = {(one, other): chance for one, other, chance in told["pairs"]}
+        yield package, np.array([chances.get(pair, 0.0) for pair in asked]), told["seconds"]
 
 
 def _features(rules: hb.Theory, tables: dict[str, pd.DataFrame]) -> tuple[list[int], np.ndarray]:

@@ -27,6 +27,8 @@ from benchmarks.measurement import seconds, told_in_time
 ROOT = Path(__file__).parents[1]
 SCRIPTS, PLACES = Path(__file__).parent / "peer_scripts", ROOT / ".benchmarks" / "peers"
 REPEATS, STOPPED = 5, 60
+BESIDE = {"pgmpy": ["-c", str(ROOT / "constraints.txt")], "dedupe": ["BTrees<6"]}
+"""What a peer is installed with: dedupe 3.0 calls what later trees no longer have."""
 SMOKERS = """\
 predicate friends(person, person): observed
 predicate smokes(person)
@@ -74,7 +76,7 @@ def python_with(package: str) -> str | None:
     python = folder / "bin" / "python"
     if not (folder / "ready").exists():
         print(f"installing {package} ...", file=sys.stderr)
-        wanted = [package] + (["-c", str(ROOT / "constraints.txt")] if package == "pgmpy" else [])
+        wanted = [package, *BESIDE.get(package, [])]
         try:
             subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, capture_output=True)
             subprocess.run(
