@@ -9,6 +9,7 @@ import importlib.util
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def errors() -> str:
 
 
 def _error_row(kind: str, n: int) -> str:
-    found: dict[str, list[float]] = {"sound": [], "paper": []}
+    found: dict[Literal["sound", "paper"], list[float]] = {"sound": [], "paper": []}
     infeasible = 0
     for seed in range(INSTANCES):
         exact, texts = _exact(kind, n, seed)

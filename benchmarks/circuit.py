@@ -95,8 +95,8 @@ def _ours(text: str) -> Answers:
 
 
 def _problog(text: str) -> Answers:
-    from problog import get_evaluatable
-    from problog.program import PrologString
+    from problog import get_evaluatable  # pyright: ignore[reportMissingImports]
+    from problog.program import PrologString  # pyright: ignore[reportMissingImports]
 
     found = get_evaluatable().create_from(PrologString(text)).evaluate()
     return {_plain(str(atom)): float(probability) for atom, probability in found.items()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
@@ -147,7 +148,7 @@ def _messages() -> Iterator[Measurement]:
 
 def _joins() -> Iterator[Measurement]:
     graph = _Graph()
-    links, matrix = graph.links, graph.matrix
+    links, matrix = graph.links, cast(Any, graph.matrix)
     chain, cycle = graph.asked("x y, y z -> x z"), graph.asked("x y, y z, x z ->")
     yield race(
         "chain, again",

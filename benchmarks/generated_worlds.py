@@ -7,7 +7,7 @@ Each is a theory with facts, its weights all 1, and labelled atoms that nothing 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import herbrand as hb
 from herbrand.language.dialects.benchmark import Benchmark
@@ -167,7 +167,7 @@ def _parted(pairs: Sequence[tuple[str, str]], holds) -> tuple[Rows, Rows]:
     return [pair for pair in pairs if holds(pair)], [pair for pair in pairs if not holds(pair)]
 
 
-def _benchmark(rules: str, facts: dict[str, Rows], asked: dict[str, tuple[Rows, Rows]]) -> Benchmark:
+def _benchmark(rules: str, facts: Mapping[str, Rows], asked: Mapping[str, tuple[Rows, Rows]]) -> Benchmark:
     told = [_rows(name, rows, "true") for name, rows in facts.items()]
     queries = [
         _rows(name, rows, kind)

@@ -72,7 +72,9 @@ def final(name: str, seed: int, games: int = 1_000, objects: int = 50) -> None:
     for start in range(0, games, BATCH[name]):
         drawn = kind.draw(rng, min(BATCH[name], games - start), objects, **kind.final_exam)
         found = play(policy, drawn, repeat=False)
-        alone += int((found.solved & ~found.came_back).sum())
+        came_back = found.came_back
+        assert came_back is not None  # as play was told not to repeat
+        alone += int((found.solved & ~came_back).sum())
         solved.append(found.solved)
         moves.append(found.moves)
     figures = {

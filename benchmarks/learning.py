@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from statistics import mean
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +28,7 @@ from benchmarks.labelled_worlds import CORA, UW_CSE, query_indices
 from benchmarks.measurement import seconds
 from benchmarks.published_data import DATA
 from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
-from herbrand.language.syntax import FactRows, Learned, Theory, WeightedFormula
+from herbrand.language.syntax import FactRows, Learned, Statement, Theory, WeightedFormula
 from herbrand.learning.climbing import Penalty, Slope, climb
 from herbrand.learning.conditionals import Conditionals
 from herbrand.learning.learned import Learning
@@ -193,7 +194,9 @@ def held_out(train: Theory, test: Theory, l2: float) -> float:
     layer = LogicLayer(model, iterations=1, damping=0.0).double()
     with torch.no_grad():
         table = layer.log_odds()["SameBib"].numpy()
-    shared = sum(of.T @ of for of in (matrix(model.program, field.name).T for field in FIELDS))
+    fields: Any = (matrix(model.program, field.name) for field in FIELDS)
+    shared = sum(of @ of.T for of in fields)
+    assert not isinstance(shared, int)
     labels, odds = [], []
     for rows in test.facts:
         if rows.predicate == "SameBib":
@@ -371,7 +374,7 @@ def read_split(folder: str, name: str, targets: tuple[str, ...]) -> Split:
     return Split(names, np.array(labels), np.concatenate(messages), heuristic)
 
 
-def _to_learn(statement: object) -> object:
+def _to_learn(statement: Statement) -> Statement:
     if not isinstance(statement, WeightedFormula):
         return statement
     return WeightedFormula(Learned(), statement.formula, statement.where)

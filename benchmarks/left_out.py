@@ -19,12 +19,11 @@ import herbrand as hb
 from benchmarks.labelled_worlds import KINSHIP, UW_CSE
 from benchmarks.published_data import DATA
 from herbrand.answers.marginals import Marginals
-from herbrand.facts.facts import Facts
 from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
-from herbrand.language.signature import Signature
 from herbrand.language.syntax import Learned, Theory, WeightedFormula
+from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
-from herbrand.learning.methods import learned
+from herbrand.learning.methods import method_named
 from herbrand.learning.settings import LearningSettings
 from herbrand.reports.metrics import average_precision
 
@@ -93,7 +92,7 @@ def left_out(data: Data, method: str) -> Iterator[LeftOut]:
     for split, test in read.items():
         others = [world for name, world in worlds.items() if name != split]
         began = time.perf_counter()
-        learning = learned(method, _rules(test), others, (data.target,), (), LearningSettings())
+        learning = method_named(method)(_rules(test), others, Aim((data.target,), (), ()), LearningSettings())
         took = time.perf_counter() - began
         yield LeftOut(split, learning.method, _precision(data, test, learning), took)
 
@@ -107,10 +106,10 @@ def _to_learn(rule: WeightedFormula) -> WeightedFormula:
     return WeightedFormula(Learned(), rule.formula, rule.where)
 
 
-def _world(data: Benchmark) -> tuple[Signature, Facts]:
+def _world(data: Benchmark) -> World:
     """The vocabulary; facts and labels."""
     model = hb.Model(Theory((*_rules(data).statements, *data.theory.facts, *data.queries)))
-    return model.signature, model.stated_program.facts
+    return World(model.signature, model.stated_program.facts)
 
 
 def _precision(data: Data, test: Benchmark, learning: Learning) -> float:

@@ -107,11 +107,13 @@ def load(path: str) -> None:
 
 
 def scan(path: str) -> None:
-    duckdb.sql(f"SELECT sum(strlen(column0)), sum(strlen(column1)) FROM ({_columns(path)})").fetchall()
+    duckdb.execute(f"SELECT sum(strlen(column0)), sum(strlen(column1)) FROM ({_columns(path)})").fetchall()
 
 
 def distinct(path: str) -> None:
-    duckdb.sql(f"SELECT count(DISTINCT column0), count(DISTINCT column1) FROM ({_columns(path)})").fetchall()
+    duckdb.execute(
+        f"SELECT count(DISTINCT column0), count(DISTINCT column1) FROM ({_columns(path)})"
+    ).fetchall()
 
 
 def _columns(path: str) -> str:

@@ -25,6 +25,8 @@ from sklearn.linear_model import LogisticRegression
 import herbrand as hb
 from benchmarks.measurement import Measurement, race, table
 from benchmarks.peers import run_peer
+from herbrand.errors import ContradictionError
+from herbrand.language.syntax import Theory
 from herbrand.reports.metrics import average_precision
 
 SIDES = (50, 100, 200)
@@ -104,6 +106,7 @@ def assignment(side: int) -> Measurement:
     def ours() -> float:
         found = hb.Model(theory, facts).infer(map=True)
         assert found.guarantee.value == "exact"
+        assert found.log_weight is not None
         return found.log_weight
 
     def theirs() -> float:
@@ -163,9 +166,11 @@ def by_rules(worths: Sequence[float], chosen: int, rewards: Pairs, excluded: Seq
         "excluded": list(excluded),
     }
     try:
-        return hb.Model(theory, facts).infer(map=True, engine="integer").log_weight
-    except hb.ContradictionError:
+        best = hb.Model(theory, facts).infer(map=True, engine="integer").log_weight
+    except ContradictionError:
         return -1e9
+    assert best is not None
+    return best
 
 
 def by_scip(worths: Sequence[float], chosen: int, rewards: Pairs, excluded: Sequence[Pair]) -> float:
@@ -316,7 +321,7 @@ def _by_peers(
         yield package, np.array([chances.get(pair, 0.0) for pair in asked]), told["seconds"]
 
 
-def _features(rules: hb.Theory, tables: dict[str, pd.DataFrame]) -> tuple[list[int], np.ndarray]:
+def _features(rules: Theory, tables: dict[str, pd.DataFrame]) -> tuple[list[int], np.ndarray]:
     """The pairs, and their three shares."""
     model = hb.Model(rules, tables, ignore="weights")
     columns = [dict(zip(*_two(model, name), strict=True)) for name in ("spelled", "worded", "apart")]

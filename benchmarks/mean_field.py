@@ -12,6 +12,7 @@ import resource
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 
 import numpy as np
@@ -83,7 +84,7 @@ def program_of(text: str, count: int, rows: np.ndarray | None = None) -> Program
         empty = FactTable.empty(predicate.arity, "closed" if observed else "open")
         tables[name] = empty
         if observed:
-            tables[name] = FactTable(rows, empty.false, empty.soft, empty.probabilities, None, "closed")
+            tables[name] = replace(empty, true=rows)
     return lower(theory, signature, Facts({"t": domain}, tables))
 
 

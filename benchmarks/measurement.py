@@ -37,7 +37,8 @@ class Measurement:
 
 def race(what: str, size: str, ours: Work, limit_name: str, limit: Work, repeats: int = 5) -> Measurement:
     """Medians after a warm-up, both run in turn so that a busy machine disturbs them alike."""
-    ours(), limit()
+    ours()
+    limit()
     pairs = [(seconds(ours), seconds(limit)) for _ in range(repeats)]
     mine, least = (median(column) for column in zip(*pairs, strict=True))
     return Measurement(what, size, mine, limit_name, least)

@@ -8,6 +8,7 @@ same machine."""
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Any
 
 import torch
 from torch import nn
@@ -33,9 +34,10 @@ class AppendixF(nn.Module):
             channels = outputs
         self.outputs = channels
 
-    def forward(self, inputs: list[torch.Tensor | None]) -> list[torch.Tensor | None]:
+    def forward(self, inputs: list[Any]) -> list[Any]:
         objects = next(tensor.shape[1] for tensor in inputs[1:] if tensor is not None)
-        for units in self.layers:
+        layers: Any = self.layers
+        for units in layers:
             outputs = []
             for arity, own in enumerate(inputs):
                 parts = []
@@ -45,7 +47,7 @@ class AppendixF(nn.Module):
                     parts.append(own)
                 if arity < self.breadth and inputs[arity + 1] is not None:
                     parts.append(reduce(inputs[arity + 1]))
-                made = None
+                made: Any = None
                 if parts:
                     made = torch.sigmoid(units[str(arity)](permuted(torch.cat(parts, -1))))
                 if self.residual and own is not None:

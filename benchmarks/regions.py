@@ -33,8 +33,9 @@ from benchmarks.heat_map import heat_map
 from herbrand.answers.marginals import Marginals
 from herbrand.budget import Budget
 from herbrand.engines.belief.engine import BeliefPropagation
-from herbrand.engines.engine import Engine, Settings
+from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits, run
+from herbrand.engines.offers import AnyEngine
 from herbrand.engines.regions.engine import Regions
 from herbrand.engines.registry import engine_named
 from herbrand.errors import BudgetError
@@ -150,7 +151,7 @@ def hubs(number: int, size: int, base: int) -> str:
     return "\n".join(lines)
 
 
-def measured(program: Program, exact: Marginals, engine: Engine[Any]) -> Found:
+def measured(program: Program, exact: Marginals, engine: AnyEngine) -> Found:
     """One run beside the exact answer."""
     began = time.process_time()
     answer = run(engine, program, Question(), Limits(iterations=1000))

@@ -1,5 +1,6 @@
 """What is next or allowed in games that are described by states: as general game players must learn it."""
 
+# pyright: reportRedeclaration=false
 from __future__ import annotations
 
 import numpy as np

@@ -6,12 +6,14 @@ import csv
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 Value = str | int | float
 Row = tuple[Value, ...]
-Facts = dict[str, set[Row]]
+Facts = dict[str, set[Any]]
+"""Rows by predicate."""
 """The tuples of each predicate."""
 
 TARGET = "t"
