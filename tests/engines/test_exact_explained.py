@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.language.names import shown_constant
-from herbrand.language.show import show_atom
-from herbrand.language.syntax import Theory
+from herbrand.language.scope import with_constants
+from herbrand.language.show import show_atom, show_statement
+from herbrand.language.syntax import Constant, Hard, Theory
 from tests.laws import tries
 from tests.oracles.attribution import SOFT, attributions
-from tests.oracles.worlds import Universe, exact_answers
+from tests.oracles.worlds import GroundAtom, Universe, exact_answers
 from tests.program_generators import models
 
 
@@ -49,6 +51,69 @@ def test_contributions_are_those_of_the_worlds(model: tuple[Theory, Universe], d
     for statement, share in expected.items():
         assert found[statement] == pytest.approx(share, abs=1e-6), statement
     assert why.base + sum(found.values()) + why.remainder == pytest.approx(why.value, abs=1e-9)
+
+
+@settings(
+    phases=[Phase.reuse, Phase.generate],
+    max_examples=tries(20),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(models(hard=True), st.data())
+def test_each_line_is_what_its_groundings_add(model: tuple[Theory, Universe], data: st.DataObject) -> None:
+    theory, universe = model
+    texts = {next(iter(show_statement(statement))) for statement in theory.formulas}
+    assume(len(texts) == len(theory.formulas) and exact_answers(universe, theory.formulas)[0] > -math.inf)
+    atom = data.draw(st.sampled_from(universe.atoms()))
+    values = universe.predicates[atom[0]][1]
+    check_lines(theory, universe, atom, True if values is None else data.draw(st.sampled_from(values)))
+
+
+SEVERAL_CASES = [
+    "-0.24: (p(2) or p(x)) xor (p(1) <=> p(x))",
+    "1.3: (p(x) or p(y)) => (p(2) <=> p(x))",
+    "-0.9: (p(x) xor p(y) xor p(3)) where x != y",
+    "0.8: (p(x) <=> p(y)) and (p(1) or p(y) or not p(x))",
+]
+
+
+@pytest.mark.parametrize("several", SEVERAL_CASES)
+def test_cases_of_one_grounding_are_one_line(several: str) -> None:
+    """What is said of p(2) alone and of p(x) for x = 2 may be said of one grounding."""
+    theory = hb.parse(f"type t = 1..3\npredicate p(t)\n{several}\n0.7: p(x)\np(1) ~ 0.9")
+    universe = Universe({"t": (1, 2, 3)}, {"p": (("t",), None)}, soft=[(("p", (1,)), True, math.log(9))])
+    check_lines(theory, universe, ("p", (3,)), True)
+
+
+def check_lines(theory: Theory, universe: Universe, atom: GroundAtom, value: object) -> None:
+    """Each line is what those groundings add that agree with its constants; one that leaves out a variable is
+    about all constants together."""
+    predicate, arguments = atom
+    text = show_atom(predicate, arguments)
+    asked = text if value is True else f"{text} = {shown_constant(str(value))}"
+    why = hb.Model(theory).explain(asked, engine="exact")
+    if not math.isfinite(why.value):
+        return
+    ground, instances = [], []
+    for statement in theory.formulas:
+        own = next(iter(show_statement(statement)))
+        for binding in () if isinstance(statement.weight, Hard) else universe.bindings(statement):
+            formula = with_constants(statement.formula, {name: Constant(c) for name, c in binding.items()})
+            one = replace(statement, formula=formula, where=(), label=f"g{len(ground)}")
+            instances.append((own, binding, next(iter(show_statement(one)))))
+            ground.append(one)
+    hard = [statement for statement in theory.formulas if isinstance(statement.weight, Hard)]
+    _, _, shares = attributions(universe, [*ground, *hard], atom, value)
+    lines = [(reason.statement, reason.where) for reason in why.reasons]
+    assert len({*lines}) == len(lines)
+    for reason in why.reasons:
+        if not reason.statement.startswith(SOFT):
+            agreeing = [
+                shares[name]
+                for own, binding, name in instances
+                if own == reason.statement and reason.grounding.items() <= binding.items()
+            ]
+            assert reason.contribution == pytest.approx(math.fsum(agreeing), abs=1e-6), reason
 
 
 def test_a_fact_is_explained_as_one() -> None:

@@ -9,11 +9,12 @@ taken by Gauss-Legendre points, more of them until it closes; the expectations a
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -34,8 +35,11 @@ POINTS = (8, 16, 32, 64, 128)
 CLOSED = 1e-9
 """The integral is good enough when it misses the log-odds by less."""
 
-Key = tuple[str, tuple[tuple[str, Value], ...]]
+Where = tuple[tuple[str, Value], ...]
+Key = tuple[str, Where]
 """A statement, or soft evidence, and the constants of its variables."""
+MOST_LINES = 10_000
+"""So many groundings are told apart where some pieces of a formula name a variable and others do not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +147,7 @@ class _Problem:
         program, core = self.ground.program, self.elimination.core
         is_near = np.isin(np.arange(core.graph.factor_count), core.factors)
         tables = (self.built.in_tables, self.elimination.table_places, is_near)
-        groundings = cache(lambda number: self.ground.templates[number].groundings(program))
+        groundings = cache(partial(_groundings, self.ground))
         for origins, begins, near in (tables, (self.built.on_axes, core.graph.starts, core.present)):
             for origin in origins:
                 template = self.ground.templates[origin.template].template
@@ -154,7 +158,9 @@ class _Problem:
                 shares = origin.piece.worth * rates[entries].sum(axis=1)
                 text = next(show_statement(program.statements[template.statement]))
                 for row, share in zip(origin.rows[own].tolist(), shares.tolist(), strict=True):
-                    yield (text, groundings(origin.template)[row]), share
+                    instances = groundings(origin.template)(row)
+                    for grounding in instances:
+                        yield (text, grounding), share / len(instances)
 
     def _of_opinions(self, rates: Array) -> Iterator[tuple[Key, float]]:
         """Soft evidence on each atom."""
@@ -166,3 +172,46 @@ class _Problem:
                 (f"soft evidence on {text}", ()),
                 float(worth * rates[self.built.graph.starts[atom] + value]),
             )
+
+
+def _groundings(ground: Ground, number: int) -> Callable[[int], Sequence[Where]]:
+    """The groundings of its formula that each row of a template is a part of.
+
+    A piece may name fewer of the formula's variables than others do: then it is an equal part of all
+    groundings that differ in what it does not name. A variable that no piece names, or that would make too
+    many lines, is left out: what is said is then of all its constants together.
+    """
+    found, program = ground.templates[number], ground.program
+    template, rows = found.template, found.groundings(ground.program)
+    others = (t for t in ground.templates if t.template.formula == template.formula)
+    named = {name for other in others for name in other.bound_names}
+    idle = dict.fromkeys(
+        became
+        for (name, _), became in zip(template.free, template.instance, strict=True)
+        if isinstance(became, str) and not found.bindings.binds([became]) and name in named
+    )
+    kinds = template.conjunction.types
+    count = math.prod(len(program.domain(kinds[name])) for name in idle)
+    if not idle or not 0 < count * len(rows) <= MOST_LINES:
+        return lambda row: (rows[row],)
+    choices = [
+        dict(zip(idle, values, strict=True))
+        for values in itertools.product(*(range(len(program.domain(kinds[name]))) for name in idle))
+    ]
+    apart = [
+        pair for pair in template.conjunction.distinct if all(isinstance(x, int) or x in idle for x in pair)
+    ]
+    choices = [c for c in choices if all(c.get(a, a) != c.get(b, b) for a, b in apart)]
+
+    def spread(row: int) -> Sequence[Where]:
+        known = dict(rows[row])
+        return [
+            tuple(
+                (name, known[name] if name in known else program.domain(kind).value(choice[became]))
+                for (name, kind), became in zip(template.free, template.instance, strict=True)
+                if name in known or became in choice
+            )
+            for choice in choices
+        ]
+
+    return spread

@@ -75,13 +75,20 @@ class GroundTemplate:
         """What a row adds to the log-weight of a world."""
         return program.worth(self.template) * self.multiplicity if self.multiplicity else 0.0
 
+    @property
+    def bound_names(self) -> list[str]:
+        """The formula's free variables that have a constant in each row; any will do for the others."""
+        free = zip(self.template.free, self.template.instance, strict=True)
+        return [name for (name, _), became in free if self.bindings.binds([became])]
+
     def groundings(self, program: Program) -> list[tuple[tuple[str, Value], ...]]:
-        """What each variable is in each row."""
-        types = self.template.conjunction.types
-        names = [name for name in self.bindings.columns if name in types]
-        columns = [program.domain(types[n]).values_at(self.bindings.columns[n]) for n in names]
-        if not names:
+        """What the bound variables are in each row."""
+        free = zip(self.template.free, self.template.instance, strict=True)
+        bound = [(name, kind, became) for (name, kind), became in free if self.bindings.binds([became])]
+        columns = [program.domain(kind).values_at(self.bindings.column(became)) for _, kind, became in bound]
+        if not bound:
             return [()] * len(self.bindings)
+        names = [name for name, *_ in bound]
         return [tuple(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 

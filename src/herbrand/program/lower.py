@@ -224,7 +224,9 @@ class _Scope:
         def pieces(found: Sequence[Case], sign: int) -> Iterator[Template]:
             for case in found:
                 for conjunction, by, instance in self.conjunctions(case, variables, weight_arguments):
-                    yield Template(conjunction, weight, sign, by, self.number, self.formula, instance)
+                    yield Template(
+                        conjunction, weight, sign, by, self.number, self.formula, instance, variables
+                    )
 
         if weight is None:
             yield from pieces(cases(formula, False), 1)

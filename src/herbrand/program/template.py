@@ -91,7 +91,8 @@ class Template:
 
     ``weight_arguments`` choose among the values of a weight that is learned for each constant. Templates with
     the same ``formula`` are pieces of one formula; ``instance`` is what its free variables became in this
-    piece, so pieces whose instances are equal, constants put for variables, speak of one ground formula.
+    piece, so pieces whose instances are equal, constants put for variables, speak of one ground formula;
+    ``free`` has their names and types.
     """
 
     conjunction: Conjunction
@@ -101,6 +102,7 @@ class Template:
     statement: int = 0
     formula: int = 0
     instance: tuple[Argument, ...] = ()
+    free: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         times = "" if abs(self.sign) == 1 else f"{abs(self.sign):g} "
