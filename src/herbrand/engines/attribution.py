@@ -30,6 +30,7 @@ from herbrand.factors.program_graph import ProgramGraph
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value
 from herbrand.program.ground import Ground
+from herbrand.program.template import Argument
 
 POINTS = (8, 16, 32, 64, 128)
 CLOSED = 1e-9
@@ -185,22 +186,20 @@ def _groundings(ground: Ground, number: int) -> Callable[[int], Sequence[Where]]
     template, rows = found.template, found.groundings(ground.program)
     others = (t for t in ground.templates if t.template.formula == template.formula)
     named = {name for other in others for name in other.bound_names}
-    idle = dict.fromkeys(
-        became
-        for (name, _), became in zip(template.free, template.instance, strict=True)
-        if isinstance(became, str) and not found.bindings.binds([became]) and name in named
-    )
-    kinds = template.conjunction.types
-    count = math.prod(len(program.domain(kinds[name])) for name in idle)
-    if not idle or not 0 < count * len(rows) <= MOST_LINES:
+    apart = template.conjunction.distinct
+    instance = [*zip(template.free, template.instance, strict=True)]
+    wanted = {became for (name, _), became in instance if name in named}
+    unbound = {became for _, became in instance if not found.bindings.binds([became])}
+    if unbound.isdisjoint(wanted):
         return lambda row: (rows[row],)
-    choices = [
-        dict(zip(idle, values, strict=True))
-        for values in itertools.product(*(range(len(program.domain(kinds[name]))) for name in idle))
-    ]
-    apart = [
-        pair for pair in template.conjunction.distinct if all(isinstance(x, int) or x in idle for x in pair)
-    ]
+    wanted |= {argument for pair in apart for argument in pair}
+    idle = sorted(x for x in unbound & wanted if isinstance(x, str))
+    sizes = [len(program.domain(template.conjunction.types[name])) for name in idle]
+    if not 0 < math.prod(sizes) * len(rows) <= MOST_LINES:
+        return lambda row: (rows[row],)
+    every = itertools.product(*map(range, sizes))
+    choices: list[dict[Argument, int]] = [dict(zip(idle, values, strict=True)) for values in every]
+    apart = [pair for pair in apart if all(isinstance(x, int) or x in idle for x in pair)]
     choices = [c for c in choices if all(c.get(a, a) != c.get(b, b) for a, b in apart)]
 
     def spread(row: int) -> Sequence[Where]:
@@ -208,7 +207,7 @@ def _groundings(ground: Ground, number: int) -> Callable[[int], Sequence[Where]]
         return [
             tuple(
                 (name, known[name] if name in known else program.domain(kind).value(choice[became]))
-                for (name, kind), became in zip(template.free, template.instance, strict=True)
+                for (name, kind), became in instance
                 if name in known or became in choice
             )
             for choice in choices
