@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.language.names import shown_constant
-from herbrand.language.scope import with_constants
+from herbrand.language.scope import with_terms
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.syntax import Constant, Hard, Theory
 from tests.laws import tries
@@ -98,7 +98,7 @@ def check_lines(theory: Theory, universe: Universe, atom: GroundAtom, value: obj
     for statement in theory.formulas:
         own = next(iter(show_statement(statement)))
         for binding in () if isinstance(statement.weight, Hard) else universe.bindings(statement):
-            formula = with_constants(statement.formula, {name: Constant(c) for name, c in binding.items()})
+            formula = with_terms(statement.formula, {name: Constant(c) for name, c in binding.items()})
             one = replace(statement, formula=formula, where=(), label=f"g{len(ground)}")
             instances.append((own, binding, next(iter(show_statement(one)))))
             ground.append(one)
