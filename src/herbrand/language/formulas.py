@@ -236,26 +236,22 @@ def walk(formula: Formula) -> Iterator[Formula]:
         waiting.extend(reversed(children(current)))
 
 
+_WITH_PARTS: dict[type, Callable[[Any, Sequence[Formula]], Formula]] = {
+    Not: lambda formula, parts: Not(parts[0], formula.span),
+    And: lambda formula, parts: And(tuple(parts), formula.span),
+    Or: lambda formula, parts: Or(tuple(parts), formula.span),
+    Xor: lambda formula, parts: Xor(tuple(parts), formula.span),
+    Implies: lambda formula, parts: Implies(parts[0], parts[1], formula.span),
+    Iff: lambda formula, parts: Iff(parts[0], parts[1], formula.span),
+    Exists: lambda formula, parts: Exists(formula.variables, parts[0], formula.span),
+    Forall: lambda formula, parts: Forall(formula.variables, parts[0], formula.span),
+}
+
+
 def with_children(formula: Formula, parts: Sequence[Formula]) -> Formula:
     """The same connective or quantifier over other formulas."""
-    match formula:
-        case Not(span=span):
-            return Not(parts[0], span)
-        case And(span=span):
-            return And(tuple(parts), span)
-        case Or(span=span):
-            return Or(tuple(parts), span)
-        case Xor(span=span):
-            return Xor(tuple(parts), span)
-        case Implies(span=span):
-            return Implies(parts[0], parts[1], span)
-        case Iff(span=span):
-            return Iff(parts[0], parts[1], span)
-        case Exists(variables=variables, span=span):
-            return Exists(variables, parts[0], span)
-        case Forall(variables=variables, span=span):
-            return Forall(variables, parts[0], span)
-    return formula
+    made = _WITH_PARTS.get(type(formula))
+    return formula if made is None else made(formula, parts)
 
 
 def replace_leaves(formula: Formula, change: Callable[[Leaf], Formula]) -> Formula:
@@ -263,6 +259,42 @@ def replace_leaves(formula: Formula, change: Callable[[Leaf], Formula]) -> Formu
     if isinstance(formula, Leaf):
         return change(formula)
     return with_children(formula, [replace_leaves(part, change) for part in children(formula)])
+
+
+def with_changed_terms(
+    leaf: Leaf, term: Callable[[Term], Term], formula: Callable[[Formula], Formula]
+) -> Leaf:
+    """The leaf with every term changed, and every formula that an aggregate in it is over."""
+
+    def atom(whole: Atom) -> Atom:
+        return Atom(whole.predicate, tuple(map(term, whole.arguments)), whole.span)
+
+    match leaf:
+        case Atom():
+            return atom(leaf)
+        case ValueIs(atom=whole, value=value, span=span):
+            return ValueIs(atom(whole), term(value), span)
+        case ValueIn(atom=whole, values=values, span=span):
+            return ValueIn(atom(whole), values, span)
+        case Comparison(operator=operator, left=left, right=right, span=span):
+            return Comparison(operator, term(left), term(right), span)
+        case Computed(operator=operator, left=left, right=right, span=span):
+            left, right = (changed_value(side, term, formula) for side in (left, right))
+            return Computed(operator, left, right, span)
+    return leaf
+
+
+def changed_value(
+    value: Expression, term: Callable[[Term], Term], formula: Callable[[Formula], Formula]
+) -> Expression:
+    """The same of a value."""
+    match value:
+        case Arithmetic(sign=sign, operands=operands, span=span):
+            return Arithmetic(sign, tuple(changed_value(x, term, formula) for x in operands), span)
+        case Aggregate(function=function, terms=terms, body=body, span=span):
+            inside = tuple(changed_value(x, term, formula) for x in terms)
+            return Aggregate(function, inside, tuple(map(formula, body)), span)
+    return term(value)
 
 
 def leaf_terms(leaf: Formula) -> tuple[Term, ...]:

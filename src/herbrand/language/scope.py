@@ -14,26 +14,27 @@ back-quote, which no written name can.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
-    Aggregate,
-    Arithmetic,
     Atom,
     Comparison,
-    Computed,
     Constant,
     Exists,
     Expression,
     Forall,
     Formula,
+    Leaf,
     Term,
     ValueIn,
     ValueIs,
     Variable,
+    changed_value,
     children,
     leaf_terms,
     walk,
+    with_changed_terms,
     with_children,
 )
 
@@ -52,33 +53,19 @@ class Renaming:
 
     def formula(self, formula: Formula, names: Mapping[str, str] | None = None) -> Formula:
         names = names or {}
-        match formula:
-            case Exists(variables=variables, body=body, span=span):
-                inner, renamed = self._bound(variables, names)
-                return Exists(renamed, self.formula(body, inner), span)
-            case Forall(variables=variables, body=body, span=span):
-                inner, renamed = self._bound(variables, names)
-                return Forall(renamed, self.formula(body, inner), span)
-            case Atom():
-                return self.atom(formula, names)
-            case ValueIs(atom=atom, value=value, span=span):
-                return ValueIs(self.atom(atom, names), self.term(value, names), span)
-            case ValueIn(atom=atom, values=values, span=span):
-                return ValueIn(self.atom(atom, names), values, span)
-            case Comparison(operator=operator, left=left, right=right, span=span):
-                return Comparison(operator, self.term(left, names), self.term(right, names), span)
-            case Computed(operator=operator, left=left, right=right, span=span):
-                return Computed(operator, self.expression(left, names), self.expression(right, names), span)
+        if isinstance(formula, Leaf):
+            return with_changed_terms(
+                formula, lambda term: self.term(term, names), lambda part: self.formula(part, names)
+            )
+        if isinstance(formula, Exists | Forall):
+            names, variables = self._bound(formula.variables, names)
+            formula = replace(formula, variables=variables)
         return with_children(formula, [self.formula(part, names) for part in children(formula)])
 
-    def expression(self, expression: Expression, names: Mapping[str, str]) -> Expression:
-        match expression:
-            case Arithmetic(sign=sign, operands=operands, span=span):
-                return Arithmetic(sign, tuple(self.expression(x, names) for x in operands), span)
-            case Aggregate(function=function, terms=terms, body=body, span=span):
-                renamed = tuple(self.expression(x, names) for x in terms)
-                return Aggregate(function, renamed, tuple(self.formula(x, names) for x in body), span)
-        return self.term(expression, names)
+    def expression(self, value: Expression, names: Mapping[str, str]) -> Expression:
+        return changed_value(
+            value, lambda term: self.term(term, names), lambda part: self.formula(part, names)
+        )
 
     def atom(self, atom: Atom, names: Mapping[str, str] | None = None) -> Atom:
         return Atom(atom.predicate, tuple(self.term(t, names or {}) for t in atom.arguments), atom.span)
@@ -186,36 +173,13 @@ def bound_variables(body: Iterable[Formula]) -> set[str]:
 
 def with_terms(formula: Formula, values: Mapping[str, Term]) -> Formula:
     """The formula with other terms for free variables, its bound ones untouched."""
-    match formula:
-        case Exists(variables=variables) | Forall(variables=variables):
-            bound = {variable.name for variable in variables}
-            values = {name: value for name, value in values.items() if name not in bound}
-        case Atom():
-            return _atom_with_terms(formula, values)
-        case ValueIs(atom=atom, value=value, span=span):
-            return ValueIs(_atom_with_terms(atom, values), _image(value, values), span)
-        case ValueIn(atom=atom, values=allowed, span=span):
-            return ValueIn(_atom_with_terms(atom, values), allowed, span)
-        case Comparison(operator=operator, left=left, right=right, span=span):
-            return Comparison(operator, _image(left, values), _image(right, values), span)
-        case Computed(operator=operator, left=left, right=right, span=span):
-            return Computed(operator, _value_of(left, values), _value_of(right, values), span)
+    if isinstance(formula, Leaf):
+        return with_changed_terms(
+            formula,
+            lambda term: values.get(term.name, term) if isinstance(term, Variable) else term,
+            lambda part: with_terms(part, values),
+        )
+    if isinstance(formula, Exists | Forall):
+        bound = {variable.name for variable in formula.variables}
+        values = {name: value for name, value in values.items() if name not in bound}
     return with_children(formula, [with_terms(part, values) for part in children(formula)])
-
-
-def _value_of(value: Expression, values: Mapping[str, Term]) -> Expression:
-    match value:
-        case Arithmetic(sign=sign, operands=operands, span=span):
-            return Arithmetic(sign, tuple(_value_of(x, values) for x in operands), span)
-        case Aggregate(function=function, terms=terms, body=body, span=span):
-            inside = tuple(_value_of(x, values) for x in terms)
-            return Aggregate(function, inside, tuple(with_terms(x, values) for x in body), span)
-    return _image(value, values)
-
-
-def _atom_with_terms(atom: Atom, values: Mapping[str, Term]) -> Atom:
-    return Atom(atom.predicate, tuple(_image(term, values) for term in atom.arguments), atom.span)
-
-
-def _image(term: Term, values: Mapping[str, Term]) -> Term:
-    return values.get(term.name, term) if isinstance(term, Variable) else term

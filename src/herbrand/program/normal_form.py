@@ -39,7 +39,9 @@ from herbrand.language.syntax import (
     ValueIs,
     Variable,
     Xor,
+    children,
     leaf_terms,
+    with_children,
 )
 
 Case = tuple[tuple[Formula, bool], ...]
@@ -88,21 +90,11 @@ def plain(formula: Formula) -> Formula:
             return Not(Xor((plain(left), plain(right))))
         case Forall(variables=variables, body=body):
             return Not(Exists(variables, Not(plain(body))))
-        case Exists(variables=variables, body=body):
-            return Exists(variables, plain(body))
-        case Not(operand=operand):
-            return Not(plain(operand))
-        case And(operands=operands):
-            return And(tuple(map(plain, operands)))
-        case Or(operands=operands):
-            return Or(tuple(map(plain, operands)))
-        case Xor(operands=operands):
-            return Xor(tuple(map(plain, operands)))
         case Comparison(operator="!=", left=left, right=right):
             return Not(_equality(left, right))
         case Comparison(operator="=", left=left, right=right):
             return _equality(left, right)
-    return formula
+    return with_children(formula, [plain(part) for part in children(formula)])
 
 
 def _equality(left: Term, right: Term) -> Formula:
@@ -173,47 +165,29 @@ def _next_leaf(formula: Formula) -> Formula:
 
 
 def _decidable(formula: Formula, bound: frozenset[str]) -> Iterator[Formula]:
-    match formula:
-        case Exists(variables=variables, body=body):
-            yield from _decidable(body, bound | {variable.name for variable in variables})
-        case Not(operand=operand):
-            yield from _decidable(operand, bound)
-        case And(operands=operands) | Or(operands=operands) | Xor(operands=operands):
-            for operand in operands:
-                yield from _decidable(operand, bound)
-        case Atom() | ValueIs() | ValueIn() | Comparison():
-            names = {term.name for term in leaf_terms(formula) if isinstance(term, Variable)}
-            if not names & bound:
-                yield formula
+    if isinstance(formula, Exists):
+        bound |= {variable.name for variable in formula.variables}
+    if isinstance(formula, Atom | ValueIs | ValueIn | Comparison):
+        names = {term.name for term in leaf_terms(formula) if isinstance(term, Variable)}
+        if not names & bound:
+            yield formula
+    for part in children(formula):
+        yield from _decidable(part, bound)
 
 
 def _existentials(formula: Formula) -> Iterator[Formula]:
-    match formula:
-        case Exists():
-            yield formula
-        case Not(operand=operand):
-            yield from _existentials(operand)
-        case And(operands=operands) | Or(operands=operands) | Xor(operands=operands):
-            for operand in operands:
-                yield from _existentials(operand)
+    if isinstance(formula, Exists):
+        yield formula
+        return
+    for part in children(formula):
+        yield from _existentials(part)
 
 
 def _with(formula: Formula, leaf: Formula, value: bool) -> Formula:
     """The formula where a decided leaf stands for its truth value."""
     if formula == leaf:
         return Truth(value)
-    match formula:
-        case Not(operand=operand):
-            return Not(_with(operand, leaf, value))
-        case And(operands=operands):
-            return And(tuple(_with(part, leaf, value) for part in operands))
-        case Or(operands=operands):
-            return Or(tuple(_with(part, leaf, value) for part in operands))
-        case Xor(operands=operands):
-            return Xor(tuple(_with(part, leaf, value) for part in operands))
-        case Exists(variables=variables, body=body):
-            return Exists(variables, _with(body, leaf, value))
-    return formula
+    return with_children(formula, [_with(part, leaf, value) for part in children(formula)])
 
 
 def simplified(formula: Formula) -> Formula:
