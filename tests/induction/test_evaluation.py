@@ -312,3 +312,12 @@ class TestConditions:
                     expected.append([first + x, first + y])
             first += world.objects
         assert derived(one, Database.of(self.WORLDS)).tolist() == sorted(expected)
+
+
+def test_a_rule_about_one_constant_alone_can_be_read_back() -> None:
+    """A body of nothing is no body in the language."""
+    alone = Clause("t", (0,), (), (), (Condition("=", 0, None, "n6"),))
+    text = next(iter(show_statement(alone.to_rule())))
+    assert text == 't("n6") :- true'
+    (rule,) = parse_theory(text).rules
+    assert clause_of(rule) == alone

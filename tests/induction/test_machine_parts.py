@@ -18,12 +18,12 @@ from herbrand.induction import machine as machines
 from herbrand.induction.checkpoint import (
     load_machine,
     optimiser_slots,
-    refuse_another,
     restore_optimiser,
     save_machine,
     within,
 )
 from herbrand.induction.examination import Marks, examine, failed_worlds
+from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import LogicMachine, draw_weights
 from herbrand.induction.target import Shape, TargetMachine
 from herbrand.induction.worlds.task import Sample, Task, joined, range_of

@@ -119,6 +119,23 @@ class Beam:
     clean_gain: float = 0.0
 
     def run(self, root: Partial) -> None:
+        """Fill the pool with what the beam meets, or with what it met before."""
+        journal, effort = self.limits.journal, self.limits.effort
+        if journal is None:
+            self._explore(root)
+            return
+        begun = effort.account
+        known = journal.taken(begun)
+        if known is not None:
+            self.pool.change(known["pool"])
+            effort.set_account(known["account"])
+            return
+        before = self.pool.copy()
+        self._explore(root)
+        if not self.limits.late:
+            journal.add(begun, {"account": effort.account, "pool": self.pool.changes(before)})
+
+    def _explore(self, root: Partial) -> None:
         beam, since, before = [root], 0, 0.0
         while beam and not self.limits.over and since <= PATIENCE + 2 * (self.clean_gain < self.gain):
             kept = max(KEPT, self.limits.beam // len(beam))

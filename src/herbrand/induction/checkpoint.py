@@ -30,15 +30,6 @@ def load_machine(path: str | Path) -> tuple[TargetMachine, dict[str, Any]]:
     return machine, about
 
 
-def refuse_another(path: str | Path, about: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
-    """Raise unless the run saved in a file is ours: what we are, and what it was said to be."""
-    for name, value in ours.items():
-        if about.get(name) != value:
-            raise HerbrandError(
-                f"'{path}' was saved with another {name}: {about.get(name)}", hint=f"this run has {value}"
-            )
-
-
 def within(name: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The tensors that were saved under ``name.``, by what follows it."""
     return {

@@ -27,6 +27,7 @@ from herbrand.language.syntax import (
     Operator,
     Rule,
     Term,
+    Truth,
     Value,
     Variable,
 )
@@ -100,6 +101,20 @@ class Clause:
         """Literals and comparisons of the body. A constant in place of a variable is none of its own."""
         return len(self.body) + len(self.apart) + sum(not one.binds for one in self.conditions)
 
+    def to_list(self) -> list[Any]:
+        """The clause as plain lists, for a file."""
+        body = [[one.predicate, list(one.variables), one.negated] for one in self.body]
+        conditions = [[one.operator, one.left, one.right, one.value] for one in self.conditions]
+        return [self.head, list(self.variables), body, list(map(list, self.apart)), conditions]
+
+    @classmethod
+    def from_list(cls, told: Sequence[Any]) -> Clause:
+        """What :meth:`to_list` told."""
+        head, variables, body, apart, conditions = told
+        literals = tuple(Literal(name, tuple(own), negated) for name, own, negated in body)
+        pairs = tuple((left, right) for left, right in apart)
+        return cls(head, tuple(variables), literals, pairs, tuple(Condition(*one) for one in conditions))
+
     def to_rule(self) -> Rule:
         """The clause in the language, with variables named in the order in which they are met."""
         constants = {one.left: Constant(cast(Value, one.value)) for one in self.conditions if one.binds}
@@ -122,7 +137,7 @@ class Clause:
             if not one.binds:
                 right = Constant(cast(Value, one.value)) if one.right is None else names[one.right]
                 body.append(Comparison(cast(Operator, one.operator), names[one.left], right))
-        return Rule(atom(self.head, self.variables), tuple(body))
+        return Rule(atom(self.head, self.variables), tuple(body) or (Truth(True),))
 
 
 def _name(number: int) -> str:
@@ -161,6 +176,8 @@ def clause_of(rule: Rule) -> Clause:
                 conditions.append(Condition(sign, number(left), value=value))
             case Comparison(operator=sign, left=Variable() as left, right=Variable() as right):
                 conditions.append(Condition(sign, *variables((left, right))))
+            case Truth(value=True):
+                pass
             case _:
                 raise UnsupportedError(
                     "this rule has more than atoms, negations and comparisons of variables", span=rule.span

@@ -7,6 +7,7 @@ is counted in steps, which the budget pays for; the clock only ends what a slow 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -23,11 +24,12 @@ from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import focused_search, relevance
 from herbrand.induction.given_sample import by_arity, known_rows, sample_of
 from herbrand.induction.given_worlds import GivenWorld, GivenWorlds, read_worlds
+from herbrand.induction.journal import Journal
 from herbrand.induction.limits import NOISE, Effort, Limits
 from herbrand.induction.saved_machine import About, save
 from herbrand.induction.search import Found
 from herbrand.induction.target import TargetMachine
-from herbrand.induction.training import Plan, Progress, Training
+from herbrand.induction.training import Plan, Training
 from herbrand.induction.weighted import weighted
 from herbrand.induction.worlds.task import Sample, Task
 from herbrand.language.show import show, show_statement
@@ -163,6 +165,7 @@ def induce(
     noise: float = NOISE,
     weights: str | None = None,
     seed: int = 0,
+    resume: str | Path | None = None,
     watch: Watch | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Induced:
@@ -173,8 +176,9 @@ def induce(
     the target's labels that may be wrong; 0 asks for rules without errors. ``engine``: ``search``; ``nlm``
     trains a machine first; ``auto`` does so only where the search leaves errors. ``weights``: rules of the
     target are written with how often they are right, as ``proofs`` (``head :- body @ weight``) or as
-    ``probabilities`` (``weight :: head :- body``). ``header`` and ``note`` are
-    those of a model too."""
+    ``probabilities`` (``weight :: head :- body``). ``resume``: a file
+    that keeps the run, piece by piece; where it is there already, the run goes on from it. ``header`` and
+    ``note`` are those of a model too."""
     if engine not in ENGINES:
         raise UnsupportedError(f"there is no engine '{engine}' for induce", hint=" or ".join(ENGINES))
     if weights is not None:
@@ -185,9 +189,14 @@ def induce(
     theory = theory or Theory()
     given = read_worlds(theory, target, worlds, watch, facts, header, note)
     kept, held_out = _split(given.worlds, seed)
+    journal = None
+    if resume is not None:
+        asked = {"target": target, "engine": engine, "seed": seed, "noise": noise, "budget": budget}
+        journal = Journal.opened(resume, {**asked, "theory or worlds": _digest(theory, given)})
     effort = Effort(most=STEPS_A_MINUTE * budget * (0.6 if engine == "auto" else 1.0))
     # half of the budget is for the search, however long reading took
-    limits = Limits(noise=noise, effort=effort, until=max(until, time.monotonic() + 30 * budget))
+    ends = max(until, time.monotonic() + 30 * budget)
+    limits = Limits(noise=noise, effort=effort, until=ends, journal=journal)
     small = max(len(world.objects) for world in kept) <= LARGEST
     database, examples = _database(given, kept, seed)
 
@@ -201,7 +210,7 @@ def induce(
         found = searched(dict.fromkeys(given.predicates, 1.0))
     if small and (engine == "nlm" or (engine == "auto" and not _explains(found, examples, noise))):
         # half of what is left is for the machine; a tenth remains for the search, however slow a step was
-        trained = _trained(given, kept, seed, (until - time.monotonic()) * 0.5, watch)
+        trained = _trained(given, kept, seed, (until - time.monotonic()) * 0.5, watch, journal)
         if engine == "nlm" or trained.graduated:
             effort.most = effort.done + STEPS_A_MINUTE * budget * 0.4
             limits = replace(limits, until=max(until, time.monotonic() + 6 * budget))
@@ -212,6 +221,8 @@ def induce(
             f"no rule for '{target}' was found in {budget:g} minutes",
             hint="more --budget, more worlds, or more predicates to predict it from",
         )
+    if journal is not None:
+        journal.close()
     clauses = found.clauses
     reports = _reports(given, kept, held_out, found, seed)
     return Induced(
@@ -231,6 +242,17 @@ def induce(
         reports,
         About(target, theory, by_arity(given.predicates), trained.examples, trained.accuracy),
     )
+
+
+def _digest(theory: Theory, given: GivenWorlds) -> str:
+    """What tells these worlds, and what is said of all, from others."""
+    made = hashlib.sha256(show(theory).encode())
+    for world in given.worlds:
+        known = [f"{name} {rows.shape} {rows.tobytes().hex()}" for name, rows in sorted(world.facts.items())]
+        false = None if world.false is None else world.false.tobytes().hex()
+        told = (world.name, world.objects, known, world.true.tobytes().hex(), false)
+        made.update(repr(told).encode())
+    return made.hexdigest()[:16]
 
 
 def _explains(found: Found, examples: Examples, noise: float) -> bool:
@@ -263,25 +285,42 @@ class _Trained:
 
 
 def _trained(
-    given: GivenWorlds, kept: Sequence[GivenWorld], seed: int, seconds: float, watch: Watch | None
+    given: GivenWorlds,
+    kept: Sequence[GivenWorld],
+    seed: int,
+    seconds: float,
+    watch: Watch | None,
+    journal: Journal | None,
 ) -> _Trained:
+    """``journal``: the training is kept beside it after every exam, and in it that it has ended."""
     task = _task(given, kept)
     plan = Plan(
         exam_every=400, batch=8, rate=0.005, exam_worlds=(len(kept), 1), rebuild_widest=True, margin=0.0
     )
     training = Training(task, plan, seed)
-    last: Progress | None = None
-    for last in training.run(seconds):
+    aside = None if journal is None else journal.path.with_name(journal.path.name + ".machine")
+    if aside is not None and aside.exists():
+        training.resume(aside)
+    done = None if journal is None else journal.taken("machine")
+    accuracy = None
+    for progress in training.run(seconds) if done is None else ():
+        accuracy = progress.accuracy
+        if aside is not None:
+            training.save(aside)
         if watch is not None:
-            watch(f"accuracy {last.accuracy:.4f}", 0.5 * min(last.examples / task.examples, 1))
-    assert last is not None
+            watch(f"accuracy {accuracy:.4f}", 0.5 * min(progress.examples / task.examples, 1))
+    if done is not None:
+        accuracy = done["accuracy"]
+    elif journal is not None:
+        journal.add("machine", {"accuracy": accuracy})
+    end = training.progress()
     every = task.draw(np.random.default_rng(seed), len(kept), task.final_size)
     return _Trained(
         training.machine,
-        last.examples,
-        last.accuracy,
-        last.graduated,
-        relevance(task, training.conclude, every) if last.graduated else {},
+        end.examples,
+        accuracy,
+        end.graduated,
+        relevance(task, training.conclude, every) if end.graduated else {},
     )
 
 

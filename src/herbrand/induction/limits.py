@@ -10,7 +10,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+
+from herbrand.induction.journal import Journal
 
 NOISE = 0.3
 """The share of labels that may be wrong where nothing else is given."""
@@ -38,6 +41,17 @@ class Effort:
     def over(self) -> bool:
         return not self.left
 
+    @property
+    def account(self) -> list[float]:
+        """What was done so far, here and in each whole that this is a part of."""
+        return [self.done, *([] if self.whole is None else self.whole.account)]
+
+    def set_account(self, done: Sequence[float]) -> None:
+        """Take up where so much was done."""
+        self.done = done[0]
+        if self.whole is not None:
+            self.whole.set_account(done[1:])
+
     def part(self, share: float) -> Effort:
         """A share of what is left, for what may lead nowhere."""
         return Effort(most=self.left * share, whole=self)
@@ -49,7 +63,7 @@ class Limits:
     that go on, ``clauses`` of a theory, ``sample`` examples of each kind that guide; ``exceptions`` to
     exceptions; ``noise``: the share of labels that may be wrong; ``recursive``: the target may stand in
     bodies; ``effort``: work that was done and may be; ``until``, a time of ``time.monotonic`` that ends the
-    search between two steps."""
+    search between two steps; ``journal``: what was found before, and where it is kept."""
 
     literals: int = 7
     spread: float = float("inf")
@@ -60,12 +74,17 @@ class Limits:
     noise: float = NOISE
     recursive: bool = True
     until: float | None = None
+    journal: Journal | None = field(default=None, compare=False, repr=False)
     effort: Effort = field(default_factory=Effort, compare=False, repr=False)
 
     @property
+    def late(self) -> bool:
+        """True if the clock has ended the search."""
+        return self.until is not None and time.monotonic() > self.until
+
+    @property
     def over(self) -> bool:
-        late = self.until is not None and time.monotonic() > self.until
-        return late or self.effort.over
+        return self.late or self.effort.over
 
     def part(self, share: float, **changes: float) -> Limits:
         """The same for a share of the work that is left, with other limits if they are given."""

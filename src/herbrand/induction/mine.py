@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from herbrand.errors import FactsError, HerbrandError, nearest
 from herbrand.induction.graph import KnowledgeGraph, read_graph, read_triples
+from herbrand.induction.journal import Journal
 from herbrand.induction.link_prediction import LinkScores, link_scores
 from herbrand.induction.mining import MinedRule, MiningLimits
 from herbrand.induction.mining import mine as mined
@@ -98,6 +101,7 @@ def mine(
     header: bool | None = None,
     weights: str = "proofs",
     seed: int = 0,
+    resume: str | Path | None = None,
     watch: Callable[[str, float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Mined:
@@ -108,7 +112,8 @@ def mine(
     measure link prediction on. A rule's weight is support / (derived pairs + 5); asked with ``depth=1``, the
     algebra ``max`` or ``independent`` (noisy-or) gives a triple's score. ``weights``:
     ``probabilities`` writes ``weight :: head :- body`` in place of ``head :- body @ weight``.
-    ``header`` and ``note`` are those of a model."""
+    ``resume``: a file that keeps the rules, relation by relation; where it is there already, the run goes on
+    from it. ``header`` and ``note`` are those of a model."""
     check("induce", {"seed": seed, "length": length, "weights": weights})
     began = time.monotonic()
     theory = theory or Theory()
@@ -122,7 +127,13 @@ def mine(
             hint=nearest(target, graph.relations) or f"there are {', '.join(graph.relations)}",
         )
     heads = None if target is None else [graph.relations.index(target)]
-    rules = mined(graph, MiningLimits(length=length, seed=seed), heads, watch)
+    journal = None
+    if resume is not None:
+        asked = {"target": target, "length": length, "seed": seed}
+        journal = Journal.opened(resume, {**asked, "theory or facts": _digest(theory, graph)})
+    rules = mined(graph, MiningLimits(length=length, seed=seed), heads, watch, journal)
+    if journal is not None:
+        journal.close()
     if not rules:
         raise HerbrandError(
             "no rule is right of three triples and once in a hundred",
@@ -136,6 +147,14 @@ def mine(
             triples = triples[triples[:, 0] == graph.relations.index(target)]
         links = link_scores(graph, rules, triples)
     return Mined(_theory(theory, graph, rules, weights), graph, tuple(rules), seconds, links)
+
+
+def _digest(theory: Theory, graph: KnowledgeGraph) -> str:
+    """What tells this graph from others."""
+    made = hashlib.sha256(show(theory).encode())
+    made.update(repr((graph.relations, graph.entities)).encode())
+    made.update(graph.offsets.tobytes() + graph.targets.tobytes())
+    return made.hexdigest()[:16]
 
 
 def _theory(theory: Theory, graph: KnowledgeGraph, rules: list[MinedRule], weights: str) -> Theory:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 
 import numpy as np
 
 from herbrand.induction.evaluation import Clause, Condition, Literal
 from herbrand.induction.graph import KnowledgeGraph
+from herbrand.induction.journal import Journal
 from herbrand.induction.walks import measured, signatures
 from herbrand.induction.weighted import weighted
 from herbrand.language.show import show_statement
@@ -139,8 +140,10 @@ def mine(
     limits: MiningLimits | None = None,
     heads: Sequence[int] | None = None,
     watch: Callable[[str, float], None] | None = None,
+    journal: Journal | None = None,
 ) -> list[MinedRule]:
-    """Rules for the relations ``heads``, all of them by default, the largest weight first."""
+    """Rules for the relations ``heads``, all of them by default, the largest weight first. ``journal``: those
+    that were mined before, and where others are kept."""
     limits = limits or MiningLimits()
     rng = np.random.default_rng(limits.seed)
     found: list[MinedRule] = []
@@ -148,10 +151,18 @@ def mine(
     for number, head in enumerate(heads):
         if watch is not None:
             watch(f"rules for {graph.relations[head]}", number / len(heads))
+        known = None if journal is None else journal.taken(head)
+        if known is not None:
+            rng.bit_generator.state = known["rng"]
+            found += [MinedRule(**{**one, "steps": tuple(one["steps"])}) for one in known["rules"]]
+            continue
         candidates = proposed(graph, head, limits, rng)
         rules = [_measured(graph, head, body, rng) for body in candidates]
         rules += _with_constants(graph, head, limits)
-        found += [r for r in rules if r.support >= limits.support and r.confidence >= limits.confidence]
+        rules = [r for r in rules if r.support >= limits.support and r.confidence >= limits.confidence]
+        found += rules
+        if journal is not None:
+            journal.add(head, {"rng": rng.bit_generator.state, "rules": list(map(asdict, rules))})
     return sorted(found, key=lambda r: (-r.weight, r.head, r.constant, r.end, r.steps))
 
 

@@ -9,7 +9,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +73,34 @@ class Pool:
             ties = tuple(other for cost, other in clauses[1:] if cost <= bits + LITERAL)
             found.append(Candidate(clause, bits, self.covers(key), (), ties))
         return found
+
+    def copy(self) -> Pool:
+        """The pool as it is now."""
+        clauses = {key: list(known) for key, known in self._clauses.items()}
+        return Pool(self.examples, dict(self.wide), clauses)
+
+    def changes(self, before: Pool) -> dict[str, Any]:
+        """What was put into the pool since, as plain lists: for each set of examples its clauses, new sets in
+        their order."""
+        return {
+            "clauses": [
+                [key.hex(), [[bits, clause.to_list()] for bits, clause in known]]
+                for key, known in self._clauses.items()
+                if before._clauses.get(key) != known
+            ],
+            "wide": [
+                [key.hex(), worth, bits, clause.to_list()]
+                for key, (worth, bits, clause) in self.wide.items()
+                if before.wide.get(key) != (worth, bits, clause)
+            ],
+        }
+
+    def change(self, changes: Mapping[str, Any]) -> None:
+        """Put in what :meth:`changes` told."""
+        for key, known in changes["clauses"]:
+            self._clauses[bytes.fromhex(key)] = [(bits, Clause.from_list(told)) for bits, told in known]
+        for key, worth, bits, told in changes["wide"]:
+            self.wide[bytes.fromhex(key)] = (worth, bits, Clause.from_list(told))
 
     def shrink(self, positive: np.ndarray, needed: set[bytes]) -> None:
         """Where there are too many, half of the pool by the bits that each clause would save alone, and what

@@ -23,9 +23,10 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from herbrand.induction.checkpoint import optimiser_slots, refuse_another, restore_optimiser, within
+from herbrand.induction.checkpoint import optimiser_slots, restore_optimiser, within
 from herbrand.induction.examination import Marks, examine, failed_worlds
 from herbrand.induction.failures import Failures
+from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import draw_weights
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.worlds.task import Sample, Task, joined

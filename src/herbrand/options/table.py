@@ -179,6 +179,8 @@ TABLE = (
     _row("resume", "infer bound", Flag(), "With --on: go on from the last step of a run that was cut off."),
     _row("resume", "learn", Text(), "Go on from a state that was kept.",
          "pseudo-likelihood distillation proof", metavar="FILE"),
+    _row("resume", "induce", File(folders=True),
+         "Keep the run there; where it is there already, go on from it.", metavar="FILE"),
     _row("independence", "bound explain", Name(("markov", "none"), usage=True),
          "The networks' Markov condition, or nothing but what is stated.", "exact ariel", default="markov"),
     _row("mode", "bound explain", Name(("sound", "paper"), usage=True),

@@ -21,7 +21,8 @@ import torch
 from torch import nn
 
 from herbrand.errors import UnsupportedError
-from herbrand.induction.checkpoint import optimiser_slots, refuse_another, restore_optimiser, within
+from herbrand.induction.checkpoint import optimiser_slots, restore_optimiser, within
+from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import SPREAD
 from herbrand.tasks.games import Games, together
 from herbrand.tasks.policies import fresh_policy

@@ -1,0 +1,127 @@
+"""What a search found, piece by piece, in a file: a run that was cut off repeats it without the work.
+
+Equal inputs lead a search the same way, so that its n-th piece of work finds what it found before. Each piece
+is appended once it is done; one that a killed process left unfinished is dropped. What the clock cut short is
+never appended, so the file of a run that ran out of time leads on as well.
+
+>>> import tempfile
+>>> path = Path(tempfile.mkdtemp()) / "run"
+>>> journal = Journal.opened(path, {"seed": 0})
+>>> journal.taken([1]), journal.add([1], "found"), journal.close()
+(None, None, None)
+>>> Journal.opened(path, {"seed": 0}).taken([1])
+'found'
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from herbrand.errors import HerbrandError
+from herbrand.regular_files import irregular
+from herbrand.whole_files import refuse_unwritable
+
+BEGINS = b"herbrand induce 1\n"
+"""How a file begins; the number is raised when records change."""
+
+_LENGTH = struct.Struct(">I")
+
+
+@dataclass
+class Journal:
+    """``known``: records that are still to be gone through."""
+
+    path: Path
+    file: IO[bytes]
+    known: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def opened(cls, path: str | Path, about: Mapping[str, Any]) -> Journal:
+        """The file, a new one if there is none; raises where it is of another run, or of another kind."""
+        refuse_unwritable(path, folders=True)
+        kind = irregular(path)
+        if kind is not None:
+            raise HerbrandError(f"'{path}' is {kind}, not a file that a run is kept in")
+        place = Path(path)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            data = place.read_bytes() if place.exists() else b""
+            file = place.open("ab")
+        except OSError as error:
+            raise HerbrandError(f"{path}: {error.strerror or error}") from None
+        if not BEGINS.startswith(data[: len(BEGINS)]):
+            raise HerbrandError(
+                f"'{path}' keeps no run of induce, or one of another version",
+                hint="name another file, or delete this one to begin anew",
+            )
+        records = list(_records(data))
+        whole = records[-1][1] if records else 0
+        file.truncate(whole)
+        journal = cls(place, file, [record for record, _ in records])
+        if not journal.known:
+            file.write(BEGINS)
+            journal._append(dict(about))
+        else:
+            refuse_another(path, journal.known.pop(0), json.loads(json.dumps(about)))
+        return journal
+
+    def taken(self, at: Any) -> Any | None:
+        """What was found at the next place, if that is known; raises where the record is of another place."""
+        if not self.known:
+            return None
+        place, found = self.known.pop(0)
+        if place != at:
+            raise HerbrandError(
+                f"'{self.path}' was kept by another version of the search",
+                hint="delete it to begin anew",
+            )
+        return found
+
+    def add(self, at: Any, found: Any) -> None:
+        """Keep what was found at a place."""
+        self._append([at, found])
+
+    def close(self) -> None:
+        self.file.close()
+
+    def _append(self, record: Any) -> None:
+        data = zlib.compress(json.dumps(record, separators=(",", ":"), default=_plain).encode(), 1)
+        try:
+            self.file.write(_LENGTH.pack(len(data)) + data)
+            self.file.flush()
+        except OSError as error:
+            raise HerbrandError(f"{self.path}: {error.strerror or error}") from None
+
+
+def _plain(number: Any) -> Any:
+    """A number of numpy's as one of Python's."""
+    return number.item()
+
+
+def _records(data: bytes) -> Iterator[tuple[Any, int]]:
+    """The whole records, each with where it ends; the first that is not whole ends them."""
+    start = len(BEGINS)
+    while start + _LENGTH.size <= len(data):
+        begins = start + _LENGTH.size
+        start = begins + _LENGTH.unpack_from(data, start)[0]
+        if start > len(data):
+            return
+        try:
+            yield json.loads(zlib.decompress(data[begins:start])), start
+        except (zlib.error, ValueError):
+            return
+
+
+def refuse_another(path: str | Path, about: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    """Raise unless the run saved in a file is ours: what we are, and what it was said to be."""
+    for name, value in ours.items():
+        if about.get(name) != value:
+            raise HerbrandError(
+                f"'{path}' was saved with another {name}: {about.get(name)}", hint=f"this run has {value}"
+            )
