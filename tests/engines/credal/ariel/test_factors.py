@@ -108,9 +108,9 @@ def test_kinds_of_factors() -> None:
         assert isinstance(pairs, Pairs) and isinstance(tables, Tables)
         assert pairs.unlinked.tolist() == [links is not None, False, False]
         assert tables.unlinked.tolist() == [links is not None]
-        assert {s for one in made for f in range(len(one.atoms)) for s in one.sentences(f).tolist()} == {
-            *range(2, 8)
-        }
+        assert {
+            s for one in made for f in range(len(one.atoms)) for s in one.scope.sentences(f).tolist()
+        } == {*range(2, 8)}
 
 
 def test_wide_scopes_are_of_their_own_kind() -> None:

@@ -46,17 +46,16 @@ MOST_NODES = {8: 400, 32: 200, 256: 50, 4096: 10}
 
 
 class Factors(Protocol):
-    """Factors of one kind."""
+    """Factors of one kind; ``scope`` has their sentences."""
+
+    @property
+    def scope(self) -> Scope: ...
 
     @property
     def atoms(self) -> np.ndarray: ...
 
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         """Tightens beliefs in place; gives the factor that finds a contradiction, or -1."""
-        ...
-
-    def sentences(self, factor: int) -> np.ndarray:
-        """The numbers of a factor's sentences."""
         ...
 
 
@@ -83,9 +82,6 @@ class Pairs:
             self.atoms, self.start, self.forms, self.unlinked, self.visited, beliefs, threshold
         )
 
-    def sentences(self, factor: int) -> np.ndarray:
-        return self.scope.sentences(factor)
-
 
 @dataclass(frozen=True, eq=False)
 class Tables:
@@ -103,9 +99,6 @@ class Tables:
 
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         return sweep_tables(self.atoms, self.low, self.high, self.unlinked, self.visited, beliefs, threshold)
-
-    def sentences(self, factor: int) -> np.ndarray:
-        return self.scope.sentences(factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +151,6 @@ class Programs:
             if failed >= 0 or budget.ended:
                 return failed
         return -1
-
-    def sentences(self, factor: int) -> np.ndarray:
-        return self.scope.sentences(factor)
 
 
 def intervals_at_once(

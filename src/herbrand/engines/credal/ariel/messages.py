@@ -68,7 +68,7 @@ class Messages:
         for factors in state.factors:
             failed = factors.sweep(beliefs, self.threshold, self.budget)
             if failed >= 0:
-                raise FoundContradictionError(factors.sentences(failed), factors.atoms[failed])
+                raise FoundContradictionError(factors.scope.sentences(failed), factors.atoms[failed])
             if self.budget.ended:
                 break
         return ArielState(state.factors, beliefs, float(beliefs.moved[0]))

@@ -27,7 +27,10 @@ Array = NDArray[Any]
 
 
 class Published(Protocol):
-    """Factors of one kind: what they send, given what they are sent."""
+    """Factors of one kind: what they send, given what they are sent; ``scope`` has their sentences."""
+
+    @property
+    def scope(self) -> Scope: ...
 
     @property
     def atoms(self) -> np.ndarray: ...
@@ -35,8 +38,6 @@ class Published(Protocol):
     def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
         """Messages [factors, k, 2] from messages, and the factor that has no distribution left, or -1."""
         ...
-
-    def sentences(self, factor: int) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +52,6 @@ class _Pairs:
         forms, start, _ = self.scope.forms()
         sent = np.empty_like(heard)
         return sent, _send_pairs(forms, start, heard, sent)
-
-    def sentences(self, factor: int) -> np.ndarray:
-        return self.scope.sentences(factor)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -80,9 +78,6 @@ class _Tables:
     def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
         sent = np.empty_like(heard)
         return sent, _send_tables(self.low, self.high, heard, sent)
-
-    def sentences(self, factor: int) -> np.ndarray:
-        return self.scope.sentences(factor)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -130,9 +125,6 @@ class _Programs:
             sent[:, target] = found
         return sent, -1
 
-    def sentences(self, factor: int) -> np.ndarray:
-        return self.scope.sentences(factor)
-
 
 @dataclass(frozen=True, eq=False)
 class PublishedState:
@@ -179,7 +171,7 @@ class PublishedMessages:
             size = factors.atoms.size
             mine, failed = factors.send(heard[first : first + size].reshape(before.shape))
             if failed >= 0:
-                raise FoundContradictionError(factors.sentences(failed), factors.atoms[failed])
+                raise FoundContradictionError(factors.scope.sentences(failed), factors.atoms[failed])
             moved = max(moved, float(np.abs(mine - before).max(initial=0.0)))
             sent.append(mine)
             first += size
@@ -198,7 +190,7 @@ def _refuse_crossed(state: PublishedState, atoms: np.ndarray, heard: np.ndarray)
         for factors in state.factors:
             if link < factors.atoms.size:
                 factor = link // factors.atoms.shape[1]
-                raise FoundContradictionError(factors.sentences(factor), factors.atoms[factor])
+                raise FoundContradictionError(factors.scope.sentences(factor), factors.atoms[factor])
             link -= factors.atoms.size
 
 

@@ -30,9 +30,6 @@ class Wide:
     def atoms(self) -> np.ndarray:
         return self.scope.atoms
 
-    def sentences(self, factor: int) -> np.ndarray:
-        return self.scope.sentences(factor)
-
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         for factor, atoms in enumerate(self.atoms):
             if not (beliefs.touched[atoms] > self.visited[factor]).any():
