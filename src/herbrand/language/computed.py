@@ -43,6 +43,7 @@ from herbrand.language.formulas import (
     Variable,
     children,
     leaf_terms,
+    predicates_in,
     walk,
     with_children,
 )
@@ -87,7 +88,7 @@ class Definition:
 
     def called(self) -> Iterator[str]:
         """The predicates whose rows it reads outside of aggregates."""
-        return (_predicate(atom) for literal in self.body for atom in _atoms(literal))
+        return itertools.chain.from_iterable(map(predicates_in, self.body))
 
     def aggregated(self) -> Iterator[tuple[str, Aggregate]]:
         """The predicates that must be complete before, and what aggregates them."""
@@ -532,10 +533,6 @@ def _chance_variables(chance: object) -> tuple[Variable, ...]:
     if isinstance(chance, Learned):
         return chance.by
     return (chance,) if isinstance(chance, Variable) else ()
-
-
-def _atoms(formula: Formula) -> Iterator[Formula]:
-    return (part for part in walk(formula) if isinstance(part, Atom | ValueIs | ValueIn))
 
 
 def _predicate(atom: Formula) -> str:

@@ -16,18 +16,15 @@ from itertools import chain, islice
 
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import (
-    Atom,
     Bound,
     Choice,
     Hard,
     Rule,
     Single,
     Theory,
-    ValueIn,
-    ValueIs,
     WeightedFormula,
     formulas_in,
-    walk,
+    predicates_in,
 )
 
 STATEMENTS_SHOWN = 60
@@ -92,11 +89,7 @@ def drawn(theory: Theory) -> Drawing:
 
 def _named(statement: Single) -> Iterator[str]:
     """Predicates, once for each time that they are named."""
-    for formula in chain.from_iterable(map(walk, formulas_in(statement))):
-        if isinstance(formula, Atom):
-            yield formula.predicate
-        elif isinstance(formula, ValueIs | ValueIn):
-            yield formula.atom.predicate
+    return chain.from_iterable(map(predicates_in, formulas_in(statement)))
 
 
 def _kind(statement: Single) -> str:

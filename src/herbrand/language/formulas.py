@@ -236,6 +236,15 @@ def walk(formula: Formula) -> Iterator[Formula]:
         waiting.extend(reversed(children(current)))
 
 
+def predicates_in(formula: Formula) -> Iterator[str]:
+    """The predicate of each atom in a formula, as often as it stands there."""
+    for part in walk(formula):
+        if isinstance(part, Atom):
+            yield part.predicate
+        elif isinstance(part, ValueIs | ValueIn):
+            yield part.atom.predicate
+
+
 _WITH_PARTS: dict[type, Callable[[Any, Sequence[Formula]], Formula]] = {
     Not: lambda formula, parts: Not(parts[0], formula.span),
     And: lambda formula, parts: And(tuple(parts), formula.span),

@@ -27,7 +27,12 @@ from herbrand.errors import Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Atom, Learned, Theory, ValueIn, ValueIs, WeightedFormula, walk
+from herbrand.language.syntax import (
+    Learned,
+    Theory,
+    WeightedFormula,
+    predicates_in,
+)
 from herbrand.program.derive import derived
 from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
 from herbrand.program.lower import lower
@@ -153,8 +158,7 @@ def learned_statements(theory: Theory) -> list[WeightedFormula]:
 
 def predicates_of(statement: WeightedFormula) -> list[str]:
     """The predicates that a statement speaks of, in the order they appear."""
-    atoms = (p.atom if isinstance(p, ValueIs | ValueIn) else p for p in walk(statement.formula))
-    return list(dict.fromkeys(atom.predicate for atom in atoms if isinstance(atom, Atom)))
+    return list(dict.fromkeys(predicates_in(statement.formula)))
 
 
 def refuse_latent(found: Example, method: str) -> None:

@@ -27,15 +27,13 @@ from herbrand.language.formulas import (
     Constant,
     Formula,
     Not,
-    ValueIn,
     ValueIs,
     Variable,
-    walk,
 )
 from herbrand.language.names import shown_name
 from herbrand.language.scope import variable_types, written
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Choice, Rule
+from herbrand.language.syntax import Choice, Rule, predicates_in
 from herbrand.program.body_rows import columns_of
 from herbrand.program.clause_rows import ClauseRows, complete_rows, least_model
 from herbrand.program.computed_values import ValuedRows, Values, assigned_by
@@ -188,9 +186,8 @@ class Computation:
 
     def _counts(self, literal: Formula) -> bool:
         """Whether a literal may be relied on: an absence of what is certain, an atom that is not free."""
-        atoms = [x.atom if isinstance(x, ValueIs | ValueIn) else x for x in walk(literal)]
-        names = {x.predicate for x in atoms if isinstance(x, Atom)}
-        return not names & (self.uncertain if isinstance(literal, Not) else self._open)
+        doubtful = self.uncertain if isinstance(literal, Not) else self._open
+        return doubtful.isdisjoint(predicates_in(literal))
 
     def _refuse_cycles(self) -> None:
         """Raise where an aggregate rests on itself or on what is uncertain, or values have no end."""

@@ -46,6 +46,7 @@ from herbrand.language.syntax import (
     Value,
     WeightedFormula,
     formulas_in,
+    predicates_in,
     walk,
 )
 from herbrand.options.kinds import texts
@@ -146,8 +147,7 @@ class Knowledge:
         if not self._ignored:
             return self.separated.definitions
         used = (formula for statement in self.used.statements for formula in formulas_in(statement))
-        named = {part.predicate for formula in used for part in walk(formula) if isinstance(part, Atom)}
-        named |= self._asked
+        named = self._asked.union(*map(predicates_in, used))
         return tuple(one for one in self.separated.definitions if one.head.predicate in named)
 
     def asking(self, queries: Sequence[Formula]) -> tuple[Knowledge, tuple[Formula, ...]]:
