@@ -45,7 +45,7 @@ from herbrand.options.keywords import (
 )
 from herbrand.options.kinds import Text, texts
 from herbrand.options.table import check, refuse_unknown
-from herbrand.program.choices import refuse_resting
+from herbrand.program.choices import heads_of, refuse_resting
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
 from herbrand.program.proof_weights import refuse_weighted
@@ -385,10 +385,12 @@ class Model:
         named = queried_predicates((query,), self.signature)
         program = self.measured_program(budget, given=given, queried=named)
         question = read_explained(query, program.signature, program.facts)
-        if (known := member("herbrand.engines.explained_atom:known_fact")(program, question)) is not None:
+        known = member("herbrand.engines.explained_atom:known_fact")(program, question)
+        derived = {name for statement in program.uncertain for name in heads_of(statement)}
+        if known is not None and derived.isdisjoint(named):
             return known
-        settled = self._settled(program, question, engine, chosen, note)
-        return settled.explain()
+        settled = self._settled(program, question, engine, chosen, note)  # refuses impossible evidence
+        return settled.explain() if known is None else known
 
     def _explained_bounds(
         self,

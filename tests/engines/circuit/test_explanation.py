@@ -29,8 +29,8 @@ def by_hand(q: Callable[[World], bool], e: Callable[[World], bool], scales: Sequ
     return both / given
 
 
-def explained(model: hb.Model, atom: str) -> Explanation:
-    why = model.explain(atom)
+def explained(model: hb.Model, atom: str, given: Sequence[str] = ()) -> Explanation:
+    why = model.explain(atom, given=given)
     assert isinstance(why, Explanation)
     return why
 
@@ -134,6 +134,18 @@ def test_an_atom_that_rests_on_no_choice_has_its_probability() -> None:
     model = hb.Model(hb.parse(COUNTED + "0.3 :: rain"))
     why = explained(model, 'chosen("a")')
     assert (why.value, why.base, why.reasons) == (pytest.approx(0.5, abs=1e-12), why.value, ())
+
+
+@pytest.mark.parametrize("evidence", ["d", "not d", "not c", "not e"])
+def test_evidence_is_explained_where_it_may_hold(evidence: str) -> None:
+    model = hb.Model(hb.parse("0.5 :: c\nd :- c\nd :- not c\ne :- c, d"))
+    asked = evidence.removeprefix("not ")
+    if evidence == "not d":
+        with pytest.raises(HerbrandError, match="the evidence has probability 0: not d"):
+            model.explain(asked, given=[evidence])
+    else:
+        certain = math.inf if asked == evidence else -math.inf
+        assert explained(model, asked, [evidence]).value == certain
 
 
 def test_counts_without_choices_are_refused() -> None:
