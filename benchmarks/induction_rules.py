@@ -157,8 +157,14 @@ def traffic(seeds: int = SEEDS) -> list[str]:
     return lines
 
 
-NOISY = {"zendo": (1, 100), "trains": (1, 100), "uncle": (8, 14)}
-"""Worlds, and things in each."""
+NOISY = {
+    "zendo": ("zendo", 1, 100),
+    "zendo, 4 worlds": ("zendo", 4, 100),
+    "trains": ("trains", 1, 100),
+    "trains, 4 worlds": ("trains", 4, 100),
+    "uncle": ("uncle", 8, 14),
+}
+"""What is planted, in how many worlds, and how many things each has."""
 
 PLANTED = {
     "zendo": "t(s) :- piece(s, p), red(p), small(p), contact(p, q), blue(q)",
@@ -186,8 +192,8 @@ def noise(seeds: int = 10, names: Sequence[str] = ()) -> list[str]:
         f"| task | {' | '.join(f'{share:.0%} flipped' for share in FLIPPED)} | CPU seconds (median) |",
         f"| --- | {' | '.join(['---:'] * len(FLIPPED))} | ---: |",
     ]
-    for name in names or NOISY:
-        count, size = NOISY[name]
+    for row in names or NOISY:
+        name, count, size = NOISY[row]
         cells, times = [], []
         for share in FLIPPED:
             accuracies, short = [], 0
@@ -200,8 +206,8 @@ def noise(seeds: int = 10, names: Sequence[str] = ()) -> list[str]:
                 accuracies.append(_balanced(one.found, fresh))
                 short += one.found is not None and max(c.literals for c in one.found.rules) <= longest(name)
             cells.append(f"{np.mean(accuracies):.3f} ({short / seeds:.0%})")
-            print(f"{name}, {share:.0%} flipped: {cells[-1]}", file=sys.stderr, flush=True)
-        lines.append(f"| {name} | {' | '.join(cells)} | {median(times):.1f} |")
+            print(f"{row}, {share:.0%} flipped: {cells[-1]}", file=sys.stderr, flush=True)
+        lines.append(f"| {row} | {' | '.join(cells)} | {median(times):.1f} |")
         print(lines[-1], file=sys.stderr)
     return lines
 

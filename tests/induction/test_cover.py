@@ -7,7 +7,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from herbrand.induction.cover import Candidate, description, shortest_cover
+from herbrand.induction.cover import (
+    Candidate,
+    Errors,
+    best_theory,
+    description,
+    exact_cover,
+    shortest_cover,
+    union,
+)
 from herbrand.induction.evaluation import Clause
 
 
@@ -33,3 +41,19 @@ def test_no_pair_describes_more_briefly(seed: int) -> None:
     found = description(shortest_cover(pool, positive), positive)
     few = [[], *([one] for one in pool), *map(list, combinations(pool, 2))]
     assert found <= min(description(theory, positive) for theory in few) + 1e-9
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.3])
+@pytest.mark.parametrize("seed", range(20))
+def test_no_other_theory_has_both_fewer_errors_and_fewer_bits(seed: int, noise: float) -> None:
+    """With more errors than the noise allows, too: a rule with exceptions stands beside clauses without, which
+    cover next to nothing."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(120) < 0.4
+    planted = positive != (rng.random(120) < 0.25)
+    covers = [planted, *(positive & (rng.random(120) < 0.05) for _ in range(3))]
+    pool = [candidate(f"c{n}", 14.0, one) for n, one in enumerate(covers)]
+    found = best_theory(pool, positive, noise)
+    for other in (shortest_cover(pool, positive), exact_cover(pool, positive)):
+        fewer = Errors.of(union(other, 120), positive).total < Errors.of(union(found, 120), positive).total
+        assert not (fewer and description(other, positive) < description(found, positive))

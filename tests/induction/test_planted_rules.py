@@ -8,7 +8,7 @@ from benchmarks.induction_rules import NOISY, PLANTED, longest
 from benchmarks.planted_worlds import WORLDS
 
 
-@pytest.mark.parametrize("name", NOISY)
+@pytest.mark.parametrize("name", sorted({name for name, *_ in NOISY.values()}))
 def test_planted_rules_derive_the_target(name):
     rng = np.random.default_rng(4)
     variables = "xy" if name == "uncle" else "x"
@@ -25,4 +25,4 @@ def test_planted_rules_derive_the_target(name):
 
 
 def test_the_bar_is_the_longest_body():
-    assert {name: longest(name) for name in NOISY} == {"zendo": 5, "trains": 4, "uncle": 5}
+    assert {name: longest(name) for name, *_ in NOISY.values()} == {"zendo": 5, "trains": 4, "uncle": 5}

@@ -183,8 +183,7 @@ def best_theory(
     if not noise:
         return exact
     short = shortest_cover(pool, positive, most)
-    errors = Errors.of(union(short, len(positive)), positive)
-    if short and errors.within(noise):
-        others = description(exact, positive) if exact else np.inf
-        return short if description(short, positive) <= others else exact
-    return exact
+    errors, others = (Errors.of(union(theory, len(positive)), positive) for theory in (short, exact))
+    if not errors.within(noise):
+        return exact if others.total < errors.total else short
+    return min(short, exact, key=lambda theory: description(theory, positive) if theory else np.inf)
