@@ -46,8 +46,8 @@ def test_no_pair_describes_more_briefly(seed: int) -> None:
 @pytest.mark.parametrize("noise", [0.1, 0.3])
 @pytest.mark.parametrize("seed", range(20))
 def test_no_other_theory_has_both_fewer_errors_and_fewer_bits(seed: int, noise: float) -> None:
-    """With more errors than the noise allows, too: a rule with exceptions stands beside clauses without, which
-    cover next to nothing."""
+    """With more errors than the noise allows, too: a rule with exceptions stands beside clauses without,
+    which cover next to nothing."""
     rng = np.random.default_rng(seed)
     positive = rng.random(120) < 0.4
     planted = positive != (rng.random(120) < 0.25)

@@ -109,3 +109,9 @@ def test_what_cannot_be_read_is_told_without_the_password(server: str) -> None:
     assert "secret" not in str(caught.value)
     with pytest.raises(FactsError, match="holds no table 'transaction'"):
         pays(f"pays={server}:transaction(sender, receiver, amount)")
+
+
+def test_tables_of_the_server_itself_are_not_among_the_databases(server: str) -> None:
+    with pytest.raises(FactsError) as error:
+        _ = hb.Model(hb.parse("predicate loves(person, person)"), server).program
+    assert error.value.mistakes[0].message.endswith("it holds junk, transactions")

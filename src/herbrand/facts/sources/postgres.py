@@ -45,7 +45,8 @@ class PostgresDatabase(FactSource):
         return _SECRET.sub("//", self.address).partition("?")[0]
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        tables = sorted(self.rows(_LISTED).column(0).to_pylist())
+        listed = _LISTED + _OWN if self.table is None else _LISTED
+        tables = sorted(self.rows(listed).column(0).to_pylist())
         return [
             PostgresTable(self, table, f"{self.name}, table {table}", f"SELECT * FROM {quoted(table)}", store)
             for table in wanted(self.name, self.table, tables, reading)
