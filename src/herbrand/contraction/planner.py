@@ -216,7 +216,8 @@ def _sparse_plan(
     starts = [start for term in terms for start in backgrounds_apart(term, known)]
     itemsize = _itemsize(known, len(starts))
     routes = tuple(
-        sparse_route(start, [known[one] for one in start.relations], itemsize, algebra) for start in starts
+        sparse_route(start, [known[one] for one in start.relations], itemsize, algebra)
+        for start in budget.each(starts, every=16)
     )
     dtype = _dtype(algebra, itemsize)
     return Plan(contraction, "sparse", algebra.name, routes, dtype, itemsize, allowed, gradient, spread)
