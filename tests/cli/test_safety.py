@@ -188,6 +188,7 @@ def test_signals_end_a_command_cleanly(tmp_path: Path, number: int, status: int)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     waiting = (
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # as where no nohup began the tests
         "import sys, time, herbrand; from herbrand.cli import app; from herbrand.facts.store import Store\n"
         "def wait(*arguments, **options):\n"
         "    with Store() as store:\n"

@@ -107,7 +107,7 @@ def test_what_is_not_compared_with_bp_is_noted(
     more, chosen, why = case
     if "bound" in why:
         monkeypatch.setattr(module.Loopy, "bound", lambda self, part: -math.inf)
-        monkeypatch.setattr(module.Run, "bound", -math.inf)
+        monkeypatch.setattr(module.RegionRun, "bound", -math.inf)
     if "rest" in why:
         monkeypatch.setattr(module.Loopy, "of", lambda *arguments: None)
     model = hb.Model(hb.parse(f"{clauses(2, 6, 0.5)}\n{more}"))
