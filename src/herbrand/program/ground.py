@@ -23,6 +23,7 @@ from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.counting import assignments
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.program import Program
+from herbrand.program.question import Question
 from herbrand.program.template import Argument, Conjunction, Template, differing, literals_of
 from herbrand.row_keys import places_among
 
@@ -251,6 +252,19 @@ def _shown_literal(evidence: Evidence, predicate: str, row: Bindings, arguments:
     if value_type is None:
         return text if value else f"not {text}"
     return f"{text} = {evidence.program.domain(value_type).value(value)!r}"
+
+
+def refuse_long_answer(evidence: Evidence, question: Question, budget: Budget) -> None:
+    """Raises ``BudgetError`` where all atoms are asked for, and listing them takes more than is allowed."""
+    if not question.everything:
+        return
+    count = sum(evidence.known(name).latent_count() for name in evidence.program.signature.predicates)
+    if count * BYTES_A_LISTED_ATOM > budget.bytes:
+        raise BudgetError(
+            f"the answer would list {count:,} atoms: about {readable(count * BYTES_A_LISTED_ATOM)}, and "
+            f"{readable(budget.bytes)} are allowed",
+            hint="ask for the predicates or atoms that matter by --query",
+        )
 
 
 def _refuse_too_many(counts: dict[str, int], budget: Budget) -> None:

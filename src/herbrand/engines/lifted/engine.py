@@ -32,7 +32,7 @@ from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula, Truth
 from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
-from herbrand.program.ground import BYTES_A_LISTED_ATOM
+from herbrand.program.ground import refuse_long_answer
 from herbrand.program.instances import instances
 from herbrand.program.lower import forbidding
 from herbrand.program.program import Program
@@ -97,7 +97,7 @@ class Lifted:
     def read(self, state: LiftedState, status: Status) -> Marginals:
         assert state.solution is not None
         solution, likeliest = state.solution, state.question.most_probable
-        self._refuse_too_many_atoms(state)
+        refuse_long_answer(state.problem.evidence, state.question, self.budget)
         return Marginals(
             self.name,
             Guarantee.EXACT,
@@ -155,19 +155,6 @@ class Lifted:
         except NotLiftableError:
             return contradiction(program, allowed, self.name)
         return no_weight() if satisfiable else proved_contradiction(program, allowed)
-
-    def _refuse_too_many_atoms(self, state: LiftedState) -> None:
-        if not state.question.everything:
-            return
-        evidence, allowed = state.problem.evidence, self.budget.bytes
-        counts = {name: evidence.known(name).latent_count() for name in evidence.program.signature.predicates}
-        needed = sum(counts.values()) * BYTES_A_LISTED_ATOM
-        if needed > allowed:
-            raise BudgetError(
-                f"the answer would list {sum(counts.values()):,} atoms: about {readable(needed)}, and "
-                f"{readable(allowed)} are allowed",
-                hint="ask for the predicates or atoms that matter by --query",
-            )
 
     def _formula_rows(self, state: LiftedState, solution: Solution) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas."""

@@ -37,10 +37,8 @@ from herbrand.engines.regions.loopy import Loopy
 from herbrand.engines.regions.message_run import RegionRun, begun, drawn_leanings, stepped
 from herbrand.engines.regions.parts import Construction, RegionPart, size_of
 from herbrand.engines.schedule import Schedule
-from herbrand.errors import BudgetError
-from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
-from herbrand.program.ground import BYTES_A_LISTED_ATOM
+from herbrand.program.ground import refuse_long_answer
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -179,7 +177,7 @@ class Regions:
         parts = tuple(part for part in parts if part.propagation.possible)
         if not parts:
             raise contradiction(evidence.program, within, self.name)
-        self._refuse_too_many_atoms(evidence, question)
+        refuse_long_answer(evidence, question, self.budget)
         loopy = None
         if self.starts > 1 and not all(part.propagation.graph.acyclic for part in parts):
             loopy = Loopy.of(evidence.program, question, self.messages, within)
@@ -327,18 +325,6 @@ class Regions:
         total = float(arrays.logsumexp(arrays.tensor(totals, dtype=arrays.float64), 0))
         elsewhere = float(state.problem.elsewhere.detach())
         return Solution(state.problem, total + elsewhere, tuple(zip(shares, found, strict=True)))
-
-    def _refuse_too_many_atoms(self, evidence: Evidence, question: Question) -> None:
-        if not question.everything:
-            return
-        allowed = self.budget.bytes
-        count = sum(evidence.known(p).latent_count() for p in evidence.program.signature.predicates)
-        if count * BYTES_A_LISTED_ATOM > allowed:
-            raise BudgetError(
-                f"the answer would list {count:,} atoms: about {readable(count * BYTES_A_LISTED_ATOM)}, and "
-                f"{readable(allowed)} are allowed",
-                hint="ask for the predicates or atoms that matter by --query",
-            )
 
 
 def _clamps(state: RegionState) -> list[int]:
