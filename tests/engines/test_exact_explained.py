@@ -20,13 +20,15 @@ from tests.oracles.attribution import SOFT, attributions
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers
 from tests.program_generators import models
 
-
-@settings(
+laws = settings(
     phases=[Phase.reuse, Phase.generate],
     max_examples=tries(20),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+
+
+@laws
 @given(models(hard=True), st.data())
 def test_contributions_are_those_of_the_worlds(model: tuple[Theory, Universe], data: st.DataObject) -> None:
     theory, universe = model
@@ -53,12 +55,7 @@ def test_contributions_are_those_of_the_worlds(model: tuple[Theory, Universe], d
     assert why.base + sum(found.values()) + why.remainder == pytest.approx(why.value, abs=1e-9)
 
 
-@settings(
-    phases=[Phase.reuse, Phase.generate],
-    max_examples=tries(20),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@laws
 @given(models(hard=True), st.data())
 def test_each_line_is_what_its_groundings_add(model: tuple[Theory, Universe], data: st.DataObject) -> None:
     theory, universe = model

@@ -16,6 +16,9 @@ GAP = "  "
 TOGETHER = 4_096
 Rows = Callable[[], Iterable[Sequence[str]]]
 """Gives the rows anew each time: once for the widths and once for the lines, so that none must be kept."""
+Measure = Callable[[str], int]
+Column = tuple[Sequence[str], Measure]
+"""Texts as they are seen, and what says how many cells of a terminal each takes."""
 
 
 def aligned(rows: Rows, words: Collection[int]) -> Iterator[str]:
@@ -23,19 +26,19 @@ def aligned(rows: Rows, words: Collection[int]) -> Iterator[str]:
     widths: list[int] = []
     for columns in _columns(rows):
         widths += [0] * (len(columns) - len(widths))
-        for place, texts in enumerate(columns):
-            widths[place] = max(widths[place], *map(len if _is_plain(texts) else width, texts))
+        for place, (texts, cells) in enumerate(columns):
+            widths[place] = max(widths[place], *map(cells, texts))
     for columns in _columns(rows):
-        padded = [_padded(texts, widths[place], place in words) for place, texts in enumerate(columns)]
+        padded = [_padded(*column, widths[place], place in words) for place, column in enumerate(columns)]
         yield from (GAP.join(row).rstrip() for row in zip(*padded, strict=True))
 
 
-def _columns(rows: Rows) -> Iterator[Sequence[Sequence[str]]]:
+def _columns(rows: Rows) -> Iterator[list[Column]]:
     """The rows some at a time, as columns: those of plain text are measured at once."""
     left = iter(rows())
     while some := list(islice(left, TOGETHER)):
-        columns = list(zip_longest(*some, fillvalue=""))
-        yield [texts if _is_plain(texts) else [*map(visible, texts)] for texts in columns]
+        columns = zip_longest(*some, fillvalue="")
+        yield [(texts, len) if _is_plain(texts) else ([*map(visible, texts)], width) for texts in columns]
 
 
 def _is_plain(texts: Sequence[str]) -> bool:
@@ -55,8 +58,6 @@ def width(text: str) -> int:
     return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
-def _padded(texts: Sequence[str], wide: int, left: bool) -> list[str]:
-    if _is_plain(texts):
-        return [text.ljust(wide) if left else text.rjust(wide) for text in texts]
-    rooms = [" " * (wide - width(text)) for text in texts]
+def _padded(texts: Sequence[str], cells: Measure, wide: int, left: bool) -> list[str]:
+    rooms = [" " * (wide - cells(text)) for text in texts]
     return [text + room if left else room + text for text, room in zip(texts, rooms, strict=True)]

@@ -233,7 +233,7 @@ class Row:
         return self.text, "true" if self.probability == 1 else "false"
 
 
-def formula_columns(
+def _formula_columns(
     rows: Sequence[Row], arguments: Sequence[pa.DataType], value: pa.DataType, bounds: bool
 ) -> dict[str, Any]:
     """What was queried, in the columns of the tables of atoms."""
@@ -352,7 +352,7 @@ class Marginals(Sheet):
         arguments = argument_kinds([table.columns for table in self.tables])
         values = kind_of(chain.from_iterable(table.values or () for table in self.tables))
         bounds = any(part.reach is not None for part in (*self.tables, *self.formulas))
-        asked = formula_columns(self.formulas, arguments, values, bounds)
+        asked = _formula_columns(self.formulas, arguments, values, bounds)
         parts = [*(table.arrow_columns(arguments, values, bounds) for table in self.tables), asked]
         whole = pa.concat_tables([pa.table(part) for part in parts])
         if not self.heaviest_first:
