@@ -69,7 +69,7 @@ def test_the_engine_says_the_same_with_and_without(seed: int, monkeypatch: pytes
     hidden = bayesian(seed, 7, 3, tree=True, extra=0)
     short = hb.Model(hb.parse(hidden.text)).bound(engine="exact")
     monkeypatch.setattr(NetworkQuestion, "closed_form", lambda self, query: None)
-    long = hb.Model(hb.parse(hidden.text)).bound(engine="exact")
+    long = hb.Model(hb.parse(hidden.text)).bound(engine="exact", time_limit=300)
     assert short.guarantee == long.guarantee == "exact"
     assert short.lower == pytest.approx(long.lower, abs=1e-5)
     assert short.upper == pytest.approx(long.upper, abs=1e-5)
