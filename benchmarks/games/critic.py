@@ -28,7 +28,7 @@ from torch.nn import functional
 from benchmarks.games.tower_policy import TowerPolicy
 from herbrand.induction.machine import draw_weights
 from herbrand.tasks.games import together
-from herbrand.tasks.reinforce import LONGEST, disorder, invalidity, probabilities_of
+from herbrand.tasks.reinforce import LONGEST, disorder, invalidity
 from herbrand.tasks.rollouts import Episodes, play
 
 
@@ -134,7 +134,8 @@ def coached_lesson(
         here = games.take(part)
         about = policy.about(here)
         scores, valid = policy.moves_and_validity(about, here)
-        log_probabilities, taken = probabilities_of(scores, actions[part])
+        log_probabilities = torch.log_softmax(scores, 1)
+        taken = log_probabilities.gather(1, actions[part][:, None])[:, 0]
         loss = (
             -(taken * advantages[part]).mean()
             - entropy * disorder(log_probabilities).mean()

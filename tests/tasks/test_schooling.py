@@ -19,7 +19,7 @@ from herbrand.errors import HerbrandError
 from herbrand.tasks.curriculum import Curriculum, Schooling
 from herbrand.tasks.games import distinct
 from herbrand.tasks.policies import chosen
-from herbrand.tasks.reinforce import Positions, Reinforce, advantages, lesson, loss_of, once_each
+from herbrand.tasks.reinforce import Positions, Reinforce, advantages, loss_of, once_each
 from herbrand.tasks.rollouts import Episodes, play
 from herbrand.tensor_files import save_tensors
 
@@ -193,7 +193,8 @@ def test_a_lesson_is_learned_in_parts_as_in_one(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr("herbrand.tasks.reinforce.CHUNK", chunk)
         policy, rng = policy_for("sorting", seed=1), np.random.default_rng(4)
         optimiser = torch.optim.SGD(policy.parameters(), lr=1.0)
-        lesson(policy, optimiser, Arrays.draw(rng, 3, 4), rng, Reinforce(), entropy=0.01)
+        learner = torch.nn.ModuleDict({"policy": policy})
+        Reinforce().lesson(learner, optimiser, Arrays.draw(rng, 3, 4), rng, entropy=0.01)
         learned.append(torch.cat([w.detach().flatten() for w in policy.parameters()]))
     assert torch.allclose(learned[0], learned[1], atol=1e-6)
     assert not torch.allclose(

@@ -62,7 +62,25 @@ class Reinforce:
         entropy: float,
     ) -> Episodes:
         """Plays each game several times by the policy's own probabilities and learns from how they went."""
-        return lesson(learned["policy"], optimiser, games, rng, self, entropy)
+        policy, again = learned["policy"], games.take(np.repeat(np.arange(games.worlds), self.rollouts))
+        episodes = play(partial(once_each, policy), again, rng, keep_steps=True)
+        if not episodes.steps:
+            return episodes
+        better = advantages(episodes.returns(self.discount), self.rollouts)
+        met = together([step.games for step in episodes.steps])
+        firsts, of = distinct(met)
+        positions = Positions(
+            met.take(firsts),
+            of,
+            np.concatenate([step.actions for step in episodes.steps]),
+            np.concatenate([better[step.rows] for step in episodes.steps]),
+        )
+        optimiser.zero_grad()
+        for part in positions.chunks():
+            (loss_of(policy, part, self, entropy) / len(positions.actions)).backward()
+        torch.nn.utils.clip_grad_norm_(policy.parameters(), LONGEST)
+        optimiser.step()
+        return episodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,36 +99,6 @@ class Positions:
             games = self.games.take(np.arange(first, min(first + step, worlds)))
             here = np.flatnonzero((self.of >= first) & (self.of < first + step))
             yield Positions(games, self.of[here] - first, self.actions[here], self.advantages[here])
-
-
-def lesson(
-    policy: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    games: Any,
-    rng: np.random.Generator,
-    settings: Reinforce,
-    entropy: float,
-) -> Episodes:
-    """Plays each game several times by the policy's own probabilities and learns from how they went."""
-    again = games.take(np.repeat(np.arange(games.worlds), settings.rollouts))
-    episodes = play(partial(once_each, policy), again, rng, keep_steps=True)
-    if not episodes.steps:
-        return episodes
-    better = advantages(episodes.returns(settings.discount), settings.rollouts)
-    met = together([step.games for step in episodes.steps])
-    firsts, of = distinct(met)
-    positions = Positions(
-        met.take(firsts),
-        of,
-        np.concatenate([step.actions for step in episodes.steps]),
-        np.concatenate([better[step.rows] for step in episodes.steps]),
-    )
-    optimiser.zero_grad()
-    for part in positions.chunks():
-        (loss_of(policy, part, settings, entropy) / len(positions.actions)).backward()
-    torch.nn.utils.clip_grad_norm_(policy.parameters(), LONGEST)
-    optimiser.step()
-    return episodes
 
 
 def once_each(policy: nn.Module, games: Any) -> torch.Tensor:
@@ -144,12 +132,6 @@ def loss_of(policy: nn.Module, positions: Positions, settings: Reinforce, entrop
         taken = taken.exp()
     better = torch.from_numpy(positions.advantages).float()
     return -(taken * better).sum() - entropy * disorder(every)[of].sum() + validity
-
-
-def probabilities_of(scores: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Logarithms of the probabilities: of every action, and of those that were taken."""
-    every = torch.log_softmax(scores, 1)
-    return every, every.gather(1, actions[:, None])[:, 0]
 
 
 def disorder(log_probabilities: torch.Tensor) -> torch.Tensor:
