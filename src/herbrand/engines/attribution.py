@@ -176,41 +176,51 @@ class _Problem:
 
 
 def _groundings(ground: Ground, number: int) -> Callable[[int], Sequence[Where]]:
-    """The groundings of its formula that each row of a template is a part of.
-
-    A piece may name fewer of the formula's variables than others do: then it is an equal part of all
-    groundings that differ in what it does not name. A variable that no piece names, or that would make too
-    many lines, is left out: what is said is then of all its constants together.
-    """
-    found, program = ground.templates[number], ground.program
-    template, rows = found.template, found.groundings(ground.program)
-    others = (t for t in ground.templates if t.template.formula == template.formula)
-    named = {name for other in others for name in other.bound_names}
-    apart = template.conjunction.distinct
-    instance = [*zip(template.free, template.instance, strict=True)]
-    wanted = {became for (name, _), became in instance if name in named}
-    unbound = {became for _, became in instance if not found.bindings.binds([became])}
-    if unbound.isdisjoint(wanted):
-        return lambda row: (rows[row],)
-    wanted |= {argument for pair in apart for argument in pair}
-    idle = sorted(x for x in unbound & wanted if isinstance(x, str))
-    sizes = [len(program.domain(template.conjunction.types[name])) for name in idle]
-    if not 0 < math.prod(sizes) * len(rows) <= MOST_LINES:
-        return lambda row: (rows[row],)
-    every = itertools.product(*map(range, sizes))
-    choices: list[dict[Argument, int]] = [dict(zip(idle, values, strict=True)) for values in every]
-    apart = [pair for pair in apart if all(isinstance(x, int) or x in idle for x in pair)]
-    choices = [c for c in choices if all(c.get(a, a) != c.get(b, b) for a, b in apart)]
+    """The groundings of its formula that each row of a template is an equal part of."""
+    found, domain = ground.templates[number], ground.program.domain
+    rows = found.groundings(ground.program)
+    choices = _unnamed(ground, number, MOST_LINES // max(len(rows), 1))
+    instance = [*zip(found.template.free, found.template.instance, strict=True)]
 
     def spread(row: int) -> Sequence[Where]:
         known = dict(rows[row])
         return [
             tuple(
-                (name, known[name] if name in known else program.domain(kind).value(choice[became]))
+                (name, known[name] if name in known else domain(kind).value(choice[became]))
                 for (name, kind), became in instance
                 if name in known or became in choice
             )
             for choice in choices
         ]
 
-    return spread
+    return spread if choices else lambda row: (rows[row],)
+
+
+def _unnamed(ground: Ground, number: int, most: int) -> list[dict[Argument, int]]:
+    """The constants of the variables that a template leaves open and other pieces of its formula name, in
+    every way that its inequalities allow.
+
+    A variable that no piece names is left out, and all are where there were more than ``most`` ways: what is
+    said is then of all their constants together.
+    """
+    found = ground.templates[number]
+    template, conjunction = found.template, found.template.conjunction
+    others = (t for t in ground.templates if t.template.formula == template.formula)
+    named = {name for other in others for name in other.bound_names}
+    wanted = {
+        became for (name, _), became in zip(template.free, template.instance, strict=True) if name in named
+    }
+    unbound = {became for became in template.instance if not found.bindings.binds([became])}
+    if unbound.isdisjoint(wanted):
+        return []
+    wanted |= {argument for pair in conjunction.distinct for argument in pair}
+    idle = sorted(x for x in unbound & wanted if isinstance(x, str))
+    sizes = [len(ground.program.domain(conjunction.types[name])) for name in idle]
+    if not 0 < math.prod(sizes) <= most:
+        return []
+    apart = [pair for pair in conjunction.distinct if all(isinstance(x, int) or x in idle for x in pair)]
+    every = (
+        dict[Argument, int](zip(idle, values, strict=True))
+        for values in itertools.product(*map(range, sizes))
+    )
+    return [choice for choice in every if all(choice.get(a, a) != choice.get(b, b) for a, b in apart)]
