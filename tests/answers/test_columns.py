@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from herbrand.answers.columns import aligned, width
+from herbrand.answers.columns import aligned, in_columns, width
 
 
 @pytest.mark.parametrize(
@@ -22,5 +22,5 @@ def test_rows_are_asked_for_twice_and_never_kept() -> None:
         asked.append(1)
         return ([str(i)] for i in range(3))
 
-    assert list(aligned(rows, ())) == ["0", "1", "2"] and len(asked) == 2
-    assert list(aligned(list, ())) == []
+    assert list(aligned(lambda: in_columns(rows()), ())) == ["0", "1", "2"] and len(asked) == 2
+    assert list(aligned(lambda: in_columns([]), ())) == []

@@ -28,7 +28,7 @@ constants = st.one_of(
 def answers(draw: st.DrawFn) -> Marginals:
     """Any tables, many-valued and not, with any constants and many ties."""
     tables = []
-    for name in draw(st.lists(st.sampled_from(["p", "q r", "not", "ü"]), unique=True, max_size=3)):
+    for name in draw(st.lists(st.sampled_from(["p", "q r", "a{0}", "not", "ü"]), unique=True, max_size=3)):
         arity = draw(st.integers(1, 2))
         rows = draw(st.lists(st.tuples(*[constants] * arity), unique_by=repr, max_size=5))
         values = draw(st.none() | st.lists(constants, min_size=2, max_size=3, unique_by=repr).map(tuple))

@@ -8,7 +8,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herbrand.answers.columns import TOGETHER, aligned, width
+from herbrand.answers.columns import TOGETHER, aligned, in_columns, width
 from herbrand.cli.tables import Table, lines
 from herbrand.visible import visible
 
@@ -20,7 +20,7 @@ def test_columns_stand_under_each_other(rows: list[tuple[str, str]], words: set[
     seen = [(visible(left), visible(right)) for left, right in rows]
     first = max(width(row[0]) for row in seen)
     second = max(width(row[1]) for row in seen)
-    for (left, right), line in zip(seen, aligned(lambda: rows, words), strict=True):
+    for (left, right), line in zip(seen, aligned(lambda: in_columns(rows), words), strict=True):
         padded = [" " * (first - width(left)), " " * (second - width(right))]
         expected = left + padded[0] if 0 in words else padded[0] + left
         expected += "  " + (right + padded[1] if 1 in words else padded[1] + right)

@@ -1,44 +1,54 @@
 """Rows of texts under each other in columns, however many there are.
 
->>> list(aligned(lambda: [("atom", "probability"), ("p(1)", "0.5000")], words=(0,)))
+>>> list(aligned(lambda: in_columns([("atom", "probability"), ("p(1)", "0.5000")]), words=(0,)))
 ['atom  probability', 'p(1)       0.5000']
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import islice, repeat, zip_longest
 from unicodedata import combining, east_asian_width
 
 from herbrand.visible import visible
 
 GAP = "  "
 TOGETHER = 4_096
-Rows = Callable[[], Iterable[Sequence[str]]]
-"""Gives the rows anew each time: once for the widths and once for the lines, so that none must be kept."""
+Columns = Iterable[Sequence[Sequence[str]]]
+"""Some rows at a time, as the texts of each column."""
 Measure = Callable[[str], int]
 Column = tuple[Sequence[str], Measure]
 """Texts as they are seen, and what says how many cells of a terminal each takes."""
 
 
-def aligned(rows: Rows, words: Collection[int]) -> Iterator[str]:
-    """A line for each row: columns of ``words`` stand to the left, all others to the right."""
+def in_columns(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[Sequence[str]]]:
+    """Rows, some at a time."""
+    left = iter(rows)
+    while some := list(islice(left, TOGETHER)):
+        yield [*zip_longest(*some, fillvalue="")]
+
+
+def aligned(columns: Callable[[], Columns], words: Collection[int]) -> Iterator[str]:
+    """A line for each row: columns of ``words`` stand to the left, all others to the right.
+
+    The columns are asked for twice, once for the widths and once for the lines, so that none must be kept.
+    """
     widths: list[int] = []
-    for columns in _columns(rows):
-        widths += [0] * (len(columns) - len(widths))
-        for place, (texts, cells) in enumerate(columns):
+    plain: list[list[bool]] = []
+    for some in columns():
+        widths += [0] * (len(some) - len(widths))
+        plain.append([*map(_is_plain, some)])
+        for place, (texts, cells) in enumerate(map(_seen, some, plain[-1])):
             widths[place] = max(widths[place], *map(cells, texts))
-    for columns in _columns(rows):
-        padded = [_padded(*column, widths[place], place in words) for place, column in enumerate(columns)]
+    for some, are_plain in zip(columns(), plain, strict=True):
+        seen = map(_seen, some, are_plain)
+        padded = [_padded(*column, widths[place], place in words) for place, column in enumerate(seen)]
         yield from (GAP.join(row).rstrip() for row in zip(*padded, strict=True))
 
 
-def _columns(rows: Rows) -> Iterator[list[Column]]:
-    """The rows some at a time, as columns: those of plain text are measured at once."""
-    left = iter(rows())
-    while some := list(islice(left, TOGETHER)):
-        columns = zip_longest(*some, fillvalue="")
-        yield [(texts, len) if _is_plain(texts) else ([*map(visible, texts)], width) for texts in columns]
+def _seen(texts: Sequence[str], plain: bool) -> Column:
+    """Those of plain text are measured at once."""
+    return (texts, len) if plain else ([*map(visible, texts)], width)
 
 
 def _is_plain(texts: Sequence[str]) -> bool:
@@ -59,5 +69,7 @@ def width(text: str) -> int:
 
 
 def _padded(texts: Sequence[str], cells: Measure, wide: int, left: bool) -> list[str]:
+    if cells is len:
+        return [*map(str.ljust if left else str.rjust, texts, repeat(wide))]
     rooms = [" " * (wide - cells(text)) for text in texts]
     return [text + room if left else room + text for text, room in zip(texts, rooms, strict=True)]

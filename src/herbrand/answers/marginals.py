@@ -13,7 +13,7 @@ smokes("bob")        0.1000
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, repeat
@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.argument_columns import argument_kinds, column_array, constant_array, kind_of
+from herbrand.answers.columns import Columns, in_columns
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import PROBABILITIES, Sheet
@@ -30,7 +31,7 @@ from herbrand.answers.status import Status
 from herbrand.facts.arrays import number_array, text_array
 from herbrand.facts.constants import Constants
 from herbrand.language.names import shown_constant
-from herbrand.language.show import show_atom, show_atoms
+from herbrand.language.show import atom_texts, show_atom
 from herbrand.language.syntax import Value
 
 PIECE = 1 << 16
@@ -70,41 +71,37 @@ class AtomTable(Sheet):
         return self.probabilities[self.reported[:, 0], self.reported[:, 1]]
 
     def rows(self) -> Iterator[Row]:
-        for piece in self._pieces():
-            yield from piece._rows()
+        return chain.from_iterable(map(self._rows, self._pieces()))
 
-    def _pieces(self) -> Iterator[AtomTable]:
+    def _pieces(self) -> Iterator[slice]:
         """The rows some at a time, so that of a long table only as many are Python's own values at once."""
-        if len(self) <= PIECE:
-            yield self
-            return
-        for begin in range(0, len(self), PIECE):
-            yield replace(self, entries=self.reported[begin : begin + PIECE])
+        return (slice(begin, begin + PIECE) for begin in range(0, len(self), PIECE))
 
-    def _rows(self) -> Iterator[Row]:
-        atoms, values = self.reported.T
-        columns = [list(column) for column in self._reported_columns()]
-        texts = show_atoms(self.predicate, columns, len(self))
+    def _rows(self, piece: slice) -> Iterator[Row]:
+        atoms, values = self.reported[piece].T
+        columns = [list(_at(column, atoms)) for column in self.columns]
         arguments = zip(*columns, strict=True) if columns else repeat(())
         named = repeat(None) if self.values is None else [self.values[value] for value in values.tolist()]
         reaches = repeat(None) if self.reach is None else self.reach[atoms, values].tolist()
         predicate = self.predicate
+        probabilities = self.reported_probabilities[piece].tolist()
         for text, row, p, value, reach in zip(
-            texts, arguments, self.reported_probabilities.tolist(), named, reaches, strict=False
+            self._texts(piece), arguments, probabilities, named, reaches, strict=False
         ):
             yield Row(text, predicate, row, p, value, reach)
 
-    def _texts(self) -> list[str]:
-        return show_atoms(self.predicate, [*map(list, self._reported_columns())], len(self))
+    def _texts(self, piece: slice) -> list[str]:
+        atoms = self.reported[piece, 0]
+        columns = [
+            shown(atoms) if shown else [*map(shown_constant, _at(column, atoms))]
+            for column, shown in zip(self.columns, self._shown, strict=True)
+        ]
+        return atom_texts(self.predicate, columns, len(atoms))
 
-    def _reported_columns(self) -> Iterator[Sequence[Value]]:
-        """The arguments of the rows, place by place."""
-        atoms = self.reported[:, 0]
-        for column in self.columns:
-            if isinstance(column, Constants):
-                yield column.taken(atoms)
-            else:
-                yield [column[atom] for atom in atoms.tolist()]
+    @cached_property
+    def _shown(self) -> list[Callable[[np.ndarray], list[str]] | None]:
+        """What looks up the texts of constants that stand in many rows, for each column that has such."""
+        return [_shown_once(column) for column in self.columns]
 
     def only(self, kept: np.ndarray) -> AtomTable:
         """The rows at these positions, in this order."""
@@ -139,8 +136,14 @@ class AtomTable(Sheet):
     def cells(self) -> Iterator[tuple[str, str]]:
         if self.values is not None or self.reach is not None:
             return (row.cells() for row in self.rows())
-        return chain.from_iterable(
-            zip(piece._texts(), map("{:.4f}".format, piece.reported_probabilities.tolist()), strict=True)
+        return chain.from_iterable(zip(*some, strict=True) for some in self.cell_columns())
+
+    def cell_columns(self) -> Columns:
+        if self.values is not None or self.reach is not None:
+            return in_columns(self.cells())
+        probabilities = self.reported_probabilities
+        return (
+            (self._texts(piece), [*map("{:.4f}".format, probabilities[piece].tolist())])
             for piece in self._pieces()
         )
 
@@ -163,8 +166,8 @@ class AtomTable(Sheet):
         self, arguments: Sequence[pa.DataType], value: pa.DataType, bounds: bool
     ) -> dict[str, Any]:
         """The columns of all tables of an answer, with as many arguments as there are types for them."""
-        texts = [text_array(piece._texts()).cast(pa.string()) for piece in self._pieces()]
-        own = list(self._reported_columns())
+        texts = [text_array(self._texts(piece)).cast(pa.string()) for piece in self._pieces()]
+        own = [_at(column, self.reported[:, 0]) for column in self.columns]
         columns: dict[str, Any] = {
             "atom": pa.chunked_array(texts, pa.string()),
             "predicate": pa.repeat(self.predicate, len(self)),
@@ -185,6 +188,22 @@ class AtomTable(Sheet):
 
     def __contains__(self, arguments: Value | tuple[Value, ...]) -> bool:
         return (arguments if isinstance(arguments, tuple) else (arguments,)) in self._position
+
+
+def _at(column: Sequence[Value], atoms: np.ndarray) -> Sequence[Value]:
+    return column.taken(atoms) if isinstance(column, Constants) else [column[atom] for atom in atoms.tolist()]
+
+
+def _shown_once(column: Sequence[Value]) -> Callable[[np.ndarray], list[str]] | None:
+    """Looks up the texts of a column's constants by atom, each written once; ``None`` where they are as many
+    as the atoms, or too many to be texts at once."""
+    if not isinstance(column, Constants) or column.indices is None:
+        return None
+    indices, count = column.indices, len(column.values)
+    if count > min(len(indices), PIECE):
+        return None
+    texts = np.fromiter(map(shown_constant, Constants(column.values)), object, count)
+    return lambda atoms: texts[indices[atoms]].tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +394,12 @@ class Marginals(Sheet):
         if self.heaviest_first:
             return (row.cells() for row in self.rows())
         return chain(*(table.cells() for table in self.tables), (row.cells() for row in self.formulas))
+
+    def cell_columns(self) -> Columns:
+        if self.most_probable or self.heaviest_first:
+            return in_columns(self.cells())
+        formulas = in_columns(row.cells() for row in self.formulas)
+        return chain(*(table.cell_columns() for table in self.tables), formulas)
 
     def _shown(self) -> Iterator[Row]:
         if not self.most_probable:

@@ -26,7 +26,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from herbrand.answers.chart import Bar, bar_chart
-from herbrand.answers.columns import aligned
+from herbrand.answers.columns import Columns, aligned, in_columns
 from herbrand.errors import UnsupportedError
 from herbrand.language.drawing import Drawing
 
@@ -67,6 +67,10 @@ class Sheet:
     @abstractmethod
     def cells(self) -> Iterator[tuple[str, ...]]:
         """Each row as it is shown."""
+
+    def cell_columns(self) -> Columns:
+        """The same column by column, some rows at a time."""
+        return in_columns(self.cells())
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -118,7 +122,7 @@ class Sheet:
         return "\n".join([self.title, *self._lines()])
 
     def _lines(self) -> Iterator[str]:
-        yield from aligned(lambda: [self.heads, *islice(self.cells(), ROWS_SHOWN)], self.words)
+        yield from aligned(lambda: in_columns([self.heads, *islice(self.cells(), ROWS_SHOWN)]), self.words)
         if len(self) > ROWS_SHOWN:
             yield f"... {len(self) - ROWS_SHOWN:,} more rows"
 

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 NOT_CONVERGED = 3
 FORMULA = r"^[=+\-@\t\r]"
 NUMBER = r"^[+-][\d .,eE+-]*$"
+TOGETHER = 4_096
+"""So many lines are written at once."""
 WAIT = 1.0
 """A progress bar appears for work over this many seconds."""
 
@@ -116,12 +119,14 @@ def write_texts(texts: Mapping[str, str]) -> None:
 
 
 def _write_lines(lines: Iterable[str], output: str | None) -> None:
-    """Line by line, so that a long table is never whole in memory."""
+    """Some lines at a time, so that a long table is never whole in memory."""
+    left = iter(lines)
+    parts = iter(lambda: "".join(f"{line}\n" for line in islice(left, TOGETHER)), "")
     if output is None:
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        sys.stdout.writelines(parts)
         sys.stdout.flush()
     else:
-        _write_file(output, lambda file: file.writelines(f"{line}\n".encode() for line in lines))
+        _write_file(output, lambda file: file.writelines(map(str.encode, parts)))
 
 
 def _encoder(format: Format, table: pa.Table) -> Callable[[IO[bytes]], object]:

@@ -132,21 +132,22 @@ class Elimination:
 
     def _sum_alone(self, unary: Array, shares: Array) -> Array:
         """What axes that no table names add to the total; the shares of their values are filled in."""
-        graph, alone = self.graph, self.alone
-        if not len(alone):
-            return np.empty(0)
-        places = graph.starts[alone][:, None] + np.arange(int(graph.sizes[alone].max()))
-        there = places < (graph.starts + graph.sizes)[alone][:, None]
-        own = np.where(there, unary[np.where(there, places, 0)], -math.inf)
+        sizes, totals = self.graph.sizes[self.alone], np.full(len(self.alone), -math.inf)
+        for size in (np.flatnonzero(np.bincount(sizes)[1:]) + 1).tolist():
+            alike = sizes == size
+            places = self.graph.starts[self.alone[alike]][:, None] + np.arange(size)
+            totals[alike], shares[places] = self._alike(unary[places])
+        return totals
+
+    def _alike(self, own: Array) -> tuple[Array, Array]:
+        """The total of each row of weights of one axis, and the shares of its values."""
         most = own.max(axis=1)
         if self.algebra == "maximum":
-            shares[graph.starts[alone] + own.argmax(axis=1)] = 1.0
-            return most
+            return most, (np.arange(own.shape[1]) == own.argmax(axis=1)[:, None]).astype(float)
         chances = np.exp(own - np.where(most == -math.inf, 0.0, most)[:, None])
         sums = chances.sum(axis=1)
-        shares[places[there]] = (chances / np.where(sums > 0, sums, 1.0)[:, None])[there]
         with np.errstate(divide="ignore"):
-            return most + np.log(sums)
+            return most + np.log(sums), chances / np.where(sums > 0, sums, 1.0)[:, None]
 
 
 def _run(batch: Batch, made: Plan, operands: Sequence[arrays.Array]) -> tuple[Array, list[Array | None]]:

@@ -156,21 +156,19 @@ def show_atom(predicate: str, arguments: tuple[Value, ...]) -> str:
     return f"{shown_name(predicate)}({', '.join(map(shown_constant, arguments))})"
 
 
-def show_atoms(predicate: str, columns: Sequence[Sequence[Value]], count: int) -> list[str]:
-    """The texts of so many ground atoms, whose arguments stand in columns.
+def atom_texts(predicate: str, columns: Sequence[Sequence[str]], count: int) -> list[str]:
+    """The texts of so many ground atoms, the texts of whose arguments stand in columns.
 
-    >>> show_atoms("likes", [["anna", "bob"], [1, 2]], 2)
+    >>> atom_texts("likes", [['"anna"', '"bob"'], ["1", "2"]], 2)
     ['likes("anna", 1)', 'likes("bob", 2)']
     """
-    if is_made(predicate) or not columns:
+    if is_made(predicate):
         rows = zip(*columns, strict=True) if columns else [()] * count
-        return [show_atom(predicate, row) for row in rows]
-    name = shown_name(predicate)
-    texts = []
-    for column in columns:  # each constant is written once, however often it stands there
-        shown = {constant: shown_constant(constant) for constant in set(column)}
-        texts.append([shown[constant] for constant in column])
-    return [f"{name}({', '.join(row)})" for row in zip(*texts, strict=True)]
+        return [text_of_made(predicate, row) for row in rows]
+    if not columns:
+        return [shown_name(predicate)] * count
+    name = shown_name(predicate).replace("{", "{{").replace("}", "}}")
+    return [*map(f"{name}({', '.join(['{}'] * len(columns))})".format, *columns)]
 
 
 def show_weight(weight: Weight) -> str:
