@@ -61,9 +61,9 @@ class Task:
 class ChoiceConstraints(WeightedConstraints):
     """``normal``: variables whose two weights add up to 1; ``evidence``: literals that were required.
 
-    ``whole``: single worlds are looked at, so that what a choice does not come to has no weight in them; sums
-    over worlds need not care, and are cheaper without. ``scaled``: probabilities will be made smaller, so
-    that every choice may come to nothing.
+    ``whole``: single worlds are looked at, so that choices weigh by ``weigh_made`` only where they are made;
+    sums over worlds need not care, and are cheaper without. ``scaled``: probabilities will be made smaller,
+    so that every choice may come to nothing.
     """
 
     def __init__(self, whole: bool = False, scaled: bool = False) -> None:
@@ -84,26 +84,37 @@ class ChoiceConstraints(WeightedConstraints):
                 variables.append(-1)
                 continue
             certain = left - chance <= CERTAIN
-            taken = TRUE if certain and not self.scaled else self._drawn_once(chance / left, later)
+            taken = TRUE if certain and not self.scaled else self._drawn_once(chance / left)
             variables.append(-1 if taken == TRUE else taken >> 1)
             found.append(self.net.every([later, taken]))
             later = self.net.every([later, negated(taken)])
         return Drawn(tuple(chances), tuple(variables), tuple(found))
 
-    def _drawn_once(self, chance: float, later: int) -> int:
-        """A two-way choice, to be drawn where ``later`` holds."""
+    def _drawn_once(self, chance: float) -> int:
+        """A two-way choice."""
         variable = self.net.variable()
         yes, no = 2 * variable, 2 * variable + 1
-        alone = not self.whole or later == TRUE
-        if not alone:
-            self.net.require([later, yes])
-            yes, no = self.net.every([later, yes]), self.net.every([later, no])
-        if not self.scaled:  # else the weights come with the scale
+        if not (self.scaled or self.whole):  # else the weights come later
             self.weigh(yes, math.log(chance))
             self.weigh(no, math.log1p(-chance))
-        if alone:
+        if not self.whole:
             self.normal.add(variable)
-        return 2 * variable
+        return yes
+
+    def weigh_made(self, drawn: Drawn, later: int) -> None:
+        """Weigh a choice where its body holds, ``later``, and each outcome where none before it was taken.
+
+        Elsewhere nothing is chosen: one value stands for both, and has no weight, so that a world's weight is
+        the product of what was chosen in it.
+        """
+        for place, (chance, variable) in enumerate(zip(drawn.chances, drawn.variables, strict=True)):
+            if variable < 0:
+                continue
+            yes, share = 2 * variable, chance / (1 - math.fsum(drawn.chances[:place]))
+            self.net.require([later, yes])
+            self.weigh(self.net.every([later, yes]), math.log(share))
+            later = self.net.every([later, negated(yes)])
+            self.weigh(later, math.log1p(-share))
 
     def weigh(self, literal: int, log_weight: float) -> None:
         """A choice that a formula weighs as well has weights that no longer add up to 1."""

@@ -94,6 +94,8 @@ class CircuitEngine:
         """The program and what is asked, as constraints."""
         worlds = Worlds(ground(program, self.budget, MOST_GROUNDINGS), self.budget, made)
         worlds.add_formulas()
+        if made.whole:
+            worlds.solve_choices()
         asked = _asked(worlds, question)
         formulas = tuple(
             (show_formula(said), worlds.formula(closed))

@@ -5,7 +5,7 @@ Every statement becomes alternatives over one body: a rule has one, which holds 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -142,6 +142,13 @@ class Lowered:
     own: frozenset[int]
     """Slots that stand only in absent atoms: whatever their constants."""
     columns: tuple[tuple[str, int, str], ...]
+
+    @property
+    def chosen(self) -> Iterator[tuple[str, Binding]]:
+        """The patterns of heads that a choice makes true; -1 stands for any constant."""
+        for head in self.heads:
+            if head.chance is not None:
+                yield head.predicate, tuple([self.start[slot] for slot in head.slots])
 
     def plan(self, bound: Collection[int]) -> StatementPlan:
         """The body in an order that begins with these slots known."""

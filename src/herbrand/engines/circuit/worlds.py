@@ -50,16 +50,17 @@ class Worlds:
 
     def __post_init__(self) -> None:
         program = self.program
-        statements = lowered_all(program.uncertain, program.signature, program.facts)
+        self._statements = lowered_all(program.uncertain, program.signature, program.facts)
         self._stated = Stated(self.ground.evidence, program.signature, program.facts)
-        self._grounding = Grounding(statements, self._stated, self.budget)
+        self._grounding = Grounding(self._statements, self._stated, self.budget)
         self.derived = {name for statement in program.uncertain for name in heads_of(statement)}
         self._literals: dict[Atom, int] = {}
         self._choices: dict[tuple[int, Row], Drawn] = {}
         self.drawn: list[tuple[Instance, Drawn]] = []
+        self._weighed = 0
         self._exhaustive: set[frozenset[int]] = set()
         self._axes: dict[int, list[int]] = {}
-        self._solve_valued(statements)
+        self._solve_valued(self._statements)
 
     @property
     def program(self) -> Program:
@@ -94,6 +95,14 @@ class Worlds:
             return [self._body(instance, atom, members) for instance in rules[atom]]
 
         least_model(self.net, below, bodies, self._literals, self.budget)
+        if self.made.whole:
+            for instance, drawn in self.drawn[self._weighed :]:
+                self.made.weigh_made(drawn, self.net.every(self._parts(instance)))
+            self._weighed = len(self.drawn)
+
+    def solve_choices(self) -> None:
+        """Give literals to all that a choice may make true, whoever asks: whole worlds hold every choice."""
+        self.solve(pattern for statement in self._statements for pattern in statement.chosen)
 
     def _solve_valued(self, statements: Sequence[Lowered]) -> None:
         """No world gives an atom two values. One instance's alternatives exclude each other anyway; where
@@ -187,15 +196,18 @@ class Worlds:
 
     def _alternative(self, instance: Instance, atom: Atom, members: Set[Atom]) -> int:
         """The literal of all that one instance needs for an atom, but for atoms of the same component."""
-        parts = [self.literal(*part) for part in instance.held if part not in members]
-        parts += [negated(self.literal(*part)) for part in instance.absent]
-        counted = iter(instance.counted)
-        parts += [self._compared(total, instance.binding, counted) for total in instance.plan.totals]
         outcomes = self._outcomes(instance)
         chosen = self.net.either(
             outcome for outcome, head in zip(outcomes, instance.heads, strict=True) if head == atom
         )
-        return self.net.every([*parts, chosen])
+        return self.net.every([*self._parts(instance, members), chosen])
+
+    def _parts(self, instance: Instance, members: Set[Atom] = frozenset()) -> list[int]:
+        """The literals of an instance's body, but for those of some atoms."""
+        parts = [self.literal(*part) for part in instance.held if part not in members]
+        parts += [negated(self.literal(*part)) for part in instance.absent]
+        counted = iter(instance.counted)
+        return parts + [self._compared(total, instance.binding, counted) for total in instance.plan.totals]
 
     def _compared(self, total: Total, binding: Binding, counted: Iterator[Sequence[Atom]]) -> int:
         """The literal of a comparison of counts and sums."""
