@@ -99,7 +99,7 @@ class TestComplaints:
         assert "\n" not in str(error.value)
 
     def test_a_count_beyond_64_bits(self, database: DuckDB) -> None:
-        with pytest.raises(UnsupportedError, match="a count does not fit in 64 bits"):
+        with pytest.raises(UnsupportedError, match="a whole number does not fit in 64 bits"):
             database.rows("SELECT CAST(9223372036854775807 AS BIGINT) + CAST(1 AS BIGINT)")
 
     def test_other_errors_are_not_hidden(self, database: DuckDB) -> None:

@@ -23,9 +23,10 @@ from typing import Any, Self
 import duckdb
 import pyarrow as pa
 
-from herbrand.errors import BudgetError, FactsError, HerbrandError, UnsupportedError
+from herbrand.errors import BudgetError, FactsError, HerbrandError
 from herbrand.memory import readable
 from herbrand.relations.dialects import DUCKDB, Dialect
+from herbrand.relations.expression import too_large
 from herbrand.scratch_folders import ScratchFolder
 
 
@@ -209,7 +210,7 @@ def _plain(error: duckdb.Error, name: str, memory: int | None) -> BaseException:
             hint="allow more by --memory; what was finished stands, and --resume goes on from there",
         )
     if isinstance(error, duckdb.OutOfRangeException) or "out of range" in said:
-        return UnsupportedError("a count does not fit in 64 bits", hint="use the real algebra")
+        return too_large()
     if isinstance(error, duckdb.IOException):
         return FactsError(f"{name} cannot be used: {said}")
     return HerbrandError(f"{name}: {said}")

@@ -65,6 +65,8 @@ DUCKDB = Dialect(
     phrases={
         "divided": "({0} / {1})",
         "floored": "(({0} - ((({0} % {1}) + {1}) % {1})) // {1})",
+        "remainder": "((({0} % {1}) + {1}) % {1})",
+        "whole": "FLOOR({0})",
         "log": "LN({0})",
         "text": "VARCHAR",
         "days": "(CAST({0} AS DATE) - DATE '1970-01-01')",
@@ -80,12 +82,16 @@ SPARK = Dialect(
     field="{value} AS {name}",
     kind="STRUCT",
     quote="`",
-    phrases={  # division by 0 is an error there, and the logarithm of 0 NULL
+    # Division by 0 is an error there, the logarithm of 0 NULL, and what is rounded down a BIGINT; and
+    # expressions are computed of rows, too, that a condition before them leaves out.
+    phrases={
         "divided": (
             "CASE WHEN {1} <> 0 THEN {0} / {1} WHEN {0} > 0 THEN DOUBLE('inf') "
             "WHEN {0} < 0 THEN DOUBLE('-inf') ELSE DOUBLE('nan') END"
         ),
-        "floored": "(({0} - ((({0} % {1}) + {1}) % {1})) DIV {1})",
+        "floored": ("(({0} - ((({0} % NULLIF({1}, 0)) + {1}) % NULLIF({1}, 0))) DIV NULLIF({1}, 0))"),
+        "remainder": "((({0} % NULLIF({1}, 0)) + {1}) % NULLIF({1}, 0))",
+        "whole": "CASE WHEN ABS({0}) < 9007199254740992 THEN DOUBLE(FLOOR({0})) ELSE {0} END",
         "log": "CASE WHEN {0} > 0 THEN LN({0}) WHEN {0} = 0 THEN DOUBLE('-inf') ELSE DOUBLE('nan') END",
         "text": "STRING",
         "days": "CAST(DATEDIFF(CAST({0} AS DATE), DATE '1970-01-01') AS BIGINT)",

@@ -20,6 +20,7 @@ import pyarrow as pa
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.relations.database import Database
 from herbrand.relations.dialects import SPARK
+from herbrand.relations.expression import too_large
 from herbrand.whole_files import written_whole
 
 SETTINGS = {
@@ -183,9 +184,7 @@ class _plain_errors:  # noqa: N801  (used as a statement)
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, Exception) and not isinstance(error, HerbrandError):
             if "ARITHMETIC_OVERFLOW" in str(error):
-                raise UnsupportedError(
-                    "a count does not fit in 64 bits", hint="use the real algebra"
-                ) from None
+                raise too_large() from None
             raise HerbrandError(
                 f"{self.name}: {_first_line(error)}",
                 hint="what was finished stands, and --resume goes on from there",
