@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from herbrand.engines.highs import Optimum, optimum
-from herbrand.engines.linear_program import LinearProgram
+from herbrand.engines.highs import LinearProgram, Optimum, optimum
 
 
 def program(least: float, most: float) -> LinearProgram:

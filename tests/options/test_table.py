@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import pytest
 
 import herbrand as hb
-from herbrand.engines.credal.engine import BoundSettings
+from herbrand.engines.credal.question import BoundSettings
 from herbrand.engines.engine import LIMITS, Settings, options_in
 from herbrand.engines.proof.request import Request
 from herbrand.engines.regions.engine import STRUCTURES

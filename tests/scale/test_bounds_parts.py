@@ -18,9 +18,9 @@ from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import single_atoms
 from herbrand.engines.credal.ariel.part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.scopes import scopes_of
-from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.question import BoundSettings
 from herbrand.engines.registry import DATABASE, engine_named
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.memory import bytes_of

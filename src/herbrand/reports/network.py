@@ -1,7 +1,7 @@
 """How large the credal network of a theory of bounds is, and what can bound it: rows of ``herbrand check``.
 
 >>> import herbrand as hb
->>> from herbrand.engines.credal.engine import BoundSettings
+>>> from herbrand.engines.credal.question import BoundSettings
 >>> model = hb.Model(hb.parse("P(a) <= 0.3\\nP(b | a) >= 0.6\\nP(b | not a) <= 0.2"))
 >>> size = network_size(model.program, BoundSettings())
 >>> size.sentences, size.factors, size.widest, size.cyclic, size.engines["exact"].guarantee
@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from herbrand.engines.credal.ariel.scopes import scopes_of
-from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.markov import cyclic_atoms
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.question import BoundQuestion, read_bound_question
+from herbrand.engines.credal.question import BoundQuestion, BoundSettings, read_bound_question
 from herbrand.engines.engine import Cost, Refusal
 from herbrand.engines.offers import Choice, offered
 from herbrand.engines.registry import BOUND, engine_named

@@ -12,7 +12,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.sheet import Sheet
 from herbrand.budget import Budget, budget_of
 from herbrand.engines.choice import CHOICES, choices
-from herbrand.engines.credal.engine import BoundSettings
+from herbrand.engines.credal.question import BoundSettings
 from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.offers import Choice, Offer, Refused, best
 from herbrand.engines.registry import INFERENCE

@@ -17,8 +17,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.contraction.over_relations import UNLIMITED
 from herbrand.engines.credal.bounding import named_in
 from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
-from herbrand.engines.credal.engine import TOLERANCE, BoundSettings
-from herbrand.engines.credal.question import read_bound_question
+from herbrand.engines.credal.question import TOLERANCE, BoundSettings, read_bound_question
 from herbrand.engines.engine import Settings, first_state
 from herbrand.engines.loop import Limits, run, settle, watching
 from herbrand.engines.offers import Refused, offered

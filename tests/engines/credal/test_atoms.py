@@ -10,12 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.lowering import Lowering, credal_network
-from herbrand.engines.credal.network import KnownAtoms, Network, SentenceGroup
+from herbrand.engines.credal.network import Atoms, KnownAtoms, Network, SentenceGroup, Stated, formula_of
 from herbrand.engines.credal.shape import GroundFormula
-from herbrand.engines.credal.statement_numbers import Stated
-from herbrand.engines.credal.wording import formula_of
 from herbrand.facts.domain import Domain
 from herbrand.language.parse import parse_formula
 from herbrand.language.show import show_formula

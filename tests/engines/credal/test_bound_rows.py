@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.bound_rows import add_rows
 from herbrand.engines.credal.lowering import credal_network
-from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.sentence_groups import Gathered
+from herbrand.engines.credal.network import Atoms, Network
+from herbrand.engines.credal.sentence_groups import Gathered, add_rows
 from herbrand.errors import HerbrandError
 from herbrand.facts.domain import Domain
 from herbrand.language.dialects import read_theory_text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.engines.credal.ariel import explaining
-from herbrand.engines.credal.patterns import COMPARED_PAIR_BY_PAIR, patterns_of
+from herbrand.engines.credal.written_links import COMPARED_PAIR_BY_PAIR, patterns_of
 from herbrand.errors import BudgetError, HerbrandError
 from tests.laws import tries
 

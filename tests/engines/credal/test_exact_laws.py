@@ -11,8 +11,7 @@ from herbrand.engines.credal import solve
 from herbrand.engines.credal.interval import Clock, LocalQuery, ends_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import graph_of
-from herbrand.engines.credal.part import NetworkPart
-from herbrand.engines.credal.sentence import sentences_of
+from herbrand.engines.credal.part import NetworkPart, sentences_of
 from herbrand.errors import BudgetError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Theory

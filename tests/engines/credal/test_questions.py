@@ -9,9 +9,14 @@ import pytest
 import herbrand as hb
 from herbrand.budget import Budget
 from herbrand.engines.credal.bounding import bound_settings, queried_predicates
-from herbrand.engines.credal.engine import BoundSettings
 from herbrand.engines.credal.lowering import Lowering
-from herbrand.engines.credal.question import BoundQuery, BoundQuestion, cannot_be_given, read_bound_question
+from herbrand.engines.credal.question import (
+    BoundQuery,
+    BoundQuestion,
+    BoundSettings,
+    cannot_be_given,
+    read_bound_question,
+)
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
 from herbrand.errors import FactsError, HerbrandError, LanguageError, UnsupportedError
 

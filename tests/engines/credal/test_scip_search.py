@@ -10,8 +10,7 @@ import pytest
 import herbrand as hb
 from benchmarks import credal_networks
 from herbrand.engines.credal import scip_search, solve
-from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
-from herbrand.engines.credal.ranges import tightened
+from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram, tightened
 from herbrand.engines.credal.scip_search import Request, SearchProcess
 from herbrand.language.dialects import read_theory_text
 

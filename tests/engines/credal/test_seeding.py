@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 import herbrand as hb
 from benchmarks import credal_networks
 from herbrand.engines.credal import seeding
-from herbrand.engines.credal.atoms import Atoms
 from herbrand.engines.credal.interval import Clock, Ends, ends_of
 from herbrand.engines.credal.lowering import Lowering, credal_network
 from herbrand.engines.credal.markov import Graph, cyclic_atoms
-from herbrand.engines.credal.network import KnownAtoms, Network, SentenceGroup
+from herbrand.engines.credal.network import Atoms, KnownAtoms, Network, SentenceGroup
 from herbrand.engines.credal.network_query import NetworkQuestion
 from herbrand.engines.credal.question import BoundQuestion, read_bound_question
 from herbrand.engines.credal.seeding import Seeds

@@ -7,6 +7,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.credal.lowering import credal_network
+from herbrand.engines.credal.network import Stated
 from herbrand.engines.credal.sentence_groups import (
     MOST_ATOMS_A_SENTENCE,
     Gathered,
@@ -15,7 +16,6 @@ from herbrand.engines.credal.sentence_groups import (
     too_many_atoms,
 )
 from herbrand.engines.credal.shape import FALSE, TRUE, Shape, conjunction, negation
-from herbrand.engines.credal.statement_numbers import Stated
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.language.dialects import read_theory_text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.credal.atoms import Atoms
+from herbrand.engines.credal.network import Atoms, formula_of
 from herbrand.engines.credal.shape import (
     FALSE,
     TRUE,
@@ -26,7 +26,6 @@ from herbrand.engines.credal.shape import (
     shape_of,
     truth_table,
 )
-from herbrand.engines.credal.wording import formula_of
 from herbrand.language import syntax as s
 from tests.laws import tries
 from tests.oracles.credal import holds

@@ -15,9 +15,8 @@ from herbrand.engines.credal.clusters import Cluster, clusters_of
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import Graph, graph_of
-from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.part import NetworkPart, sentences_of
 from herbrand.engines.credal.polynomial import PolynomialProgram
-from herbrand.engines.credal.sentence import sentences_of
 from herbrand.engines.credal.size import MOST_CORE, MOST_WIDTH, Size, size_of
 from herbrand.engines.credal.tables import TableProgram, table_program
 from herbrand.errors import BudgetError

@@ -2,8 +2,8 @@
 
 The search divides the ranges of the conditional probabilities, ``theta`` in ``part = theta * whole``. Over a
 box of ranges each product is relaxed to its four envelopes (McCormick 1976), and the least of the linear
-program is proved (:mod:`.duals`). Ranges shrink by what rows and products imply (:mod:`.ranges`), and where a
-box stays open by the least and greatest value of each factor of a product, proved in the same way.
+program is proved (:mod:`.duals`). Ranges shrink by what rows and products imply (:mod:`.polynomial`), and
+where a box stays open by the least and greatest value of each factor of a product, proved in the same way.
 
 Only what is better than the best point known by more than the tolerance is searched for. That prunes, and
 needs no proof that the point is one: what is proved is the smaller of the open bounds and of that limit.
@@ -22,8 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from herbrand.engines.credal.duals import LinearProgram, least
-from herbrand.engines.credal.polynomial import PolynomialProgram
-from herbrand.engines.credal.ranges import tightened
+from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
 
 SMALL = 1e-6
 """Share of the largest possible value: the tolerance of smaller values is that of this one."""

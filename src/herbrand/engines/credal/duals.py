@@ -13,28 +13,32 @@ its variables' ranges, so that errors are relative to what each probability can 
 >>> found = least(np.array([1.0, 2.0]), LinearProgram(rows, one, one, np.zeros(2), np.ones(2)))
 >>> 1 - 1e-13 <= found.bound <= 1, np.abs(found.point).tolist()
 (True, [1.0, 0.0])
+
+Where variables have no upper end, a bound is proved in rational arithmetic: there the least bit that rounding
+leaves of ``c - y A`` at such a variable costs the whole bound. So the multipliers that a solver found are
+corrected: those that matter solve exactly the equations that they seem to solve, and what they prove is added
+up in fractions.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from herbrand.engines.credal.rational import proved_exactly
 from herbrand.engines.credal.rounding import UNIT
-from herbrand.engines.highs import Optimum, optimum
-from herbrand.engines.linear_program import LinearProgram, power
+from herbrand.engines.highs import LinearProgram, Optimum, optimum, power
 
 EXACTNESS = 1e-10
 """HiGHS's tolerances, in units of the ranges."""
 MOST_ELASTIC = 4.0
 FINE = 2.0**-43
 """A point that is off by no more, in units of the ranges, is as good as floating-point numbers are."""
-SEEN = 2.0**-50
+POINT_ERROR = 2.0**-50
 """What rounding lets a point be off by without being seen."""
 MARGIN = 0.25
 MOST_ROUNDS = 2
@@ -83,7 +87,9 @@ def least(
             break
         point, multipliers = point + closer.point / zoom, closer.multipliers
         off = _off(scaled, point)
-    doubt = _worth(costs, scaled, multipliers) @ (off + SEEN) + SEEN * np.abs(costs) @ np.abs(point)
+    doubt = _worth(costs, scaled, multipliers) @ (off + POINT_ERROR) + POINT_ERROR * np.abs(costs) @ np.abs(
+        point
+    )
     reached = float(costs @ point + doubt)
     bound = proved(costs, scaled, multipliers)
     if bound == -math.inf:
@@ -178,3 +184,91 @@ def _infeasible(
 def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         return np.where((left == 0) | (right == 0), 0.0, left * right)
+
+
+SEEN = 1e-9
+"""Multipliers and differences smaller than this are taken for zeros that rounding has moved."""
+MOST_EQUATIONS = 200
+
+
+def proved_exactly(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) -> float:
+    """What multipliers, corrected, prove of the least ``cost @ x``; minus infinity where nothing."""
+    rows = program.rows.tocsc()
+    open_ones = np.flatnonzero(~np.isfinite(program.upper))
+    used = np.flatnonzero(np.abs(multipliers) > SEEN)
+    left = cost - program.rows.T @ multipliers
+    seemingly = [int(column) for column in open_ones if abs(left[column]) <= SEEN]
+    if len(seemingly) > MOST_EQUATIONS:
+        return -math.inf
+    wanted = {int(row): Fraction(float(multipliers[row])) for row in used}
+    equations = []
+    for column in seemingly:
+        inside = slice(rows.indptr[column], rows.indptr[column + 1])
+        entries = zip(rows.indices[inside].tolist(), rows.data[inside].tolist(), strict=True)
+        equations.append(
+            ({row: Fraction(a) for row, a in entries if row in wanted}, Fraction(float(cost[column])))
+        )
+    exact = solved(equations, wanted)
+    return -math.inf if exact is None else _bound(cost, program, exact)
+
+
+Equation = tuple[dict[int, Fraction], Fraction]
+
+
+def solved(equations: list[Equation], near: dict[int, Fraction]) -> dict[int, Fraction] | None:
+    """A solution of sparse equations: those that they leave free are as in ``near``; ``None``: there is none.
+
+    >>> half = Fraction(1, 2)
+    >>> solved([({0: half, 1: half}, Fraction(1))], {0: Fraction(9), 1: Fraction(3)})
+    {0: Fraction(-1, 1), 1: Fraction(3, 1)}
+    """
+    triangle: list[tuple[int, dict[int, Fraction], Fraction]] = []
+    waiting = [(dict(left), right) for left, right in equations]
+    while waiting:
+        waiting.sort(key=lambda equation: -len(equation[0]))
+        left, right = waiting.pop()
+        left = {unknown: factor for unknown, factor in left.items() if factor}
+        if not left:
+            if right:
+                return None
+            continue
+        chosen = min(left)
+        factor = left.pop(chosen)
+        left = {unknown: other / factor for unknown, other in left.items()}
+        right /= factor
+        triangle.append((chosen, left, right))
+        reduced = []
+        for other, value in waiting:
+            times = other.pop(chosen, None)
+            if times:
+                for unknown, share in left.items():
+                    other[unknown] = other.get(unknown, Fraction(0)) - times * share
+                value -= times * right
+            reduced.append((other, value))
+        waiting = reduced
+    found = dict(near)
+    for chosen, left, right in reversed(triangle):
+        found[chosen] = right - sum((share * found[unknown] for unknown, share in left.items()), Fraction(0))
+    return found
+
+
+def _bound(cost: np.ndarray, program: LinearProgram, multipliers: dict[int, Fraction]) -> float:
+    """The sum of what each row and each variable contributes, exactly, rounded down."""
+    total = Fraction(0)
+    rest = [Fraction(float(c)) for c in cost]
+    rows = program.rows
+    for row, multiplier in multipliers.items():
+        if not multiplier:
+            continue
+        end = float(program.row_lower[row] if multiplier > 0 else program.row_upper[row])
+        if not math.isfinite(end):
+            return -math.inf
+        total += multiplier * Fraction(end)
+        for at in range(rows.indptr[row], rows.indptr[row + 1]):
+            rest[rows.indices[at]] -= multiplier * Fraction(float(rows.data[at]))
+    for left, lower, upper in zip(rest, program.lower.tolist(), program.upper.tolist(), strict=True):
+        end = lower if left > 0 else upper
+        if left and not math.isfinite(end):
+            return -math.inf
+        total += left * Fraction(end) if left else 0
+    return float(np.nextafter(float(total), -np.inf))

@@ -24,7 +24,6 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.contradictions import contradiction
-from herbrand.engines.credal.engine import BoundSettings, Progress
 from herbrand.engines.credal.interval import (
     Clock,
     Ends,
@@ -40,7 +39,9 @@ from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.question import (
     BoundQuery,
     BoundQuestion,
+    BoundSettings,
     ImpossibleGivenError,
+    Progress,
     each_answered,
     refused,
 )

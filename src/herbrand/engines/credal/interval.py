@@ -18,8 +18,7 @@ from scipy.sparse import csr_array, vstack
 
 from herbrand.engines.credal.masses import Masses, related, separate_masses
 from herbrand.engines.credal.part import NetworkPart
-from herbrand.engines.credal.polynomial import PolynomialProgram
-from herbrand.engines.credal.ranges import tightened
+from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
 from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch, optimum
 from herbrand.engines.credal.tables import Linear, TableProgram, table_program
 from herbrand.engines.credal.vertices import vertex_end

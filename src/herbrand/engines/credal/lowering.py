@@ -22,13 +22,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.bound_rows import add_rows
-from herbrand.engines.credal.network import KnownAtoms, Network
-from herbrand.engines.credal.patterns import KNOWN_FALSE, KNOWN_TRUE, patterns_of
+from herbrand.engines.credal.network import Atoms, KnownAtoms, Network, Stated
 from herbrand.engines.credal.sentence_groups import (
     MOST_ATOMS_A_SENTENCE,
     Gathered,
+    add_rows,
     sentence_of,
     too_many_atoms,
 )
@@ -41,8 +39,15 @@ from herbrand.engines.credal.shape import (
     plain_shape,
     shape_of,
 )
-from herbrand.engines.credal.statement_numbers import Stated
-from herbrand.engines.credal.written import Column, Pair, kept_links, written_links
+from herbrand.engines.credal.written_links import (
+    KNOWN_FALSE,
+    KNOWN_TRUE,
+    Column,
+    Pair,
+    kept_links,
+    patterns_of,
+    written_links,
+)
 from herbrand.errors import BudgetError, Span, UnsupportedError
 from herbrand.facts.domain import Domain
 from herbrand.language.scope import Renaming, free_variables, variable_types, with_terms, written

@@ -1,7 +1,30 @@
 """The ground credal network: which atoms there are, and every ground sentence as rows of a few arrays.
 
-Made by :func:`herbrand.engines.credal.lowering.credal_network`; immutable; made for a million sentences. A
-network is a set of :class:`SentenceGroup` s. A group holds all ground sentences of one shape,
+Atoms have numbers, and names again: all ground atoms of the predicates that are open, predicate by predicate
+in the order of the theory, each in the order of its domains; also those that no sentence mentions and those
+that facts settle.
+
+>>> from herbrand.facts.domain import Domain
+>>> atoms = Atoms.of({"rain": (), "smokes": (Domain.of("person", ["anna", "bob"]),)})
+>>> len(atoms), atoms.text(0), atoms.text(2)
+(3, 'rain', 'smokes("bob")')
+
+Ground formulas become formulas of the language again, for messages and rows of answers.
+
+>>> from herbrand.language.show import show_formula
+>>> atoms = Atoms.of({"a": (), "b": ()})
+>>> show_formula(formula_of(GroundFormula(("and", 0, ("not", 1)), (1, 0)), atoms))
+'b and not a'
+
+A theory's statements are numbered so that each row of a run of bounds has a number of its own.
+
+>>> import herbrand as hb
+>>> stated = Stated(hb.parse("P(a) <= 0.5\\nP(b) <= 0.2").statements)
+>>> len(stated), stated[1].upper
+(2, 0.2)
+
+The network is made by :func:`herbrand.engines.credal.lowering.credal_network`; it is immutable, and made for
+a million sentences. It is a set of :class:`SentenceGroup` s. A group holds all ground sentences of one shape,
 ``P(event | given)`` in [lower, upper]: row i speaks of the atoms ``atoms[i]``, one a column, all different,
 those of the event first.
 ``event_table`` and ``given_table``: in which of the 2^k cases of a row's atoms the two hold; column 0 is
@@ -14,9 +37,8 @@ What a row means, for distributions P over all atoms:
   no given, or is ``independent``, the event's atoms to each other (:mod:`herbrand.engines.credal.markov`).
 
 Sentences that facts of observed predicates settle or shorten are settled and shortened already; the links
-that they make as they are written are in ``links`` (:mod:`herbrand.engines.credal.written`). Facts of open
-predicates do not change the set of distributions: they are in ``facts``, and every question is asked given
-them.
+that they make as they are written are in ``links`` (:mod:`.written_links`). Facts of open predicates do not
+change the set of distributions: they are in ``facts``, and every question is asked given them.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
@@ -33,19 +55,157 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
-from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.shape import GroundFormula, Shape, columns_of, truth_table
-from herbrand.engines.credal.statement_numbers import Stated
-from herbrand.engines.credal.wording import formula_of
+from herbrand.engines.credal.shape import TRUE, GroundFormula, Shape, columns_of, truth_table
 from herbrand.facts.domain import Domain
-from herbrand.language.show import show_statement
-from herbrand.language.syntax import Bound, Value
+from herbrand.language.names import shown_constant, shown_name
+from herbrand.language.show import show_formula, show_statement
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    Bound,
+    BoundRows,
+    Constant,
+    Formula,
+    Iff,
+    Not,
+    Or,
+    Single,
+    Statement,
+    Truth,
+    Value,
+    Xor,
+)
+from herbrand.program.evidence import arguments_of
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """``starts[i]`` is the number of the first atom of ``predicates[i]``; one more entry counts all."""
+
+    predicates: tuple[str, ...]
+    domains: tuple[tuple[Domain, ...], ...]
+    starts: tuple[int, ...]
+
+    @staticmethod
+    def of(domains: Mapping[str, Sequence[Domain]]) -> Atoms:
+        starts = [0]
+        for typed in domains.values():
+            starts.append(starts[-1] + math.prod(map(len, typed)))
+        return Atoms(tuple(domains), tuple(map(tuple, domains.values())), tuple(starts))
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    @cached_property
+    def start(self) -> Mapping[str, int]:
+        """The number of each predicate's first atom."""
+        return dict(zip(self.predicates, self.starts, strict=False))
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """Where each predicate stands in ``predicates``."""
+        return {name: place for place, name in enumerate(self.predicates)}
+
+    def number(self, atom: Atom) -> int | None:
+        """The number of a ground atom; ``None`` where it has variables, or is none of these."""
+        place = self.place.get(atom.predicate)
+        if place is None or len(atom.arguments) != len(self.domains[place]):
+            return None
+        code = 0
+        for domain, term in zip(self.domains[place], atom.arguments, strict=True):
+            index = self._index(domain, term.value) if isinstance(term, Constant) else None
+            if index is None:
+                return None
+            code = code * len(domain) + index
+        return self.starts[place] + code
+
+    def _index(self, domain: Domain, value: Value) -> int | None:
+        """By a table of all constants of the domain: bounds may name each of them."""
+        found = self._tables.get(domain.name)
+        if found is None:
+            found = self._tables[domain.name] = {value: index for index, value in enumerate(domain)}
+        return found.get(value)
+
+    @cached_property
+    def _tables(self) -> dict[str, dict[Value, int]]:
+        return {}
+
+    def syntax(self, atom: int) -> Atom:
+        """The atom as a formula."""
+        place = bisect_right(self.starts, atom) - 1
+        domains, code = self.domains[place], atom - self.starts[place]
+        indices = arguments_of(np.array([code]), [len(domain) for domain in domains])
+        constants = (Constant(d.value(int(i[0]))) for d, i in zip(domains, indices, strict=True))
+        return Atom(self.predicates[place], tuple(constants))
+
+    def text(self, atom: int) -> str:
+        return show_formula(self.syntax(atom))
+
+    def texts(self) -> list[str]:
+        """The name of every atom, in order."""
+        found: list[str] = []
+        for name, domains in zip(self.predicates, self.domains, strict=True):
+            shown = shown_name(name)
+            constants = itertools.product(*(list(map(shown_constant, domain)) for domain in domains))
+            found += (f"{shown}({', '.join(row)})" for row in constants) if domains else [shown]
+        return found
+
+
+def formula_of(ground: GroundFormula, atoms: Atoms) -> Formula:
+    """The formula with the atoms' names."""
+
+    def said(shape: Shape) -> Formula:
+        if not isinstance(shape, tuple):
+            return atoms.syntax(ground.atoms[shape])
+        parts = tuple(map(said, shape[1:]))
+        match shape[0]:
+            case "not":
+                return Not(parts[0])
+            case "and":
+                return And(parts)
+            case "or":
+                return Or(parts)
+            case "xor":
+                return Xor(parts)
+            case "iff":
+                return Iff(parts[0], parts[1])
+        return Truth(shape == TRUE)
+
+    return said(ground.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """``parts`` as they stand in the theory; ``starts[i]`` is the number of the first statement of part i."""
+
+    parts: tuple[Statement, ...] = ()
+    starts: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        counts = (len(part) if isinstance(part, BoundRows) else 1 for part in self.parts)
+        object.__setattr__(self, "starts", tuple(accumulate(counts, initial=0)))
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def __getitem__(self, number: int) -> Single:
+        place = bisect_right(self.starts, number) - 1
+        part = self.parts[place]
+        return part.bound(number - self.starts[place]) if isinstance(part, BoundRows) else part
+
+    def numbered(self) -> Iterator[tuple[int, Statement]]:
+        """Every part with the number of its first statement."""
+        return zip(self.starts, self.parts, strict=False)
 
 
 @dataclass(frozen=True, eq=False)

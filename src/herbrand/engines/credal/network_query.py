@@ -16,9 +16,8 @@ from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import MOST_KEPT, NetworkPart, whole_part
+from herbrand.engines.credal.part import MOST_KEPT, NetworkPart, spread, whole_part
 from herbrand.engines.credal.question import BoundQuery, BoundQuestion, ImpossibleGivenError, cannot_be_given
-from herbrand.engines.credal.sentence import spread
 from herbrand.engines.credal.shape import (
     TRUE,
     GroundFormula,

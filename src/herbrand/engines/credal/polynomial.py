@@ -2,14 +2,20 @@
 
 Variables are tables over clusters; what is asked is the least or greatest value of a linear function. Without
 products it is a linear program.
+
+Its rows and products imply ranges of its variables, every step rounded outward. They are at the scale of each
+variable: a product of a probability of at most 1e-6 and one of at most 1e-4 is at most 1e-10. Nothing is
+searched for, so a range may be wider than the tightest.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
+
+from herbrand.engines.credal.rounding import UNIT, product
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,3 +107,82 @@ class Assembly:
             row_upper,
             np.concatenate(self._products or [np.empty((0, 3), np.int64)]),
         )
+
+
+ROUNDS = 30
+MOVED = 1e-3
+"""A round that shrinks no range by this share is the last one."""
+
+
+def tightened(program: PolynomialProgram) -> PolynomialProgram | None:
+    """The program with ranges that rows and products imply; ``None``: one is proved to be empty."""
+    lower, upper = program.lower.copy(), program.upper.copy()
+    rows = _Rows(program)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        for _ in range(ROUNDS):
+            before = lower.copy(), upper.copy()
+            rows.tighten(lower, upper)
+            _tighten_products(program.products, lower, upper)
+            if (lower > upper).any():
+                return None
+            span = before[1] - before[0]
+            if not (upper - lower < (1 - MOVED) * span).any():
+                break
+    return replace(program, lower=lower, upper=upper)
+
+
+class _Rows:
+    """The entries of a program's rows, and from each row the range of each of its variables."""
+
+    def __init__(self, program: PolynomialProgram) -> None:
+        entries = program.rows.tocoo()
+        self.row, self.column, self.factor = entries.row, entries.col, entries.data
+        self.count = len(program.row_lower)
+        self.ends = program.row_upper, program.row_lower
+        self.rising = self.factor > 0
+        self.error = (np.bincount(self.row, minlength=self.count) + 4) * 4 * UNIT
+
+    def tighten(self, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Shrink ranges in place: a variable's share of a row is at most the end less the others' least."""
+        at_lower, at_upper = self.factor * lower[self.column], self.factor * upper[self.column]
+        least = np.where(self.rising, at_lower, at_upper)
+        most = np.where(self.rising, at_upper, at_lower)
+        self._from(self.ends[0], least, 1.0, lower, upper)
+        self._from(self.ends[1], most, -1.0, lower, upper)
+
+    def _from(
+        self, end: np.ndarray, shares: np.ndarray, sign: float, lower: np.ndarray, upper: np.ndarray
+    ) -> None:
+        finite = np.isfinite(shares)
+        known = np.where(finite, shares, 0.0)
+        total = np.bincount(self.row, known, self.count)
+        size = np.bincount(self.row, np.abs(known), self.count) + np.where(np.isfinite(end), np.abs(end), 0.0)
+        open_ones = np.bincount(self.row, ~finite, self.count)
+        slack = (self.error * size)[self.row]
+        limit = (end[self.row] - (total[self.row] - known) + sign * slack) / self.factor
+        usable = ((open_ones[self.row] - ~finite) == 0) & np.isfinite(limit)
+        above = self.rising if sign > 0 else ~self.rising
+        np.minimum.at(upper, self.column[above & usable], _up(limit[above & usable]))
+        np.maximum.at(lower, self.column[~above & usable], _down(limit[~above & usable]))
+
+
+def _tighten_products(products: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+    """No factor and no product is negative."""
+    if not len(products):
+        return
+    result, left, right = products.T
+    np.minimum.at(upper, result, product(upper[left], upper[right], np.inf))
+    np.maximum.at(lower, result, product(lower[left], lower[right], 0.0))
+    for one, other in ((left, right), (right, left)):
+        above = lower[other] > 0
+        np.minimum.at(upper, one[above], _up(upper[result[above]] / lower[other[above]]))
+        above = (upper[other] > 0) & (lower[result] > 0)
+        np.maximum.at(lower, one[above], _down(lower[result[above]] / upper[other[above]]))
+
+
+def _up(values: np.ndarray) -> np.ndarray:
+    return np.where(values == 0, 0.0, np.nextafter(values, np.inf))
+
+
+def _down(values: np.ndarray) -> np.ndarray:
+    return np.where(values == 0, 0.0, np.nextafter(values, -np.inf))

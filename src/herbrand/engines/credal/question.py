@@ -1,7 +1,12 @@
-"""What is asked of a credal network: probabilities, or every atom's.
+"""What one call of ``bound`` asks, and with which settings.
 
-``P(q | e)`` with free variables stands for every grounding that observed facts do not rule out; the name of a
-predicate stands for all its atoms.
+The program of all engines of ``bound`` is a credal network, and the facts in it are given in every query;
+``read`` gives an interval for each query, or for each atom, and ``explain`` names the sentences on which the
+lower and the upper end of the one query asked rest. It explains from the first state: what it compares it
+runs by itself.
+
+A question is about probabilities, or about every atom. ``P(q | e)`` with free variables stands for every
+grounding that observed facts do not rule out; the name of a predicate stands for all its atoms.
 
 >>> import herbrand as hb
 >>> program = hb.Model(hb.parse('P(s(x)) <= 0.5\\nP(s("a")) >= 0.1')).program
@@ -14,13 +19,14 @@ BoundQuery(text='s("a") | not s("a")', event=GroundFormula(shape=0, atoms=(0,)),
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
 
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
+from herbrand.engines.engine import check_settings
 from herbrand.errors import ContradictionError, OutOfTimeError, UnsupportedError
 from herbrand.language.parse import parse_probability
 from herbrand.language.show import show_probability
@@ -28,6 +34,35 @@ from herbrand.language.syntax import And, Atom, Formula, Variable
 from herbrand.program.instances import instances
 from herbrand.program.program import Program
 from herbrand.program.question import check_formula
+
+Progress = Callable[[str, float], None]
+"""Called with what is being done and the share of all that is done, from 0 to 1."""
+
+
+TOLERANCE = 1e-7
+"""Intervals that move by less in a pass are at rest."""
+
+
+@dataclass(frozen=True)
+class BoundSettings:
+    """The settings of every engine of ``bound``. ``None`` leaves the choice to the engine.
+
+    ``independence``: the Markov condition of the network, or no independence but what is stated. ``mode``:
+    which independences messages use; ``paper`` repeats the published method, whose intervals may be too
+    narrow. ``tolerance`` is how far a search may stop from the optimum. ``progress`` is told how far it is.
+    """
+
+    budget: Budget = UNLIMITED
+    seed: int = 0
+    tolerance: float | None = None
+    iterations: int | None = None
+    mode: Literal["sound", "paper"] = "sound"
+    independence: Literal["markov", "none"] = "markov"
+    progress: Progress | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_settings("bound", self)
+
 
 Answer = TypeVar("Answer")
 

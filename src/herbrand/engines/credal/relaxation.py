@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.credal.engine import Progress
 from herbrand.engines.credal.interval import Clock, Ends, LocalQuery, one_end
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import NetworkPart
-from herbrand.engines.credal.sentence import Sentence
+from herbrand.engines.credal.part import NetworkPart, Sentence
+from herbrand.engines.credal.question import Progress
 from herbrand.engines.credal.solve import Optimum
 from herbrand.language.show import show_statement
 

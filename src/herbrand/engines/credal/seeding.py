@@ -21,9 +21,8 @@ import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.part import NetworkPart, Sentence
 from herbrand.engines.credal.question import BoundQuery
-from herbrand.engines.credal.sentence import Sentence
 from herbrand.extras import later
 
 _outer_run = later("herbrand.engines.credal.ariel.engine:outer_run")

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from herbrand.language.syntax import (
     Xor,
 )
 
-Shape = int | tuple
+Shape = int | tuple[Any, ...]
 TRUE: Shape = ("true",)
 FALSE: Shape = ("false",)
 

@@ -1,9 +1,9 @@
 """The least or greatest value of a linear function over a program, proved.
 
 What counts is ``bound``: a value that no solution goes beyond, whether or not the search came to its end.
-Every bound is checked in outward-rounded or rational arithmetic (:mod:`.duals`, :mod:`.ranges`). ``value`` is
-that of the best point found. Programs with products are searched by :mod:`.branching`; where that finds no
-good point soon, SCIP is asked for one.
+Every bound is checked in outward-rounded or rational arithmetic (:mod:`.duals`, :mod:`.polynomial`).
+``value`` is that of the best point found. Programs with products are searched by :mod:`.branching`; where
+that finds no good point soon, SCIP is asked for one.
 
 >>> from herbrand.engines.credal.polynomial import Assembly
 >>> made = Assembly()
@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from herbrand.engines.credal.branching import Proof, Search
-from herbrand.engines.credal.polynomial import PolynomialProgram
-from herbrand.engines.credal.ranges import tightened
+from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
 from herbrand.engines.credal.scip_search import Request, SearchProcess, search_installed
 
 TOLERANCE = 1e-6

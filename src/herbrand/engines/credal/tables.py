@@ -19,10 +19,9 @@ import numpy as np
 
 from herbrand.engines.credal.clusters import Cluster, clusters_of
 from herbrand.engines.credal.markov import Graph
-from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.part import NetworkPart, Sentence, single_case_intervals, spread
 from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
 from herbrand.engines.credal.rounding import complement
-from herbrand.engines.credal.sentence import Sentence, single_case_intervals, spread
 
 
 @dataclass(frozen=True, eq=False)

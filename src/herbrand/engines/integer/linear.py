@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse import csr_array
 
-from herbrand.engines.linear_program import LinearProgram
+from herbrand.engines.highs import LinearProgram
 from herbrand.program.ground import SATISFIED, GroundBlock, GroundConjunction
 from herbrand.row_keys import each_in
 

@@ -22,9 +22,8 @@ from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.engine import MOST_PASSES
 from herbrand.engines.credal.ariel.messages import CROSSED
-from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.engine import BoundSettings, Progress
-from herbrand.engines.credal.question import BoundQuestion
+from herbrand.engines.credal.network import Atoms
+from herbrand.engines.credal.question import BoundQuestion, BoundSettings, Progress
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal
 from herbrand.engines.loop import Resumed
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError

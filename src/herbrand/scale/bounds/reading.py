@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.budget import Budget
-from herbrand.engines.credal.atoms import Atoms
+from herbrand.engines.credal.network import Atoms
 from herbrand.engines.credal.question import BoundQuery, BoundQuestion
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.memory import readable

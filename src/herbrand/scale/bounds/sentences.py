@@ -19,13 +19,10 @@ from herbrand.budget import Budget
 from herbrand.engines.credal.ariel.factors import intervals_of
 from herbrand.engines.credal.ariel.messages import refuse_settled
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope, scopes_of
-from herbrand.engines.credal.atoms import Atoms
-from herbrand.engines.credal.bound_rows import add_rows
 from herbrand.engines.credal.lowering import Lowering, has_variables, renamed_apart
 from herbrand.engines.credal.markov import graph_of
-from herbrand.engines.credal.network import KnownAtoms, Network
-from herbrand.engines.credal.sentence_groups import Gathered
-from herbrand.engines.credal.statement_numbers import Stated
+from herbrand.engines.credal.network import Atoms, KnownAtoms, Network, Stated
+from herbrand.engines.credal.sentence_groups import Gathered, add_rows
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.domain import Domain
 from herbrand.language.syntax import Bound, BoundRows, Value

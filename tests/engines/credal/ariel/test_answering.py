@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.ariel.incidence import Incidence
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.questions import ANY, Answering, ImpossibleError
-from herbrand.engines.credal.ariel.regions import growing, kept_only, with_ends
+from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only, with_ends
 from herbrand.engines.credal.contradictions import contradiction_of_messages
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.credal.ariel import separation
+from herbrand.engines.credal.ariel import independence
 from herbrand.engines.credal.ariel.independence import (
     Links,
     Separation,
@@ -130,7 +130,7 @@ def chain_of(count: int, *more: tuple[int, int]) -> Links:
 
 def test_what_is_far_below_is_taken_for_dependent() -> None:
     """The walk upwards is given up; the answer is weaker, and safe."""
-    count = separation.MOST_VISITED + 10
+    count = independence.MOST_VISITED + 10
     links, lonely = chain_of(count), count - 1
     assert told_of(links, np.array([[3, lonely], [lonely - 1, lonely]])) == [
         (Separation(0, (), (1,)), Separation(1, (), (0,))),
@@ -140,7 +140,7 @@ def test_what_is_far_below_is_taken_for_dependent() -> None:
 
 def test_what_has_very_many_descendants_says_nothing_itself() -> None:
     """With cycles each atom's own statement is read: the lonely one's still speaks of the other."""
-    count = separation.MOST_FOLLOWED + 10
+    count = independence.MOST_FOLLOWED + 10
     links, lonely = chain_of(count, (count - 2, count - 3)), count - 1
     assert not links.acyclic
     assert told_of(links, np.array([[0, lonely]])) == [(Separation(1, (), (0,)),)]

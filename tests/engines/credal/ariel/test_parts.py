@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.engines.credal.ariel.engine import outer_run
-from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, single_atoms
 from herbrand.engines.credal.ariel.part import MessagePart, independences_of
-from herbrand.engines.credal.ariel.regions import growing, kept_only, with_ends
+from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only, spread, with_ends
 from herbrand.engines.credal.ariel.scopes import Scope, codes_of_rows, scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network

@@ -17,8 +17,7 @@ from herbrand.engines.credal.ariel.independence import Separation, cells_of, pai
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.ariel.programs import tighten
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
-from herbrand.engines.credal.ariel.search import Cells
-from herbrand.engines.credal.ariel.simplex import workspace
+from herbrand.engines.credal.ariel.simplex import Cells, workspace
 from herbrand.engines.credal.ariel.sweeps import forms_needed
 from herbrand.engines.credal.ariel.tables import tighten_table
 from tests.engines.credal.ariel.test_closed_forms import FIRST, SECOND, box_around, forms_through

@@ -15,8 +15,7 @@ from herbrand.budget import Budget
 from herbrand.engines.credal.ariel.factors import intervals_at_once, nodes_for, truths_of
 from herbrand.engines.credal.ariel.independence import Separation, cells_of, pairwise
 from herbrand.engines.credal.ariel.programs import place_box, place_ranges
-from herbrand.engines.credal.ariel.search import form_count, lowest
-from herbrand.engines.credal.ariel.simplex import ENTRIES_A_SECOND, least, workspace
+from herbrand.engines.credal.ariel.simplex import ENTRIES_A_SECOND, form_count, least, lowest, workspace
 from herbrand.engines.credal.ariel.sweeps import forms_needed
 from herbrand.errors import OutOfTimeError
 from tests.engines.credal.ariel.test_closed_forms import forms_through

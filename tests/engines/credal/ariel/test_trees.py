@@ -11,8 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.credal.ariel import trees
-from herbrand.engines.credal.ariel.stars import Star, StarRule
-from herbrand.engines.credal.ariel.trees import BoundedTable, Tree, chances_of, log_odds, lowered, raised
+from herbrand.engines.credal.ariel.trees import (
+    BoundedTable,
+    Star,
+    StarRule,
+    Tree,
+    chances_of,
+    log_odds,
+    lowered,
+    raised,
+)
 from tests.laws import tries
 from tests.oracles.interval_networks import IntervalNetwork
 from tests.oracles.interval_networks import Table as Rows

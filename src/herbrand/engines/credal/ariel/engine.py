@@ -29,21 +29,22 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.explaining import explained
-from herbrand.engines.credal.ariel.incidence import Incidence
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, Messages
 from herbrand.engines.credal.ariel.published import PublishedMessages
 from herbrand.engines.credal.ariel.questions import Answering, ImpossibleError
-from herbrand.engines.credal.ariel.regions import growing, kept_only
+from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.ariel.trees import Interval
 from herbrand.engines.credal.contradictions import contradiction_of_messages
-from herbrand.engines.credal.engine import TOLERANCE, BoundSettings, Progress
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import (
+    TOLERANCE,
     BoundQuery,
     BoundQuestion,
+    BoundSettings,
+    Progress,
     cannot_be_given,
     each_answered,
     refused,

@@ -9,12 +9,10 @@ from collections.abc import Callable
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.credal.ariel.incidence import Incidence
-from herbrand.engines.credal.ariel.regions import growing, kept_only, with_ends
+from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only, with_ends
 from herbrand.engines.credal.ariel.trees import Interval
-from herbrand.engines.credal.engine import Progress
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.question import BoundQuery
+from herbrand.engines.credal.question import BoundQuery, Progress
 from herbrand.language.show import show_statement
 
 STEP = 0.01

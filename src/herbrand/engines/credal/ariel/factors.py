@@ -25,8 +25,7 @@ from herbrand.engines.credal.ariel.independence import (
     cells_of,
 )
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
-from herbrand.engines.credal.ariel.search import Cells
-from herbrand.engines.credal.ariel.simplex import workspace
+from herbrand.engines.credal.ariel.simplex import Cells, workspace
 from herbrand.engines.credal.ariel.sweeps import (
     Beliefs,
     event_intervals,

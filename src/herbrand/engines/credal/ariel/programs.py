@@ -13,8 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.search import Cells, lowest
-from herbrand.engines.credal.ariel.simplex import Workspace
+from herbrand.engines.credal.ariel.simplex import Cells, Workspace, lowest
 
 Array = NDArray[Any]
 

@@ -8,7 +8,7 @@ P(e) > 0. Every way below gives outer bounds, so all that apply are taken togeth
 - where the graph above the named atoms is a tree, odds passed along it (:mod:`.trees`), with any number of
   observed atoms;
 - where observed atoms are independent of each other given the one asked for, their likelihood ratios
-  (:mod:`.stars`), with the rules that join them.
+  (:mod:`.trees`), with the rules that join them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,18 @@ import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.factors import WIDEST, intervals_at_once, truths_of
-from herbrand.engines.credal.ariel.incidence import Incidence, spread
 from herbrand.engines.credal.ariel.independence import Links, Separations, cells_of
-from herbrand.engines.credal.ariel.stars import Star, StarRule
-from herbrand.engines.credal.ariel.trees import BoundedTable, Interval, Tree, log_odds, lowered, raised
+from herbrand.engines.credal.ariel.regions import Incidence, spread
+from herbrand.engines.credal.ariel.trees import (
+    BoundedTable,
+    Interval,
+    Star,
+    StarRule,
+    Tree,
+    log_odds,
+    lowered,
+    raised,
+)
 from herbrand.engines.credal.rounding import UNIT, opposite, stated_ends
 from herbrand.engines.credal.shape import (
     TRUE,

@@ -1,14 +1,110 @@
-"""The neighbourhood of a question in a large network, and networks with some sentences changed."""
+"""The neighbourhood of a question in a large network, found by an index of which sentences speak of an atom.
+
+The index also gives the forms of the sentences within a scope; networks with some sentences changed are made
+here too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from herbrand.engines.credal.ariel.incidence import Incidence
+from herbrand.engines.credal.ariel.scopes import at_least, at_most
 from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.rounding import stated_ends
+
+
+class Said(NamedTuple):
+    """A ground sentence: its atoms, the cases in which event and condition hold, and its bounds.
+
+    These are a unit outside what is stated.
+    """
+
+    atoms: tuple[int, ...]
+    event: np.ndarray
+    given: np.ndarray
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class Incidence:
+    network: Network
+
+    @cached_property
+    def _index(self) -> tuple[np.ndarray, np.ndarray]:
+        """For every atom where its sentences begin, and their numbers."""
+        atoms, sentences, first = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+        for group in self.network.groups:
+            atoms.append(group.atoms.reshape(-1))
+            sentences.append(first + np.repeat(np.arange(len(group)), group.arity))
+            first += len(group)
+        keys, values = np.concatenate(atoms), np.concatenate(sentences)
+        order = np.argsort(keys, kind="stable")
+        return np.searchsorted(keys[order], np.arange(len(self.network.atoms) + 1)), values[order]
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        """The number of each group's first sentence."""
+        return np.cumsum([0, *map(len, self.network.groups)])
+
+    def source(self, sentence: int) -> tuple[int, int]:
+        """The group and row of a sentence."""
+        group = int(np.searchsorted(self._first, sentence, side="right")) - 1
+        return group, sentence - int(self._first[group])
+
+    def about(self, atom: int) -> np.ndarray:
+        """The sentences that speak of an atom."""
+        start, sentences = self._index
+        return sentences[start[atom] : start[atom + 1]]
+
+    def said(self, sentence: int) -> Said:
+        group_number, row = self.source(sentence)
+        group = self.network.groups[group_number]
+        ends = map(float, stated_ends(group.lower[row], group.upper[row]))
+        return Said(tuple(group.atoms[row].tolist()), group.event_table, group.given_table, *ends)
+
+    def neighbours(self, atom: int) -> set[int]:
+        """The atoms that share a sentence with one."""
+        return {other for sentence in self.about(atom).tolist() for other in self.said(sentence).atoms} - {
+            atom
+        }
+
+    @cached_property
+    def _arity(self) -> np.ndarray:
+        """How many atoms each sentence has."""
+        groups = self.network.groups
+        return np.repeat([group.arity for group in groups], list(map(len, groups)))
+
+    def within(self, scope: Collection[int]) -> Iterator[Said]:
+        """The sentences all of whose atoms lie in a scope, each once."""
+        named = np.concatenate([self.about(atom) for atom in scope])
+        sentences, counts = np.unique(named, return_counts=True)
+        for sentence in sentences[counts == self._arity[sentences]].tolist():
+            yield self.said(sentence)
+
+    def forms(self, scope: Sequence[int]) -> np.ndarray:
+        """``forms @ p >= 0`` for the masses p of the scope's cases: what the sentences within it say."""
+        found = []
+        for said in self.within(scope):
+            event = spread(said.event & said.given, said.atoms, scope).astype(float)
+            given = spread(said.given, said.atoms, scope).astype(float)
+            found += [at_least(event, given, said.lower)] if said.lower > 0 else []
+            found += [at_most(event, given, said.upper)] if said.upper < 1 else []
+        return np.array(found).reshape(-1, 2 ** len(scope))
+
+
+def spread(table: np.ndarray, atoms: Sequence[int], scope: Sequence[int]) -> np.ndarray:
+    """A table over the cases of some atoms as one over the cases of a scope that holds them."""
+    cases = np.arange(2 ** len(scope))
+    index = np.zeros(len(cases), np.int64)
+    for atom in atoms:
+        index = index * 2 + (cases >> (len(scope) - 1 - list(scope).index(atom)) & 1)
+    return table[index]
 
 
 def kept_only(network: Network, sentences: Collection[int]) -> Network:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.ariel.programs import extremes, tighten
-from herbrand.engines.credal.ariel.search import Cells, form_count
-from herbrand.engines.credal.ariel.simplex import Workspace
+from herbrand.engines.credal.ariel.simplex import Cells, Workspace, form_count
 from herbrand.engines.credal.ariel.tables import tighten_table
 
 Array = NDArray[Any]

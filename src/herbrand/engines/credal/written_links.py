@@ -1,0 +1,111 @@
+"""What links the atoms of a sentence as it is written, and groundings sorted by what is known of them.
+
+A sentence makes its links as it is written, whatever observed facts make of it. What is observed chooses
+which groundings of a statement there are: those whose condition it refutes are none. A grounding that there
+is links *all* its open atoms, also those that an observed truth value absorbs: what is observed may shorten
+``P(a and b | friends)`` to ``P(a and b)``, which would link nothing, and the shorter sentence would make
+independent what the statement lets depend. Of a quantifier, too, what is observed chooses the instances:
+those that it makes neutral (false under ``exists``, true under ``forall``) are none.
+
+>>> from herbrand.language.parse import parse_probability
+>>> event, given = parse_probability("a and b | c or true")
+>>> numbers = {"a": 0, "b": 1, "c": 2}
+>>> bound = Bound(event, given, 0.1, 0.3)
+>>> written_links(bound, lambda atom: numbers[atom.predicate], lambda quantified: (), lambda formula: formula)
+[(2, 0), (2, 1), (0, 1), (1, 0)]
+
+Groundings are sorted by which of a statement's leaves are known, and which are the same atom.
+
+>>> [(pattern.tolist(), rows.tolist()) for pattern, rows in patterns_of(np.array([[5, 7], [6, -1], [3, 3]]))]
+[([0, -1], [1]), ([0, 0], [2]), ([0, 1], [0])]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from herbrand.engines.credal.shape import FALSE, TRUE, Shape, columns_of, shape_of
+from herbrand.language.syntax import Bound, Exists, Forall, Formula, Leaf, Truth, children
+
+Column = Callable[[Leaf], Shape]
+Instances = Callable[[Exists | Forall], Iterable[Formula]]
+Expanded = Callable[[Formula], Formula]
+Pair = tuple[int, int]
+
+
+def written_links(bound: Bound, column: Column, instances: Instances, expanded: Expanded) -> list[Pair]:
+    """From which column to which one bound links, none twice.
+
+    ``column`` gives an open atom's column or the truth value of what is observed; ``instances`` the body of a
+    quantifier for each choice of constants; ``expanded`` a formula with no quantifier left.
+    """
+    if bound.given is None:
+        return []
+    event, given = (
+        dict.fromkeys(_columns(part, column, instances, expanded)) for part in (bound.event, bound.given)
+    )
+    return _pairs(event, given, bound.independent)
+
+
+def kept_links(event: Shape, given: Shape | None, independent: bool) -> list[Pair]:
+    """From which column to which a sentence of these shapes links."""
+    if given is None:
+        return []
+    return _pairs(dict.fromkeys(columns_of(event)), dict.fromkeys(columns_of(given)), independent)
+
+
+def _pairs(event: Iterable[int], given: Iterable[int], independent: bool) -> list[Pair]:
+    sources = dict.fromkeys((*given, *(() if independent else event)))
+    return [(source, target) for source in sources for target in event if source != target]
+
+
+def _columns(formula: Formula, column: Column, instances: Instances, expanded: Expanded) -> Iterator[int]:
+    if isinstance(formula, Exists | Forall):
+        neutral = FALSE if isinstance(formula, Exists) else TRUE
+        parts = [part for part in instances(formula) if shape_of(expanded(part), column) != neutral]
+    elif isinstance(formula, Leaf):
+        found = TRUE if isinstance(formula, Truth) else column(formula)
+        if not isinstance(found, tuple):
+            yield found
+        return
+    else:
+        parts = list(children(formula))
+    for part in parts:
+        yield from _columns(part, column, instances, expanded)
+
+
+KNOWN_FALSE, KNOWN_TRUE = -2, -1
+COMPARED_PAIR_BY_PAIR = 64
+
+
+def patterns_of(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows in which the same leaves are known and the same leaves are one atom: the pattern and its rows.
+
+    A pattern has, for each leaf, its truth where that is known, else the first leaf that is the same atom.
+    """
+    patterns = values.copy()
+    for position in range(values.shape[1]):
+        unsettled = values[:, position] >= 0
+        patterns[unsettled, position] = position
+        for earlier in range(position if values.shape[1] <= COMPARED_PAIR_BY_PAIR else 0):
+            same = unsettled & (values[:, earlier] == values[:, position])
+            same &= patterns[:, position] == position
+            patterns[same, position] = earlier
+    if values.shape[1] > COMPARED_PAIR_BY_PAIR:
+        _same_atoms(values, patterns)
+    distinct, which = np.unique(patterns, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    order = np.argsort(which, kind="stable")
+    ends = np.searchsorted(which[order], np.arange(len(distinct) + 1))
+    for number, pattern in enumerate(distinct):
+        yield pattern, order[ends[number] : ends[number + 1]]
+
+
+def _same_atoms(values: np.ndarray, patterns: np.ndarray) -> None:
+    """For many leaves: the first place of each atom, row by row."""
+    for row, pattern in zip(values, patterns, strict=True):
+        _, first, which = np.unique(row, return_index=True, return_inverse=True)
+        unsettled = row >= 0
+        pattern[unsettled] = first[which.reshape(-1)][unsettled]
