@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from herbrand.visible import visible
@@ -97,10 +97,22 @@ def number_from(text: str) -> int | float:
 def moment(calendar: str, text: str) -> str:
     """A date or a time in the one form that its constant has; a ``ValueError`` where it is none.
 
+    A time that names its zone is told in UTC: the order of the texts is that of time.
+
     >>> moment("date", "20261122"), moment("time", "2026-11-22 09:30")
     ('2026-11-22', '2026-11-22T09:30:00')
+    >>> moment("time", "2026-11-22T09:30+02:00")
+    '2026-11-22T07:30:00'
     """
-    return (date if calendar == "date" else datetime).fromisoformat(text).isoformat()
+    if calendar == "date":
+        return date.fromisoformat(text).isoformat()
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is not None:
+        try:
+            found = found.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError as error:
+            raise ValueError(str(error)) from None
+    return found.isoformat()
 
 
 def simplest(number: int | float) -> int | float:

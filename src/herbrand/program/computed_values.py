@@ -28,11 +28,23 @@ from herbrand.program.body_rows import columns_of
 from herbrand.program.clauses import ORDERS
 from herbrand.program.growing_facts import GrowingFacts
 from herbrand.program.text_functions import TEXT_FUNCTIONS
-from herbrand.relations.expression import Expression, Kind, cast, column, greater, lesser, literal, magnitude
+from herbrand.relations.expression import (
+    MICROSECONDS,
+    Expression,
+    Kind,
+    column,
+    either,
+    greater,
+    lesser,
+    literal,
+    magnitude,
+)
 from herbrand.relations.fold import Fold, count, largest, least, total
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 
+FIRST, LAST = -719_162, 2_932_897
+"""0001-01-01 and the day after 9999-12-31, since 1970: texts of four digits a year are in the order of time."""
 BodyRows = Callable[[Sequence[Formula], Sequence[str]], Relation]
 """The distinct rows of a conjunction of atoms, a column ``a0``, ``a1``, ... for each of some variables."""
 
@@ -135,7 +147,29 @@ class Values:
         _refuse_kinds(value, kinds)
         if value.sign in ("/", "//", "%"):
             self._refuse_zero(rows, value, parts[1])
+        if value.sign in "+-" and len(parts) == 2 and kinds[0] == "text":
+            return self._moved(rows, value, parts, kinds)
         return rows, _computed(value.sign, parts, kinds)
+
+    def _moved(
+        self, rows: ValuedRows, value: Arithmetic, parts: Sequence[str], kinds: Sequence[Kind]
+    ) -> tuple[ValuedRows, Expression]:
+        """The days between two dates or times, or one of them some days later or earlier."""
+        texts = [part for part, kind in zip(parts, kinds, strict=True) if kind == "text"]
+        hours = either(*(Expression("length", (column(text),)) > len("2026-11-22") for text in texts))
+        timed = bool(rows.relation.where(hours).count())
+        unit, a_day = ("microseconds", MICROSECONDS) if timed else ("days", 1)
+        first, second = Expression(unit, (column(parts[0]),)), column(parts[1])
+        if kinds[1] == "text":
+            apart = first - Expression(unit, (second,))
+            return rows, Expression("ratio", (apart, literal(a_day))) if timed else apart
+        found = first + second * a_day if value.sign == "+" else first - second * a_day
+        rows = rows.let(new := self._new(), found)
+        if rows.relation.where(either(column(new) < FIRST * a_day, column(new) >= LAST * a_day)).count():
+            raise UnsupportedError(
+                "a date that is computed lies outside of the years 1 to 9999", span=value.span
+            )
+        return rows, Expression("time" if timed else "date", (column(new),))
 
     def _of_texts(
         self, rows: ValuedRows, value: Arithmetic, parts: Sequence[str], kinds: Sequence[Kind]
@@ -237,8 +271,8 @@ class Values:
                 hint="declare the type of numbers: type amount = number",
             )
         if one.function == "avg":
-            both = tuples.group(keys, summed=total(cast(first, "float")), many=count())
-            mean = column("summed") / cast(column("many"), "float")
+            both = tuples.group(keys, summed=total(first), many=count())
+            mean = _quotient(column("summed"), column("many"), [both.kinds["summed"], "int"])
             return both.select(**{key: column(key) for key in keys}, **{new: mean})
         folds: dict[str, Callable[[], Fold]] = {
             "count": count,
@@ -277,18 +311,13 @@ def _refuse_kinds(value: Arithmetic, kinds: Sequence[Kind]) -> None:
 
 
 def _computed(sign: str, parts: Sequence[str], kinds: Sequence[Kind]) -> Expression:
-    """The operation over columns of these kinds; texts are dates or times."""
+    """The operation over columns of these kinds."""
     first, *others = map(column, parts)
-    if sign in "+-" and len(parts) == 2 and kinds[0] == "text":
-        if kinds[1] == "text":
-            return Expression("days", (first,)) - Expression("days", (others[0],))
-        days = Expression("days", (first,))
-        return Expression("date", (days + others[0] if sign == "+" else days - others[0],))
     simple: Mapping[str, Callable[..., Expression]] = {
         "+": lambda a, b: a + b,
         "-": lambda a, b: a - b,
         "*": lambda a, b: a * b,
-        "/": lambda a, b: cast(a, "float") / cast(b, "float"),
+        "/": lambda a, b: _quotient(a, b, kinds),
         "negative": lambda a: -a,
         "abs": magnitude,
         "min": lesser,
@@ -298,5 +327,8 @@ def _computed(sign: str, parts: Sequence[str], kinds: Sequence[Kind]) -> Express
         return simple[sign](first, *others)
     if set(kinds) == {"int"}:
         return Expression(sign, (first, others[0]))
-    whole = Expression("floor", (first / others[0],))
-    return whole if sign == "//" else first - whole * others[0]
+    return Expression("whole part" if sign == "//" else "rest", (first, others[0]))
+
+
+def _quotient(first: Expression, second: Expression, kinds: Sequence[Kind]) -> Expression:
+    return Expression("ratio", (first, second)) if set(kinds) == {"int"} else first / second

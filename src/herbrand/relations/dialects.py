@@ -70,7 +70,11 @@ DUCKDB = Dialect(
         "log": "LN({0})",
         "text": "VARCHAR",
         "days": "(CAST({0} AS DATE) - DATE '1970-01-01')",
-        "moments": "(EPOCH(CAST({0} AS TIMESTAMP)) / 86400)",
+        "microseconds": "EPOCH_US(CAST({0} AS TIMESTAMP))",
+        "time": (
+            "STRFTIME(MAKE_TIMESTAMP({0}), CASE WHEN {0} % 1000000 = 0 THEN '%Y-%m-%dT%H:%M:%S' "
+            "ELSE '%Y-%m-%dT%H:%M:%S.%f' END)"
+        ),
         "date": "CAST(DATE '1970-01-01' + CAST({0} AS INTEGER) AS VARCHAR)",
     },
 )
@@ -95,7 +99,11 @@ SPARK = Dialect(
         "log": "CASE WHEN {0} > 0 THEN LN({0}) WHEN {0} = 0 THEN DOUBLE('-inf') ELSE DOUBLE('nan') END",
         "text": "STRING",
         "days": "CAST(DATEDIFF(CAST({0} AS DATE), DATE '1970-01-01') AS BIGINT)",
-        "moments": "(CAST(CAST({0} AS TIMESTAMP) AS DOUBLE) / 86400)",
+        "microseconds": "UNIX_MICROS(CAST({0} AS TIMESTAMP))",
+        "time": (
+            "REPLACE(DATE_FORMAT(TIMESTAMP_MICROS({0}), CASE WHEN {0} % 1000000 = 0 "
+            "THEN 'yyyy-MM-dd HH:mm:ss' ELSE 'yyyy-MM-dd HH:mm:ss.SSSSSS' END), ' ', 'T')"
+        ),
         "date": "CAST(DATE_ADD(DATE '1970-01-01', CAST({0} AS INT)) AS STRING)",
     },
 )

@@ -242,17 +242,45 @@ MICROSECONDS = 86_400_000_000
 
 def _instants(texts: Any, unit: str) -> Array:
     """Dates or times in the form of ISO 8601 as whole numbers since 1970."""
+    written = np.asarray(texts).astype("U32")
     try:
-        return np.asarray(texts).astype("U32").astype(f"datetime64[{unit}]").astype(np.int64)
+        found = written.astype(f"datetime64[{unit}]")
+        if np.any(np.strings.str_len(written) < len("2026-11-22")):  # NumPy takes a year or nothing as well
+            raise ValueError(f"{str(min(written.reshape(-1), key=len))!r} is too short for one")
     except ValueError as error:
         hint = "dates are text such as 2026-11-22; the type of numbers is declared: type amount = number"
         raise UnsupportedError(f"text that is no date is not computed with: {error}", hint=hint) from None
+    return found.astype(np.int64)
 
 
 def _dates(days: Any) -> Array:
     return np.asarray(days).astype("datetime64[D]").astype("U32").astype(DTYPES["text"])
 
 
+def _times(microseconds: Any) -> Array:
+    """The one form of times: with a fraction of a second where there is one."""
+    found = np.asarray(microseconds).astype("datetime64[us]")
+    whole, fine = found.astype("datetime64[s]").astype("U19"), found.astype("U26")
+    return np.where(microseconds % 1_000_000 == 0, whole, fine).astype(DTYPES["text"])
+
+
+def _ratio(dividends: Any, divisors: Any) -> Array:
+    """The fraction next to the ratio of whole numbers. Beyond 2^53 floats round these themselves, so that
+    2^53 / (2^53 + 1) would be 1; Python divides before it rounds."""
+    a, b = np.broadcast_arrays(dividends, divisors)
+    found = np.asarray(np.divide(a, b))
+    wide = (np.maximum(np.abs(a.astype(float)), np.abs(b.astype(float))) >= 2**53) & (b != 0)
+    if wide.any():
+        found[wide] = [x / y for x, y in zip(a[wide].tolist(), b[wide].tolist(), strict=True)]
+    return found
+
+
+REST = (
+    "CASE WHEN ({0} % NULLIF({1}, 0)) * SIGN({1}) < 0 THEN ({0} % NULLIF({1}, 0)) + {1} "
+    "ELSE {0} % NULLIF({1}, 0) END"
+)
+"""Of fractions: the remainder has the divisor's sign, and is exact. ``a - floor(a / b) * b`` rounds twice."""
+WHOLE_PART = f"ROUND(({{0}} - {REST}) / NULLIF({{1}}, 0))"
 NUMBER = "int float"
 ANY = "int float bool text"
 
@@ -262,13 +290,18 @@ OPERATIONS: Mapping[str, Operation] = {
     "*": Operation(_exactly(np.multiply, lambda a, b: a * b), "({} * {})", (NUMBER, "0"), 0),
     "negative": Operation(_exactly(np.negative, lambda a: a), "(-{})", (NUMBER,), 0),
     "/": Operation(np.divide, "{divided}", ("float", "float"), "float"),
-    "//": Operation(np.floor_divide, "{floored}", ("int", "int"), "int"),
+    "ratio": Operation(lambda a, b: _ratio(a, b), "{divided}", ("int", "int"), "float"),
+    "//": Operation(_exactly(np.floor_divide, lambda a, b: a), "{floored}", ("int", "int"), "int"),
     "%": Operation(np.mod, "{remainder}", ("int", "int"), "int"),
+    "whole part": Operation(np.floor_divide, WHOLE_PART, ("float", "float"), "float"),
+    "rest": Operation(np.mod, REST, ("float", "float"), "float"),
     "abs": Operation(_exactly(np.abs, lambda a: a), "ABS({})", (NUMBER,), 0),
     "floor": Operation(np.floor, "{whole}", ("float",), "float"),
     "days": Operation(lambda x: _instants(x, "D"), "{days}", ("text",), "int"),
-    "moments": Operation(lambda x: _instants(x, "us") / MICROSECONDS, "{moments}", ("text",), "float"),
     "date": Operation(lambda x: _dates(x), "{date}", ("int",), "text"),
+    "microseconds": Operation(lambda x: _instants(x, "us"), "{microseconds}", ("text",), "int"),
+    "time": Operation(lambda x: _times(x), "{time}", ("int",), "text"),
+    "length": Operation(np.strings.str_len, "LENGTH({})", ("text",), "int"),
     "exp": Operation(np.exp, "EXP({})", ("float",), "float"),
     "log": Operation(np.log, "{log}", ("float",), "float"),
     "max": Operation(np.maximum, "GREATEST({}, {})", (NUMBER, "0"), 0),
