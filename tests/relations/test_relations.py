@@ -14,7 +14,17 @@ from herbrand.budget import Budget
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.relations.database import DuckDB
 from herbrand.relations.dialects import SPARK
-from herbrand.relations.expression import cast, choose, column, evaluated, every, exp, written
+from herbrand.relations.expression import (
+    Expression,
+    cast,
+    choose,
+    column,
+    evaluated,
+    every,
+    exp,
+    literal,
+    written,
+)
 from herbrand.relations.fold import count, largest, log_sum, some, total
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
@@ -167,3 +177,21 @@ def test_the_words_of_spark() -> None:
     text = written(choose(exp(column("order")) / 0 > 1, column("t"), "it's"), kinds, SPARK)  # type: ignore[arg-type]
     assert "`order`" in text and "CASE WHEN" in text and "'it''s'" in text
     assert written(cast(column("t"), "text"), kinds, SPARK) == "CAST(`t` AS STRING)"  # type: ignore[arg-type]
+
+
+def test_fractions_and_times_are_the_same_in_both(database: DuckDB) -> None:
+    """Remainders have the divisor's sign; times have one form, with six digits of a second or none."""
+    a, b, i = column("a"), column("b"), column("i")
+    numbers = Memory.of(
+        a=[7.5, -7.5, 1.0, -1.0, 2.0, 0.5],
+        b=[0.3, 0.3, 0.1, 1e-300, -0.3, -1e300],
+        i=[1, -1, 86_400_000_000 * 19_000 + 250_000, 86_400_000_000, 5, 7],
+    )
+    parts = {"whole": Expression("whole part", (a, b)), "rest": Expression("rest", (a, b))}
+    found = [
+        relation.select(**parts, time=Expression("time", (i,)), ratio=Expression("ratio", (i, literal(7))))
+        for relation in (numbers, Scratch(database).put(numbers))
+    ]
+    assert sorted(found[0].rows()) == sorted(found[1].rows())
+    back = [relation.select(i=Expression("microseconds", (column("time"),))) for relation in found]
+    assert sorted(back[0].rows()) == sorted(back[1].rows()) == sorted(numbers.only("i").rows())

@@ -44,7 +44,8 @@ from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 
 FIRST, LAST = -719_162, 2_932_897
-"""0001-01-01 and the day after 9999-12-31, since 1970: texts of four digits a year are in the order of time."""
+"""Days from 1970 to 0001-01-01, and to the day after 9999-12-31: texts of other years are not in the order of
+time."""
 BodyRows = Callable[[Sequence[Formula], Sequence[str]], Relation]
 """The distinct rows of a conjunction of atoms, a column ``a0``, ``a1``, ... for each of some variables."""
 

@@ -72,8 +72,8 @@ DUCKDB = Dialect(
         "days": "(CAST({0} AS DATE) - DATE '1970-01-01')",
         "microseconds": "EPOCH_US(CAST({0} AS TIMESTAMP))",
         "time": (
-            "STRFTIME(MAKE_TIMESTAMP({0}), CASE WHEN {0} % 1000000 = 0 THEN '%Y-%m-%dT%H:%M:%S' "
-            "ELSE '%Y-%m-%dT%H:%M:%S.%f' END)"
+            "CASE WHEN {0} % 1000000 = 0 THEN STRFTIME(MAKE_TIMESTAMP({0}), '%Y-%m-%dT%H:%M:%S') "
+            "ELSE STRFTIME(MAKE_TIMESTAMP({0}), '%Y-%m-%dT%H:%M:%S.%f') END"
         ),
         "date": "CAST(DATE '1970-01-01' + CAST({0} AS INTEGER) AS VARCHAR)",
     },
