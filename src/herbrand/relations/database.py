@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ import duckdb
 import pyarrow as pa
 
 from herbrand.errors import BudgetError, FactsError, HerbrandError
-from herbrand.memory import readable
+from herbrand.memory import allowed_bytes, readable
 from herbrand.relations.dialects import DUCKDB, Dialect
 from herbrand.relations.expression import too_large
 from herbrand.scratch_folders import ScratchFolder
@@ -121,7 +122,11 @@ class DuckDB(Database):
         self._schema = schema
         self._own_folder = ScratchFolder() if path is None else None
         folder = spill or (f"{path}.spill" if self._own_folder is None else self._own_folder.name)
-        settings: dict[str, Any] = {"temp_directory": str(folder), "preserve_insertion_order": False}
+        settings: dict[str, Any] = {
+            "temp_directory": str(folder),
+            "preserve_insertion_order": False,
+            "perfect_ht_threshold": _bits_of_groups(memory),
+        }
         if memory is not None:
             settings["memory_limit"] = f"{memory}B"
         if disk is not None:
@@ -192,6 +197,18 @@ class DuckDB(Database):
             if "interrupted" in str(error):  # what Ctrl-C comes to while a query runs
                 raise KeyboardInterrupt from None
             raise
+
+
+def _bits_of_groups(memory: int | None) -> int:
+    """Whole numbers of up to so many bits are grouped in an array that they index, in place of a hash table:
+    a third of the time. Each thread has an array, about 64 bytes a place, and all take a sixteenth of memory.
+
+    >>> _bits_of_groups(1 << 20), _bits_of_groups(1 << 62)
+    (12, 24)
+    """
+    threads = os.cpu_count() or 1
+    places = allowed_bytes(memory) // 16 // (64 * threads)
+    return min(max(places.bit_length() - 1, 12), 24)
 
 
 def _plain(error: duckdb.Error, name: str, memory: int | None) -> BaseException:

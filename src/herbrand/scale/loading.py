@@ -318,8 +318,10 @@ class Loading:
 
 
 def _distinct(source: str, columns: Sequence[str], chosen: str) -> str:
-    """The rows each once; without columns, one row says that there is one."""
-    return f"SELECT DISTINCT {', '.join(columns) or '1 AS one'} FROM {source} WHERE {chosen}"
+    """The rows each once, sorted, so that joins and groups find neighbours in the cache; without columns, one
+    row says that there is one."""
+    order = f" ORDER BY {', '.join(columns)}" if columns else ""
+    return f"SELECT DISTINCT {', '.join(columns) or '1 AS one'} FROM {source} WHERE {chosen}{order}"
 
 
 def _weighted(source: str, columns: Sequence[str]) -> str:
