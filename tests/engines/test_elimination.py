@@ -55,6 +55,11 @@ def test_sums_and_shares(rng: np.random.Generator, atoms: int, tables: int, forb
     assert found.total == pytest.approx(network.constant + found.component_totals.sum())
 
 
+def test_a_helper_that_only_its_own_weights_name_counts() -> None:
+    network = HandMade([1, 2], 1, [((1,), np.array([0.5, -1.0]))], 0.25)
+    assert planned(network.graph, 1, "log").run().total == pytest.approx(0.25 + np.logaddexp(0.5, -1.0))
+
+
 @quick
 @given(seeds, st.integers(1, 5), st.integers(0, 6))
 def test_the_best_assignment(rng: np.random.Generator, atoms: int, tables: int) -> None:

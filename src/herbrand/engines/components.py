@@ -40,11 +40,11 @@ class Core:
 
     @classmethod
     def whole(cls, graph: FactorGraph, atom_count: int) -> Core:
-        """All of a graph; a helper that no factor makes is not there."""
-        atoms = np.arange(graph.axis_count) < atom_count
-        present, weighted = atoms.copy(), atoms.copy()
-        present[graph.edge_axes] = True
+        """All of a graph; a helper that no factor makes and nothing weighs is not there."""
+        weighted = np.arange(graph.axis_count) < atom_count
         weighted[np.repeat(np.arange(graph.axis_count), graph.sizes)[graph.unary != 0]] = True
+        present = weighted.copy()
+        present[graph.edge_axes] = True
         firsts = graph.edge_axes[np.repeat(graph.factor_edges[:-1], np.diff(graph.factor_edges))]
         labels = component_of(graph.axis_count, np.stack([firsts, graph.edge_axes], axis=1))
         return cls(graph, atom_count, np.arange(graph.factor_count), graph.unary, present, weighted, labels)
