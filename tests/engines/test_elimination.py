@@ -135,7 +135,7 @@ def test_components_are_stacked_with_their_own_tables(
     assert sorted(seen) == sorted(expected)
     linked = {axis for scope, _ in expected.values() for axis in scope}
     assert sorted(axes_seen) == sorted(linked)
-    assert core.alone().tolist() == [atom for atom in range(atoms) if atom not in linked]
+    assert core.alone().tolist() == [axis for axis in network.axes if axis not in linked]
 
 
 def test_equal_components_are_one_batch() -> None:
