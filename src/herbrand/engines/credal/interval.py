@@ -10,6 +10,7 @@ is the ratio asked for, linear, and P(true) is 1 over the old P(e).
 from __future__ import annotations
 
 import math
+import sys
 import time
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,9 @@ from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
 from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch, optimum
 from herbrand.engines.credal.tables import Linear, TableProgram, table_program
 from herbrand.engines.credal.vertices import vertex_end
+
+SUM_ROUNDED = 64 * sys.float_info.epsilon
+"""The share of a probability, summed over the rows of a program, that it may be wrong by."""
 
 
 class ImpossibleConditionError(Exception):
@@ -67,7 +71,7 @@ class Ends:
         least, greatest = min([*reached, self.upper.bound]), max([*reached, self.lower.bound])
         if self.proved and self.lower.value is not None and self.upper.value is not None:
             least, greatest = self.lower.value, self.upper.value
-        return abs(least - self.lower.bound), abs(self.upper.bound - greatest)
+        return _gap(least, self.lower.bound), _gap(greatest, self.upper.bound)
 
     @property
     def gap(self) -> float:
@@ -94,6 +98,11 @@ class Ends:
             replace(self.lower, bound=max(self.lower.bound, lower)),
             replace(self.upper, bound=min(self.upper.bound, upper)),
         )
+
+
+def _gap(reached: float, bound: float) -> float:
+    """How far apart these may be, since what was reached is a sum that was rounded."""
+    return abs(reached - bound) + SUM_ROUNDED * abs(reached) if reached != bound else 0.0
 
 
 def ends_of(
