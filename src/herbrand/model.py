@@ -387,9 +387,9 @@ class Model:
         question = read_explained(query, program.signature, program.facts)
         known = member("herbrand.engines.explained_atom:known_fact")(program, question)
         derived = {name for statement in program.uncertain for name in heads_of(statement)}
-        if known is not None and derived.isdisjoint(named):
+        if known is not None and derived.isdisjoint(named) and not program.states_laws:
             return known
-        settled = self._settled(program, question, engine, chosen, note)  # refuses impossible evidence
+        settled = self._settled(program, question, engine, chosen, note)  # refuses what holds in no world
         return settled.explain() if known is None else known
 
     def _explained_bounds(

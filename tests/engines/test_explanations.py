@@ -14,7 +14,7 @@ import herbrand as hb
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.registry import INFERENCE
-from herbrand.errors import HerbrandError
+from herbrand.errors import ContradictionError, HerbrandError
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom, show_statement
 from tests.engines.unseen import theory
@@ -172,3 +172,15 @@ def test_mean_field_compares_a_value_with_the_likeliest_other() -> None:
     assert isinstance(why, Explanation)
     assert (why.subject, why.quantity) == ('a = "y"', 'log-odds over "x"')
     assert why.value == pytest.approx(-0.3)
+
+
+@pytest.mark.parametrize("engine", ["auto", "exact", "circuit", "gibbs"])
+@pytest.mark.parametrize(
+    "laws",
+    ['not b("y")\nhard: b("y")', 'hard: b("y")\nhard: not b("y")', 'hard: a("x") and b("z") and not b("z")'],
+)
+def test_a_fact_of_no_world_is_not_explained(engine: str, laws: str) -> None:
+    """A listed fact was explained, surely true, though the theory has no world at all."""
+    model = hb.Model(hb.parse(f'predicate a(t)\npredicate b(t)\na("x")\n1.0: a(u) or b(u)\n{laws}'))
+    with pytest.raises(ContradictionError):
+        model.explain('a("x")', engine=engine)

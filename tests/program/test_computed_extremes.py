@@ -54,6 +54,13 @@ def test_a_mean_of_large_whole_numbers_is_rounded_once() -> None:
     assert answer["bindings"]["m"] == float(2**53 + 3)
 
 
+def test_the_least_whole_number_is_a_sum() -> None:
+    text = "type n = number\npredicate v(t, n): observed\npredicate out(t, m)\n"
+    text += "out(x, s) :- v(x, _), s = sum(a: v(x, a))"
+    answers = hb.Model(hb.parse(text), {"v": [("a", -(2**63)), ("b", 1)]}).query("out(x, s)")
+    assert {row["bindings"]["s"] for row in answers.to_dict()["answers"]} == {-(2**63), 1}
+
+
 def _moved(kind: str, first: str, second: str, rule: str) -> list[float | str]:
     text = f"type d = {kind}\npredicate v(d): observed\npredicate w(d): observed\n{rule}"
     facts = {"v": [(first,)], "w": [(second,)]}

@@ -62,6 +62,11 @@ class Program:
     def is_open(self, predicate: str) -> bool:
         return self.facts.tables[predicate].world == "open"
 
+    @property
+    def states_laws(self) -> bool:
+        """Whether some statement always holds, so that there may be no world."""
+        return any(template.weight is None for template in self.templates)
+
     def worth(self, template: Template) -> float:
         """What a row of the template adds to the log-weight of a world; minus infinity: it is forbidden."""
         if template.weight is None:

@@ -97,7 +97,7 @@ def _sums(values: Array, groups: Array, size: int) -> Array:
         return np.bincount(groups, values, size).astype(np.int64)
     sums = np.zeros(size, object if bound > LARGEST else np.int64)
     np.add.at(sums, groups, values.astype(sums.dtype))
-    if sums.dtype == object and any(abs(x) > LARGEST for x in sums):
+    if sums.dtype == object and not all(-LARGEST - 1 <= x <= LARGEST for x in sums):
         raise too_large()
     return sums.astype(np.int64)
 

@@ -13,7 +13,6 @@ from herbrand.budget import UNLIMITED
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.computed import Definition
-from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
 from herbrand.program.computed_rows import Computation
@@ -42,8 +41,7 @@ def with_computed(
         rows = computation.rows()
         if computation.counting:
             raise UnsupportedError(
-                "what is uncertain is counted in memory, not in a database: "
-                f"{next(show_statement(computation.counting[0]))}",
+                "what is uncertain is counted in memory, not in a database",
                 span=computation.counting[0].span,
                 hint="leave out --on",
             )
