@@ -86,6 +86,13 @@ def test_many_keys_are_found_as_few_are(seed, step):
 
 
 @given(st.integers(0, 2**32), st.sampled_from([1, 5, 2**16, 2**16 + 1, 2**33, 2**48, 2**60]))
+def test_the_order_of_narrow_numbers(seed, size):
+    """Columns of facts have 32 bits, in which a key and its place do not fit."""
+    numbers = np.random.default_rng(seed).integers(0, min(size, 2**31 - 1), 200_000).astype(np.int32)
+    assert (stable_order(numbers, size) == np.argsort(numbers, kind="stable")).all()
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 5, 2**16, 2**16 + 1, 2**33, 2**48, 2**60]))
 def test_stable_order(seed, size):
     numbers = np.random.default_rng(seed).integers(0, size, MANY + 3)
     numbers[1::3] = numbers[0]

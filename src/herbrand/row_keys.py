@@ -209,7 +209,7 @@ def stable_order(keys: Keys, size: int) -> npt.NDArray[np.int64]:
     falls = np.count_nonzero(keys[1:] < keys[:-1])
     if len(keys) < MANY or (size - 1).bit_length() + bits > 63 or falls * LONG_RUN < len(keys):
         return np.argsort(keys, kind="stable")
-    order = keys << bits
+    order = keys.astype(np.int64) << bits  # those of 32 bits would lose their highest
     order |= np.arange(len(keys))
     order.sort()
     order &= (1 << bits) - 1
