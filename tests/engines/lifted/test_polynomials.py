@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.arrays import Array
+from herbrand.arrays import Array, gradients
 from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.lifted.polynomials import (
     Polynomial,
@@ -132,6 +133,32 @@ def test_hubs_agree_and_other_pools_stay_apart(
             inside = first[1] < found.counts[0] and second[1] < found.counts[1]
             value = float(found.table[state, shared, first[1], second[1]]) if inside else -math.inf
             assert value == pytest.approx(x + y, abs=1e-9)
+
+
+@quick
+@given(seeds, st.sampled_from([LOG, MOST]))
+def test_slopes_of_what_is_put_together(rng: np.random.Generator, algebra: Any) -> None:
+    """Beside the same sum written out entry by entry: each pair's share of the result that it is added to."""
+    shapes = [(2, *rng.integers(1, 4, 2).tolist()), (1, *rng.integers(1, 4, 2).tolist())]
+    left, right = (weights_of(rng, *shape).watch() for shape in shapes)
+    found = multiplied(Polynomial((0,), (0,), (2,), left), Polynomial((0,), (0,), (2,), right), algebra).table
+    slope = rng.normal(size=found.shape)
+    pulled = gradients(
+        (found.masked_fill(found.detach() == -math.inf, 0.0) * Array(slope)).sum(), [left, right]
+    )
+    expected = [np.zeros(left.shape), np.zeros(right.shape)]
+    for hub, *counts in np.ndindex(*found.shape):
+        total = found.data[(hub, *counts)]
+        for one in np.ndindex(*left.shape[1:]):
+            other = tuple(count - own for count, own in zip(counts, one, strict=True))
+            if total == -math.inf or not all(0 <= o < s for o, s in zip(other, right.shape[1:], strict=True)):
+                continue
+            joint = left.data[(hub, *one)] + right.data[(0, *other)]
+            share = math.exp(joint - total) if algebra is LOG else float(joint == total)
+            expected[0][(hub, *one)] += share * slope[(hub, *counts)]
+            expected[1][(0, *other)] += share * slope[(hub, *counts)]
+    for one, other in zip(pulled, expected, strict=True):
+        assert (np.zeros(other.shape) if one is None else one) == pytest.approx(other)
 
 
 @quick

@@ -15,18 +15,17 @@ first, whose count is what is left. Multiplying puts elements together: a convol
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from herbrand import arrays
 from herbrand.arrays import Array
+from herbrand.arrays.array import Pull, summed_to
 from herbrand.contraction.algebra import Algebra
-
-STACKED = 1 << 24
-"""Entries that are added up at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,28 +143,73 @@ def _aligned(polynomial: Polynomial, hubs: Sequence[int], pools: Sequence[int], 
 
 
 def _convolved(left: Array, right: Array, leading: int, algebra: Algebra) -> Array:
-    """Aligned tables put together: the one with fewer possible counts is walked over."""
+    """Aligned tables put together: the one with fewer possible counts is walked over.
+
+    Nothing is kept for derivatives but the result: what each step added is computed again on the way back.
+    """
     entries = [_possible(table, leading) for table in (left, right)]
     if len(entries[0]) < len(entries[1]):
         left, right, entries = right, left, entries[::-1]
-    shape = [a + b - 1 for a, b in zip(left.shape[leading:], right.shape[leading:], strict=True)]
+    counts = [a + b - 1 for a, b in zip(left.shape[leading:], right.shape[leading:], strict=True)]
     hubs = [max(a, b) for a, b in zip(left.shape[:leading], right.shape[:leading], strict=True)]
-    total: Array | None = None
-    chunk = max(1, STACKED // max(1, math.prod(hubs) * math.prod(shape)))
-    places = entries[1]
-    for start in range(0, len(places), chunk):
-        shifted = [
-            _shifted(
-                left + right[(..., *place)].reshape([*right.shape[:leading], *[1] * len(shape)]),
-                place,
-                shape,
-                leading,
+    walk = _Walk(left.data, right.data, leading, entries[1].tolist())
+    result = np.full((*hubs, *counts), -math.inf)
+    for window, _, joint in walk.steps():
+        _ADDED[algebra.name](result[window], joint, out=result[window])
+    slopes: list[np.ndarray] = []
+
+    def pull(side: int) -> Pull:
+        def back(slope: np.ndarray) -> np.ndarray:
+            if not slopes:
+                slopes.extend(walk.back(result, slope, algebra.name == "maximum"))
+            return slopes[side]
+
+        return back
+
+    return arrays.made(result, (left, pull(0)), (right, pull(1)))
+
+
+_ADDED: Mapping[str, np.ufunc] = {"log": np.logaddexp, "maximum": np.maximum}
+
+
+@dataclass(frozen=True, eq=False)
+class _Walk:
+    """A convolution of ``left`` with ``right``, whose entries at these ``places`` are taken one by one."""
+
+    left: np.ndarray
+    right: np.ndarray
+    leading: int
+    places: Sequence[Sequence[int]]
+
+    def steps(self) -> Iterator[tuple[Any, Any, np.ndarray]]:
+        """Where each step adds, the entry that it takes, and what it adds."""
+        hubs, sizes = self.right.shape[: self.leading], self.left.shape[self.leading :]
+        ones = [1] * len(sizes)
+        for place in self.places:
+            window = (..., *(slice(at, at + size) for at, size in zip(place, sizes, strict=True)))
+            entry = (..., *place)
+            yield (
+                window,
+                entry,
+                self.left + self.right[entry].reshape((*hubs, *ones)),
             )
-            for place in map(tuple, places[start : start + chunk].tolist())
-        ]
-        part = shifted[0] if len(shifted) == 1 else algebra.sum(arrays.stack(shifted), (0,))
-        total = part if total is None else algebra.plus(total, part)
-    return left.new_full((*hubs, *shape), -math.inf) if total is None else total
+
+    def back(self, result: np.ndarray, slope: np.ndarray, best: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The derivatives by both tables; of equal ``best`` steps the first has all."""
+        to_left, to_right = np.zeros_like(self.left), np.zeros_like(self.right)
+        free = np.array(result > -math.inf)
+        hubs = self.right.shape[: self.leading]
+        ones = [1] * (self.left.ndim - self.leading)
+        for window, entry, joint in self.steps():
+            if best:
+                share = (free[window] & (joint == result[window])).astype(float)
+                free[window] &= share == 0
+            else:
+                share = np.exp(joint - np.where(free[window], result[window], math.inf))
+            part = slope[window] * share
+            to_left += summed_to(part, to_left.shape)
+            to_right[entry] += summed_to(part, (*hubs, *ones)).reshape(hubs)
+        return to_left, to_right
 
 
 def _possible(table: Array, leading: int) -> Array:
