@@ -25,8 +25,7 @@ from herbrand.learning.settings import LearningSettings
 from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.bindings import Bindings
 from herbrand.program.evidence import Evidence
-from herbrand.program.program import Program
-from herbrand.program.template import Template
+from herbrand.program.program import Program, Template
 
 LAYERS, BATCH = 5, 1024
 MOST_LISTED = 4_000_000

@@ -33,9 +33,9 @@ from benchmarks.heat_map import heat_map
 from herbrand.answers.marginals import Marginals
 from herbrand.budget import Budget
 from herbrand.engines.belief.engine import BeliefPropagation
+from herbrand.engines.choice import AnyEngine
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits, run
-from herbrand.engines.offers import AnyEngine
 from herbrand.engines.regions.engine import Regions
 from herbrand.engines.registry import engine_named
 from herbrand.errors import BudgetError

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from herbrand import budget as module
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, allowed_bytes
 from herbrand.errors import BudgetError, OutOfTimeError
-from herbrand.memory import allowed_bytes
 
 
 @dataclass

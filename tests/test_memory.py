@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herbrand import memory
+from herbrand import budget
+from herbrand.budget import allowed_bytes, bytes_of, lacks_memory, machine_memory, readable
 from herbrand.errors import UnsupportedError
-from herbrand.memory import allowed_bytes, bytes_of, lacks_memory, machine_memory, readable
 
 UNITS = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
@@ -87,7 +87,7 @@ class TestControlGroups:
             (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / "root" / name).write_text(text)
         (tmp_path / "cgroup").write_text(membership)
-        return sorted(memory._cgroup_limits(tmp_path / "root", tmp_path / "cgroup"))
+        return sorted(budget._cgroup_limits(tmp_path / "root", tmp_path / "cgroup"))
 
     def test_the_second_version(self, tmp_path: Path) -> None:
         files = {
@@ -110,7 +110,7 @@ class TestControlGroups:
         assert self.limits(tmp_path, "0::/\n", {"memory.max": "42"}) == [42]
 
     def test_where_there_is_nothing_to_read(self, tmp_path: Path) -> None:
-        assert memory._cgroup_limits(tmp_path, tmp_path / "none") == []
+        assert budget._cgroup_limits(tmp_path, tmp_path / "none") == []
         assert self.limits(tmp_path, "nonsense\n0::/gone\n", {}) == []
 
 

@@ -45,10 +45,9 @@ from herbrand.options.keywords import (
 )
 from herbrand.options.kinds import Text, texts
 from herbrand.options.table import check, refuse_unknown
-from herbrand.program.choices import heads_of, refuse_resting
+from herbrand.program.dependencies import heads_of, refuse_resting, refuse_weighted
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
-from herbrand.program.proof_weights import refuse_weighted
 from herbrand.program.question import (
     Question,
     computing_goal,
@@ -385,7 +384,7 @@ class Model:
         named = queried_predicates((query,), self.signature)
         program = self.measured_program(budget, given=given, queried=named)
         question = read_explained(query, program.signature, program.facts)
-        known = member("herbrand.engines.explained_atom:known_fact")(program, question)
+        known = member("herbrand.engines.reading:known_fact")(program, question)
         derived = {name for statement in program.uncertain for name in heads_of(statement)}
         if known is not None and derived.isdisjoint(named) and not program.states_laws:
             return known

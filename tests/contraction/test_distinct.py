@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from herbrand.contraction import Contraction, Dense, Sparse, contract, plan, run
-from herbrand.contraction.distinct import Term, expand
+from herbrand.contraction.expression import Term, expand
 from herbrand.contraction.planner import forget
 from tests.work import lines
 

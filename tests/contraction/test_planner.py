@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from herbrand import memory
+from herbrand import budget
 from herbrand.contraction import Contraction, Dense, Plan, Sparse, Statistics, contract, plan, planner
 from herbrand.contraction.order import contraction_order, elimination_order
 from herbrand.errors import BudgetError
@@ -109,7 +109,7 @@ class TestBudget:
             contract(joined, [one, other], memory=10**7, executor="sparse")
 
     def test_default_is_a_share_of_the_machine(self) -> None:
-        assert plan(chain_network(3)).budget == int(0.7 * memory.machine_memory())
+        assert plan(chain_network(3)).budget == int(0.7 * budget.machine_memory())
 
     def test_control_groups_count(self, tmp_path: Path) -> None:
         group = tmp_path / "slice" / "job"
@@ -118,7 +118,7 @@ class TestBudget:
         (group / "memory.max").write_text("max\n")
         membership = tmp_path / "cgroup"
         membership.write_text("0::/slice/job\n")
-        assert memory._cgroup_limits(tmp_path, membership) == [12345]
+        assert budget._cgroup_limits(tmp_path, membership) == [12345]
 
 
 class TestChoice:

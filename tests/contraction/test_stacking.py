@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from herbrand.contraction import Contraction, Dense, plan, run, steps
 from herbrand.contraction.planner import forget
-from herbrand.contraction.stacking import Stacking, Together, stacked
+from herbrand.contraction.steps import Stacking, Together, stacked
 from tests.contraction.test_waves import route, tree
 
 Step = tuple[int, ...]

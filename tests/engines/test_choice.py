@@ -11,10 +11,19 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.belief.engine import BeliefPropagation
-from herbrand.engines.choice import choices, choose, with_alternatives
+from herbrand.engines.choice import (
+    AFFORDABLE,
+    AT_ONCE,
+    Choice,
+    Offer,
+    Refused,
+    best,
+    choices,
+    choose,
+    with_alternatives,
+)
 from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.mean_field.engine import MeanField
-from herbrand.engines.offers import AFFORDABLE, AT_ONCE, Choice, Offer, Refused, best
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.program.question import Question
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import herbrand as hb
-from herbrand.engines import contradiction_error
+from herbrand.engines import contradiction
 from herbrand.errors import ContradictionError
 from tests import changed_theories as changed
 
@@ -41,7 +41,7 @@ def test_a_smallest_set_is_named() -> None:
 def test_where_looking_for_it_is_too_dear_every_hard_statement_is(
     limit: str, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contradiction_error, limit, most)
+    monkeypatch.setattr(contradiction, limit, most)
     told = refusal(TEXT)
     assert labels(told) == {"any", "one", "none", "other"}
     assert told.count("no world satisfies the hard statements together; this is one of them") == 4

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.components import Core, batches
-from herbrand.engines.damping import Patience
 from herbrand.engines.elimination import planned, planned_entirely
+from herbrand.engines.loop import Patience
 from herbrand.errors import BudgetError
 from tests.engines.hand_made import HandMade, tables_in
 from tests.laws import tries

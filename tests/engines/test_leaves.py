@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.components import Core
-from herbrand.engines.elimination import planned, planned_entirely
-from herbrand.engines.leaves import without_leaves
+from herbrand.engines.elimination import planned, planned_entirely, without_leaves
 from tests.engines.hand_made import HandMade, tables_in
 from tests.laws import tries
 

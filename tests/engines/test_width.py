@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines import width
-from herbrand.engines.width import least_width
+from herbrand.engines import elimination
+from herbrand.engines.elimination import least_width
 from tests.laws import tries
 
 scopes = st.lists(st.sets(st.integers(0, 5), min_size=1, max_size=3).map(sorted).map(tuple), max_size=6)
@@ -48,7 +48,7 @@ def test_never_above_the_true_width(tables: list[tuple[int, ...]]) -> None:
 def test_a_width_that_is_enough_is_one_of_all_orders(pairs: list[tuple[int, int]], enough: int) -> None:
     links = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(width, "MANY", 0)  # as of a large graph
+        patch.setattr(elimination, "MANY", 0)  # as of a large graph
         found = least_width(links, enough)
     if found >= enough:
         assert true_width(pairs) >= enough

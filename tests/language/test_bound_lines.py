@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from herbrand.errors import LanguageError
 from herbrand.language import parse
-from herbrand.language.bound_lines import read_bounds
+from herbrand.language.ground_lines import read_bounds
 from herbrand.language.parse import parse_probability, parse_theory, plain_source
 from herbrand.language.syntax import Atom, Bound, Formula, Statement, walk
 

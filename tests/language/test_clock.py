@@ -9,7 +9,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.width import least_width
+from herbrand.engines.elimination import least_width
 from herbrand.errors import OutOfTimeError
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.parse import read_theory

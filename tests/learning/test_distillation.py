@@ -19,8 +19,7 @@ from herbrand.learning.settings import LearningSettings
 from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.bindings import Bindings
 from herbrand.program.evidence import Evidence
-from herbrand.program.program import Program
-from herbrand.program.template import Template
+from herbrand.program.program import Program, Template
 
 TEXT = """\
 predicate smokes(person)

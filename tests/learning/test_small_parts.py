@@ -18,7 +18,7 @@ from herbrand.learning.opinions import soft_facts
 from herbrand.learning.parameters import Parameters, weight_constants
 from herbrand.learning.stopping import EarlyStopping
 from herbrand.program.evidence import Evidence
-from herbrand.program.template import Literal
+from herbrand.program.program import Literal
 from tests.laws import tries
 
 shares = st.floats(0.01, 0.99)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.program.rewrites.independent_clauses import clauses
+from herbrand.program.independent_clauses import clauses
 from tests.engines.mean_field.theories import universe_of
 from tests.laws import tries
 

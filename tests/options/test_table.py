@@ -16,10 +16,10 @@ import pytest
 import herbrand as hb
 from herbrand.engines.credal.question import BoundSettings
 from herbrand.engines.engine import LIMITS, Settings, options_in
+from herbrand.engines.loop import Schedule
 from herbrand.engines.proof.request import Request
 from herbrand.engines.regions.engine import STRUCTURES
 from herbrand.engines.registry import BOUND, INFERENCE, QUERY, engine_named, register
-from herbrand.engines.schedule import Schedule
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.learning.methods import METHODS
 from herbrand.learning.proof.losses import LOSSES

@@ -14,7 +14,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import BudgetError
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import LATENT, Evidence
-from herbrand.program.template import FALSE, TRUE, Argument, Conjunction, Literal, different
+from herbrand.program.program import FALSE, TRUE, Argument, Conjunction, Literal, different
 from tests.laws import tries
 
 laws = settings(

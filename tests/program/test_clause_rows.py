@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.errors import BudgetError
-from herbrand.program.body_rows import TRUTH, WEIGHT
+from herbrand.program.bindings import TRUTH, WEIGHT
 from herbrand.program.clause_rows import ClauseRows, Source, least_model
 from herbrand.program.clauses import Absence, Clause, Compared, Literal, Lookup, Measured, Never, OneOf
 from herbrand.program.join_order import Candidate, best_order

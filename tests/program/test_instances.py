@@ -11,7 +11,7 @@ import herbrand as hb
 from herbrand.errors import BudgetError
 from herbrand.language.parse import parse_formula
 from herbrand.language.show import show_formula
-from herbrand.program.instances import instances
+from herbrand.program.expansion import instances
 from herbrand.program.program import Program
 
 TEXT = """\

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 import herbrand as hb
 from herbrand.language.syntax import Theory
-from herbrand.program.program import Program
-from herbrand.program.template import Argument, Conjunction, Literal
+from herbrand.program.program import Argument, Conjunction, Literal, Program
 from tests.laws import tries
 from tests.oracles.worlds import Universe, World
 from tests.program_generators import models

@@ -8,8 +8,8 @@ import herbrand as hb
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.language.parse import parse_formula
 from herbrand.language.show import show_formula
-from herbrand.program import instances as of_instances
-from herbrand.program.instances import instances
+from herbrand.program import expansion as of_instances
+from herbrand.program.expansion import instances
 from herbrand.program.question import AtomPattern, Question, queried_predicates, read_explained, read_question
 
 TEXT = """\

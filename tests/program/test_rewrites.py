@@ -25,7 +25,7 @@ from herbrand.language.syntax import (
     Variable,
     Xor,
 )
-from herbrand.program.rewrites.independent_clauses import clauses, with_independent_clauses
+from herbrand.program.independent_clauses import clauses, with_independent_clauses
 from tests.language.test_precedence import LETTERS, value
 from tests.laws import tries
 from tests.oracles.worlds import Universe

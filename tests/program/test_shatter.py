@@ -9,8 +9,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from herbrand.program.shatter import shattered, split
-from herbrand.program.template import (
+from herbrand.program.program import (
     Argument,
     Block,
     Conjunction,
@@ -20,6 +19,7 @@ from herbrand.program.template import (
     literals_of,
     substituted,
 )
+from herbrand.program.shatter import shattered, split
 from tests.laws import tries
 
 SIZE = 3

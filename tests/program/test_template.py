@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.program.template import (
+from herbrand.program.program import (
     FALSE,
     TRUE,
     Argument,

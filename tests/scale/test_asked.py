@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
-from herbrand import memory
+from herbrand import budget
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.scale import reading
 
@@ -123,4 +123,4 @@ def test_memory_is_shared_between_database_and_process(tmp_path: Path) -> None:
     """What is said of the place is what it may take."""
     model = hb.Model(hb.parse(THEORY), FACTS, on=f"duckdb:{tmp_path / 'w.duckdb'}")
     where = model.infer(engine="mean-field", iterations=1, memory="1GB").status.where
-    assert where.endswith(f"{memory.readable(int(2**30 * 0.8))} of memory")
+    assert where.endswith(f"{budget.readable(int(2**30 * 0.8))} of memory")

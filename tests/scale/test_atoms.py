@@ -13,7 +13,7 @@ import herbrand as hb
 from herbrand.errors import FactsError
 from herbrand.program.evidence import LATENT, Evidence, arguments_of
 from herbrand.program.ground import SATISFIED
-from herbrand.program.template import Conjunction, Literal
+from herbrand.program.program import Conjunction, Literal
 from herbrand.relations.database import DuckDB
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.evidence import StoredEvidence, keys_of_mixed, mixed

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.budget import UNLIMITED
+from herbrand.budget import UNLIMITED, bytes_of
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import single_atoms
 from herbrand.engines.credal.ariel.part import MessagePart, independences_of
@@ -23,7 +23,6 @@ from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundSettings
 from herbrand.engines.registry import DATABASE, engine_named
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.memory import bytes_of
 from herbrand.relations.database import DuckDB
 from herbrand.scale.bounds import intervals, parts, sentences, solving, workers
 from herbrand.scale.bounds.parts import Shelves, links_of, shelved

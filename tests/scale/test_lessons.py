@@ -16,7 +16,7 @@ import herbrand as hb
 from herbrand.budget import Budget
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
 from herbrand.facts.source import fact_sources
-from herbrand.program.template import Literal
+from herbrand.program.program import Literal
 from herbrand.relations.database import DuckDB
 from herbrand.scale import scratch
 from herbrand.scale.learning.lesson import StoredExample

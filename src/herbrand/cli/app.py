@@ -21,11 +21,10 @@ from typing import IO, Any, NoReturn
 import typer
 
 import herbrand
+from herbrand.budget import GUARDS, lacks_memory
 from herbrand.cli.compiling import advice_out_of_time, tell_of_compiling
 from herbrand.errors import HerbrandError
 from herbrand.extras import imported
-from herbrand.guards import GUARDS
-from herbrand.memory import lacks_memory
 from herbrand.options.table import COMMANDS
 from herbrand.visible import visible_lines
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import typer
 
 import herbrand as hb
+from herbrand.budget import GUARDS
 from herbrand.cli.options import Opened
 from herbrand.cli.output import Bar, note
-from herbrand.guards import GUARDS
 
 if TYPE_CHECKING:
     from herbrand.budget import Budget

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from herbrand.budget import bytes_of
 from herbrand.cli.opening import has_header
 from herbrand.cli.options import Theories
 from herbrand.cli.output import note
 from herbrand.cli.parameters import takes
 from herbrand.errors import HerbrandError
 from herbrand.extras import imported
-from herbrand.memory import bytes_of
 
 KEY = "HERBRAND_KEY"
 THIS_MACHINE = ("127.0.0.1", "localhost", "::1")

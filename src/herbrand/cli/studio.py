@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from herbrand.budget import bytes_of
 from herbrand.cli.output import write_text
 from herbrand.cli.parameters import takes
 from herbrand.extras import imported
-from herbrand.memory import bytes_of
 
 
 @takes("studio")

@@ -18,8 +18,7 @@ from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.expression import Axes, Pair
 from herbrand.contraction.planner import Plan
 from herbrand.contraction.relation import Relation
-from herbrand.contraction.stacking import Together
-from herbrand.contraction.steps import Route
+from herbrand.contraction.steps import Route, Together
 
 ROWS = ""
 """The last dimension of a table of many rows; no axis has this name."""

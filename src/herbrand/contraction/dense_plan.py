@@ -18,8 +18,7 @@ from collections.abc import Mapping, Sequence
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import Algebra
-from herbrand.contraction.distinct import Term
-from herbrand.contraction.expression import Axes
+from herbrand.contraction.expression import Axes, Term
 from herbrand.contraction.order import Join, contraction_order
 from herbrand.contraction.steps import Route, Step, as_float, entries, proper_axes, unbound_repeats
 

@@ -23,15 +23,13 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, allowed_bytes, readable
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.dense_plan import dense_route
-from herbrand.contraction.distinct import expand
-from herbrand.contraction.expression import Contraction
+from herbrand.contraction.expression import Contraction, expand
 from herbrand.contraction.sparse_plan import backgrounds_apart, sparse_route
 from herbrand.contraction.steps import Route, Statistics, Step, entries
 from herbrand.errors import BudgetError
-from herbrand.memory import allowed_bytes, readable
 
 MOST_STEPS_SHOWN = 12
 SHOWN_WIDTH = 56

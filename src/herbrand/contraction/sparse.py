@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from herbrand.budget import readable
 from herbrand.contraction import joins
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.contraction.dense import arranged, spread, zero_diagonal
@@ -36,7 +37,6 @@ from herbrand.contraction.products import row_sums, triangle_at_mask
 from herbrand.contraction.relation import Dense, Relation, Sparse, Support, has_background
 from herbrand.contraction.steps import Route, Step
 from herbrand.errors import BudgetError
-from herbrand.memory import readable
 
 
 def run_sparse(plan: Plan, relations: Sequence[Relation]) -> Relation:

@@ -26,8 +26,7 @@ from itertools import chain, combinations
 
 from herbrand.contraction.algebra import Algebra
 from herbrand.contraction.dense_plan import dense_step
-from herbrand.contraction.distinct import Hollow, Term
-from herbrand.contraction.expression import Axes
+from herbrand.contraction.expression import Axes, Hollow, Term
 from herbrand.contraction.steps import (
     Route,
     Statistics,

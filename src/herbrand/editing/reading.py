@@ -23,7 +23,7 @@ from herbrand.language.layout import stretches
 from herbrand.language.parse import Reading, plain_source, read_theory
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
-from herbrand.program.choices import resting_on_choices
+from herbrand.program.dependencies import resting_on_choices
 
 _FACT = re.compile(r"(?:not[ \t]+)?[^\W\d]\w*\([^()\n:]*\)[^\n:(]*")
 MOST_KEPT = 5_000

@@ -25,12 +25,11 @@ from herbrand.engines.components import Core
 from herbrand.engines.elimination import Elimination, planned_entirely
 from herbrand.factors.graph import FORBIDDEN, Array
 from herbrand.factors.ground_graph import ground_graph
-from herbrand.factors.own_weights import own_weights
-from herbrand.factors.program_graph import ProgramGraph
+from herbrand.factors.program_graph import ProgramGraph, own_weights
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value
 from herbrand.program.ground import Ground
-from herbrand.program.template import Argument
+from herbrand.program.program import Argument
 
 POINTS = (8, 16, 32, 64, 128)
 CLOSED = 1e-9

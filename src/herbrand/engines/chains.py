@@ -27,7 +27,7 @@ from herbrand.factors.graph import (
     ranges,
     somes_of,
 )
-from herbrand.factors.rows import unique_rows
+from herbrand.factors.pieces import unique_rows
 
 
 def chained(graph: FactorGraph) -> FactorGraph:

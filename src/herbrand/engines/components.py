@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from herbrand.factors.graph import Array, FactorGraph, ranges, table_factors
-from herbrand.factors.rows import unique_rows
+from herbrand.factors.pieces import unique_rows
 from herbrand.graphs import component_of
 from herbrand.row_keys import row_pointers
 

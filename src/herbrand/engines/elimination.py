@@ -4,27 +4,281 @@ Takes a :class:`FactorGraph` and an algebra, ``log`` or ``maximum``; gives an :c
 costs can be looked at before :meth:`Elimination.run`. The gradient of the total with respect to each atom's
 own log-weights is the share of each of its values: a marginal in the log algebra, one best value in the
 other.
+
+Leaves, atoms that share a table with one other atom only, are summed out before anything is planned. A tree
+has nothing else, and most large graphs have a rim of trees. Each such atom sends one message to its
+neighbour, which may then be the next; all that can be sent at a time are one operation on arrays. What is
+left, the core, goes to elimination, with the messages among the weights of its atoms. On the way back each
+atom's marginal is its neighbour's, times how likely each of its values is beside each of the neighbour's.
+
+>>> from herbrand.factors.graph import Assembly, Tables
+>>> graph = Assembly([2, 2, 2])
+>>> tables = np.log([[[3.0, 1], [1, 3]], [[2.0, 1], [1, 2]]])
+>>> graph.add_tables(Tables(np.array([[0, 1], [1, 2]]), np.arange(2), tables))
+>>> core, leaves = without_leaves(Core.whole(graph.build(), 3), "log")
+>>> np.flatnonzero(core.present), np.exp(core.unary).round(6)[2:4]
+(array([1]), array([12., 12.]))
+>>> shares = np.array([[0.0, 0.0], [0.5, 0.5], [0.0, 0.0]])
+>>> leaves.add_shares(shares)
+>>> shares.round(6).tolist()
+[[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]
+
+A quick lower bound on how wide a table any elimination must make refuses hopeless networks at once. The
+treewidth of a graph is at least that of any of its minors, and at least the smallest degree in it:
+whoever is summed out first has that many neighbours. So a vertex of smallest degree is merged into a
+neighbour, again and again, and the largest of these smallest degrees is the bound. A large graph is first
+made small by merging half of its vertices at once; where a part of it links everyone with many others, that
+alone is the bound.
+
+>>> least_width(np.array([[0, 1], [1, 2], [2, 3]])), least_width(np.array([[0, 1], [1, 2], [2, 0]]))
+(1, 2)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from herbrand import arrays
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import ANY_MACHINE, UNLIMITED, Budget
 from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
 from herbrand.engines.chains import chained
 from herbrand.engines.components import Batch, Core, batches
-from herbrand.engines.leaves import Leaves, without_leaves
-from herbrand.engines.width import least_width
 from herbrand.errors import BudgetError, OutOfTimeError
-from herbrand.factors.graph import Array, FactorGraph
-from herbrand.memory import ANY_MACHINE
+from herbrand.factors.graph import Array, FactorGraph, table_factors
+
+BYTES_AN_ENTRY = 24
+MOST_OF_THE_MEMORY = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """What atoms of one size send to neighbours of one size: ``chances`` [atom, its value, the neighbour's]
+    says how likely a value is beside the neighbour's, or which is the best."""
+
+    atoms: Array
+    neighbours: Array
+    chances: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Messages in the order in which they are sent."""
+
+    sent: tuple[Messages, ...] = ()
+
+    @property
+    def operations(self) -> float:
+        return float(sum(messages.chances.size for messages in self.sent))
+
+    def add_shares(self, shares: Array) -> None:
+        """Fill in the shares of the atoms that were summed out; those of the core are there."""
+        for messages in reversed(self.sent):
+            size, around = messages.chances.shape[1:]
+            beside = shares[messages.neighbours, :around]
+            shares[messages.atoms, :size] = (messages.chances @ beside[:, :, None])[:, :, 0]
+
+
+def without_leaves(core: Core, algebra: str, budget: Budget = UNLIMITED) -> tuple[Core, Leaves]:
+    """The core that is left, and what was summed (in the algebra ``log``) or maximised out of it.
+
+    Helpers, and atoms in tables with them or with three axes and more, stay; all do where tables that atoms
+    share would need too much memory one by one.
+    """
+    graph, count = core.graph, core.atom_count
+    fixed, pairs = np.arange(graph.axis_count) >= count, []
+    for alike in table_factors(graph, core.factors):
+        if alike.scopes.shape[1] == 2:
+            with_helper = alike.scopes.max(axis=1) >= count
+            fixed[alike.scopes[with_helper]] = True
+            pairs.append(alike.only(np.flatnonzero(~with_helper)))
+        else:
+            fixed[alike.scopes] = True
+    entries = sum(len(alike.factors) * math.prod(alike.sizes) for alike in pairs)
+    if not entries or entries * BYTES_AN_ENTRY > budget.bytes * MOST_OF_THE_MEMORY:
+        return core, Leaves()
+    factors, ends = (
+        np.concatenate([getattr(alike, name) for alike in pairs]) for name in ("factors", "scopes")
+    )
+    unary, present, sent = core.unary.copy(), core.present.copy(), []
+    gone = [np.empty(0, np.int64)]
+    for atoms, neighbours, links in _rounds(ends, fixed):
+        budget.check()
+        present[atoms] = False
+        gone.append(factors[links])
+        for own in _by_sizes(graph.sizes[atoms], graph.sizes[neighbours]):
+            tables = _tables(graph, factors[links[own]], atoms[own], neighbours[own])
+            sent.append(_send(graph, unary, atoms[own], neighbours[own], tables, algebra))
+    left = np.setdiff1d(core.factors, np.concatenate(gone), assume_unique=True)
+    return replace(core, factors=left, unary=unary, present=present), Leaves(tuple(sent))
+
+
+def _rounds(ends: Array, fixed: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """Atoms with one link left, those at its other end, and the links, again and again. Of two that have but
+    each other, the second goes."""
+    degree = np.bincount(ends.ravel(), minlength=len(fixed))
+    last = np.zeros(len(fixed), dtype=np.int64)  # all links that an atom has, in one number
+    for side in ends.T:
+        np.bitwise_xor.at(last, side, np.arange(len(ends)))
+    ready = np.flatnonzero((degree == 1) & ~fixed)
+    while len(ready):
+        links = last[ready]
+        others = ends[links].sum(axis=1) - ready
+        goes = (degree[others] > 1) | fixed[others] | (others < ready)
+        ready, others, links = ready[goes], others[goes], links[goes]
+        yield ready, others, links
+        degree[ready] = 0
+        np.subtract.at(degree, others, 1)
+        np.bitwise_xor.at(last, others, links)
+        ready = np.unique(others)
+        ready = ready[(degree[ready] == 1) & ~fixed[ready]]
+
+
+def _by_sizes(sizes: Array, others: Array) -> Iterator[Array]:
+    """The places of pairs whose tables have one shape."""
+    shapes = sizes * (others.max() + 1) + others
+    for shape in np.unique(shapes):
+        yield np.flatnonzero(shapes == shape)
+
+
+def _tables(graph: FactorGraph, factors: Array, atoms: Array, neighbours: Array) -> Array:
+    """[atom, its value, the neighbour's value]."""
+    mine, around = int(graph.sizes[atoms[0]]), int(graph.sizes[neighbours[0]])
+    is_first = graph.edge_axes[graph.factor_edges[factors]] == atoms
+    steps = np.where(is_first, around, 1), np.where(is_first, 1, mine)  # from one value of each to the next
+    own, other = (step[:, None] * np.arange(n) for step, n in zip(steps, (mine, around), strict=True))
+    places = graph.table_starts[factors][:, None, None] + own[:, :, None] + other[:, None, :]
+    return graph.tables[places]
+
+
+def _send(
+    graph: FactorGraph, unary: Array, atoms: Array, neighbours: Array, tables: Array, algebra: str
+) -> Messages:
+    """Add to each neighbour's weights what its atoms sum up to."""
+    size, around = tables.shape[1:]
+    joint = unary[graph.starts[atoms][:, None] + np.arange(size)][:, :, None] + tables
+    most = joint.max(axis=1)
+    if algebra == "log":
+        chances = np.exp(joint - np.where(most == -math.inf, 0.0, most)[:, None, :])
+        totals = chances.sum(axis=1)
+        with np.errstate(divide="ignore"):
+            most = most + np.log(totals)
+        chances /= np.where(totals > 0, totals, 1.0)[:, None, :]
+    else:
+        chances = (np.arange(size)[None, :, None] == joint.argmax(axis=1)[:, None, :]).astype(float)
+    np.add.at(unary, graph.starts[neighbours][:, None] + np.arange(around), most)
+    return Messages(atoms, neighbours, chances)
+
+
+MANY = 10_000
+"""With more links than this a bound found by one merger at a time would take seconds."""
+ENOUGH_A_VERTEX = 4
+"""Links beyond this number a vertex only make a hopeless network more so."""
+MOST_PEELED = 1_000_000
+"""Links that are looked at, where there are more, for a part in which all have many neighbours."""
+PEELINGS = 50
+SEED = 0
+
+
+def least_width(links: np.ndarray, enough: float = math.inf, budget: Budget = UNLIMITED) -> int:
+    """Some table of any elimination of tables has more axes than this; ``links``: the pairs of axes that
+    share a table, or some of them, [pair, 2].
+
+    The search ends where the bound reaches ``enough``.
+    """
+    if len(links) > MANY:
+        if math.isfinite(enough) and _has_core(links, int(enough), budget):
+            return int(enough)
+        links = _coarse(links)
+    return _by_mergers(links, enough, budget)
+
+
+def _has_core(links: np.ndarray, degree: int, budget: Budget) -> bool:
+    """Whether a part of the graph links each of its vertices with at least so many others of it.
+
+    Others are taken out, until all that are left have enough. A graph where that takes long has a thin rim.
+    """
+    count = int(links.max(initial=-1)) + 1
+    if len(links) > MOST_PEELED:
+        links = links[:: len(links) // MOST_PEELED + 1]
+    one, other = links.min(axis=1, initial=count), links.max(axis=1, initial=0)
+    keys = np.unique((one * count + other)[one != other])
+    links = np.stack(np.divmod(keys, max(count, 1)), axis=1)
+    for _ in range(PEELINGS):
+        budget.check()
+        enough = np.bincount(links.ravel(), minlength=count) >= degree
+        kept = enough[links].all(axis=1)
+        if kept.all():
+            return len(links) > 0
+        links = links[kept]
+    return False
+
+
+def _coarse(links: np.ndarray) -> np.ndarray:
+    """A minor with few links, by merging vertices of one random half into neighbours in the other half."""
+    random = np.random.default_rng(SEED)
+    links = np.unique(links, return_inverse=True)[1].reshape(links.shape)
+    count = int(links.max(initial=-1)) + 1
+    if len(links) > ENOUGH_A_VERTEX * count:
+        links = random.choice(links, ENOUGH_A_VERTEX * count, replace=False, shuffle=False)
+    while len(links) > MANY:
+        joining = random.random(count) < 0.5
+        both = np.concatenate([links, links[:, ::-1]])
+        both = both[joining[both[:, 0]] & ~joining[both[:, 1]]]
+        merged = np.arange(count)
+        merged[both[:, 0]] = both[:, 1]
+        left = merged == np.arange(count)
+        count, number = int(left.sum()), np.cumsum(left) - 1
+        one, other = number[merged[links]].T
+        keys = np.unique(np.minimum(one, other) * count + np.maximum(one, other))
+        links = np.stack(np.divmod(keys, count), axis=1)
+        links = links[links[:, 0] != links[:, 1]]
+    return links
+
+
+def _by_mergers(links: np.ndarray, enough: float, budget: Budget) -> int:
+    neighbours: dict[int, set[int]] = defaultdict(set)
+    for one, other in links.tolist():
+        neighbours[one].add(other)
+        neighbours[other].add(one)
+    by_degree: dict[int, set[int]] = defaultdict(set)
+    for axis, others in neighbours.items():
+        others.discard(axis)
+        by_degree[len(others)].add(axis)
+    width, smallest = 0, 0
+    while neighbours and width < enough:
+        budget.check()
+        while not by_degree[smallest]:
+            smallest += 1
+        width = max(width, smallest)
+        axis = by_degree[smallest].pop()
+        around = neighbours.pop(axis)
+        for other in around:
+            by_degree[len(neighbours[other])].discard(other)
+            neighbours[other].discard(axis)
+        _merge(around, neighbours)
+        for other in around:
+            by_degree[len(neighbours[other])].add(other)
+        smallest = max(0, smallest - 1)
+    return width
+
+
+def _merge(around: set[int], neighbours: dict[int, set[int]]) -> None:
+    """The neighbours of a vertex that was taken out become those of the least of them."""
+    if len(around) < 2:
+        return
+    into = min(around, key=lambda other: len(neighbours[other]))
+    neighbours[into] |= around
+    neighbours[into].discard(into)
+    for other in around:
+        if other != into:
+            neighbours[other].add(into)
+
 
 TOO_WIDE = ANY_MACHINE.bit_length()
 """A table of so many axes has more entries than any machine has bytes."""

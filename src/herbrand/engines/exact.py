@@ -18,25 +18,21 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.attribution import attributed
 from herbrand.engines.chains import chained
 from herbrand.engines.components import Core
-from herbrand.engines.contradiction import contradicting, smallest_contradiction
-from herbrand.engines.contradiction_error import no_weight
+from herbrand.engines.contradiction import contradicting, no_weight, smallest_contradiction
 from herbrand.engines.elimination import Eliminated, Elimination, planned
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
-from herbrand.engines.explained_atom import ExplainedAtom, forced
-from herbrand.engines.reading import atom_tables, by_number
-from herbrand.engines.truth_in_world import ChosenWorld
+from herbrand.engines.reading import ChosenWorld, ExplainedAtom, atom_tables, by_number, forced
 from herbrand.errors import BudgetError
 from herbrand.factors.graph import Assembly, FactorGraph
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Formula
-from herbrand.memory import readable
+from herbrand.program.expansion import instances
 from herbrand.program.ground import Ground, ground, ground_template
-from herbrand.program.instances import instances
 from herbrand.program.lower import forbidding
 from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program

@@ -7,6 +7,15 @@ nothing moves, a limit is met, or the user has had enough.
 >>> state, status = settle(Halving(), lambda: 1.0, Limits(tolerance=0.1))
 >>> state, status.converged, status.iterations
 (0.0625, True, 4)
+
+With it stand the order in which a step replaces beliefs, and the share of the old ones that a step keeps: how
+that is raised where none helps.
+
+>>> careful = Patience(rounds=10, least_step=1e-3)
+>>> careful.is_over(9, 0.0), careful.is_over(10, 0.0), careful.is_over(10, 0.5)
+(False, True, False)
+>>> careful.raised(0.0, moved=1.0, mark=1.5), careful.raised(0.5, moved=0.1, mark=1.5)
+(0.5, 0.5)
 """
 
 from __future__ import annotations
@@ -15,12 +24,40 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from herbrand.answers.status import Status, out_of_iterations, out_of_time
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import Engine, first_state
+
+
+class Schedule(StrEnum):
+    """All at once, each from the old ones; or one after another, each from the latest."""
+
+    parallel = "parallel"
+    sequential = "sequential"
+
+
+@dataclass(frozen=True)
+class Patience:
+    """``rounds``: undamped ones in which the residual should halve; damped ones move less, and get as many
+    more. ``least_step``: of the way to the new beliefs at least so much is gone."""
+
+    rounds: int
+    least_step: float
+
+    def is_over(self, rounds: int, damping: float) -> bool:
+        """Whether it is time to look if so many rounds have helped."""
+        return rounds * (1 - damping) >= self.rounds
+
+    def raised(self, damping: float, moved: float, mark: float) -> float:
+        """More, unless the residual has halved since it was ``mark``."""
+        if moved <= 0.5 * mark:
+            return damping
+        return 1 - max(self.least_step, (1 - damping) / 2)
+
 
 State = TypeVar("State")
 Asked = TypeVar("Asked")

@@ -2,22 +2,34 @@
 
 An engine gives the probabilities of latent atoms by number, or says how to look them up by code. Constants
 become Python values only when somebody looks at them.
+
+Formulas hold in one world where no ground row that forbids worlds without them holds there:
+:class:`ChosenWorld` takes closed formulas, and how to look up the world's atoms; grounds no more than the
+formulas speak of.
+
+An explanation is of one atom, or of one value of it: :class:`ExplainedAtom`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from herbrand.answers.explanation import Explanation, Reason
+from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import AtomTable
 from herbrand.budget import Budget
-from herbrand.language.syntax import Value
+from herbrand.language.names import shown_constant
+from herbrand.language.syntax import Formula, Value
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
-from herbrand.program.ground import Ground
+from herbrand.program.ground import SATISFIED, Ground, GroundConjunction, LatentAtoms, ground_template
+from herbrand.program.lower import forbidding
+from herbrand.program.program import Conjunction, Program, literals_of
 from herbrand.program.question import AtomPattern, Question
-from herbrand.program.template import Conjunction
 
 MOST_BYTES = 4e9
 
@@ -88,3 +100,99 @@ def _table(evidence: Evidence, look_up: LookUp, predicate: str, codes: np.ndarra
 def _values(evidence: Evidence, predicate: str) -> tuple[Value, ...] | None:
     value_type = evidence.program.signature.predicates[predicate].value_type
     return None if value_type is None else tuple(evidence.program.domain(value_type))
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenWorld:
+    """``look_up`` gives 1 for the value of each latent atom; ``budget``: what grounding may take."""
+
+    evidence: Evidence
+    look_up: LookUp
+    budget: Budget
+    _known: dict[frozenset[str], tuple[LatentAtoms, np.ndarray]] = field(default_factory=dict)
+
+    def holds(self, formula: Formula) -> bool:
+        """Whether a closed formula is true; ``BudgetError`` where it speaks of too many atoms."""
+        templates = forbidding(self.evidence.program, formula)
+        atoms, values = self._atoms(
+            frozenset(x.predicate for t in templates for x in literals_of(t.conjunction))
+        )
+        grounded = (ground_template(t, self.evidence, atoms, self.budget) for t in templates)
+        return not any(g.multiplicity and rows_that_hold(g.conjunction, values).any() for g in grounded)
+
+    def _atoms(self, predicates: frozenset[str]) -> tuple[LatentAtoms, np.ndarray]:
+        """The latent atoms of these predicates and their values."""
+        if predicates not in self._known:
+            atoms = LatentAtoms(self.evidence, self.budget, predicates)
+            values = [self.look_up(name, codes).argmax(1) for name, codes in atoms.codes.items()]
+            self._known[predicates] = atoms, np.concatenate([np.empty(0, np.int64), *values])
+        return self._known[predicates]
+
+
+def rows_that_hold(conjunction: GroundConjunction, values: np.ndarray) -> np.ndarray:
+    found = np.ones(len(conjunction), dtype=bool)
+    for column, allowed in zip(conjunction.atoms.T, conjunction.allowed, strict=True):
+        latent = column != SATISFIED
+        found[latent] &= np.isin(values[column[latent]], allowed)
+    for block in conjunction.blocks:
+        some = np.zeros(len(conjunction), dtype=bool)
+        for piece in block.pieces:
+            some[piece.origin[rows_that_hold(piece, values)]] = True
+        found &= some == block.some
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedAtom:
+    """``codes`` holds the atom's one code; ``value`` is 1 for its truth, or one of its values."""
+
+    evidence: Evidence
+    predicate: str
+    codes: np.ndarray
+    value: int
+
+    @classmethod
+    def of(cls, question: Question, evidence: Evidence) -> ExplainedAtom:
+        """The atom of a question made by :func:`~herbrand.program.question.read_explained`."""
+        (pattern,) = question.atoms
+        codes = Bindings.nothing().codes(pattern.arguments, evidence.sizes(pattern.predicate))
+        return cls(evidence, pattern.predicate, codes, question.value)
+
+    @property
+    def atom(self) -> str:
+        """The atom as printed."""
+        return self.evidence.atom_text(self.predicate, self.codes)[0]
+
+    @property
+    def text(self) -> str:
+        """As printed: the atom, or the atom and its value."""
+        text = self.atom
+        value_type = self.evidence.program.signature.predicates[self.predicate].value_type
+        if value_type is None:
+            return text
+        return f"{text} = {shown_constant(self.evidence.program.domain(value_type).value(self.value))}"
+
+    @property
+    def known(self) -> bool | None:
+        """Whether facts say that it holds, or that it does not; ``None`` where it is latent."""
+        settled = int(self.evidence.known(self.predicate).lookup(self.codes)[0])
+        return None if settled == LATENT else settled == self.value
+
+
+def forced(log_odds: float) -> Reason:
+    """Fallback reason when no single statement forces the value."""
+    return Reason("(facts and hard statements settle it)", {}, log_odds)
+
+
+def known_fact(program: Program, question: Question) -> Explanation | None:
+    """Why the one atom that is asked for is what it is, where facts say so."""
+    asked = ExplainedAtom.of(question, Evidence(program))
+    return None if asked.known is None else explained_fact(asked)
+
+
+def explained_fact(asked: ExplainedAtom) -> Explanation:
+    """Why a known atom is what it is: the facts say so."""
+    log_odds = math.inf if asked.known else -math.inf
+    listed = "listed among the facts" if asked.known else "not among the facts, or listed as false"
+    reason = Reason(f"it is {listed}", {}, log_odds)
+    return Explanation(asked.text, "log-odds", log_odds, "facts", Guarantee.EXACT, (reason,))

@@ -42,8 +42,7 @@ from herbrand.factors.points import (
 from herbrand.factors.program_graph import ProgramGraph, origins_of_classes
 from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
 from herbrand.program.ground import without_idle
-from herbrand.program.program import Program
-from herbrand.program.template import Argument, Conjunction
+from herbrand.program.program import Argument, Conjunction, Program
 
 Scope = tuple[PointAtom, ...]
 

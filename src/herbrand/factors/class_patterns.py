@@ -26,8 +26,7 @@ from herbrand.factors.points import (
     ordered,
 )
 from herbrand.program.evidence import LATENT, Evidence, codes_of
-from herbrand.program.program import Program
-from herbrand.program.template import Block, Conjunction
+from herbrand.program.program import Block, Conjunction, Program
 
 Binding = Mapping[str, Point]
 

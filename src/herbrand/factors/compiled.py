@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.budget import Budget
+from herbrand.budget import Budget, readable
 from herbrand.errors import BudgetError
 from herbrand.factors.class_graph import class_graph, patterns
 from herbrand.factors.graph import Array, FactorGraph
@@ -20,12 +20,10 @@ from herbrand.factors.ground_graph import ground_graph
 from herbrand.factors.interchangeable import Classes, interchangeable
 from herbrand.factors.program_graph import ProgramGraph
 from herbrand.factors.refinement import WORTH_LIFTING, lifted
-from herbrand.memory import readable
 from herbrand.program.counting import expected_rows
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import ground
-from herbrand.program.program import Program
-from herbrand.program.template import FALSE, Literal
+from herbrand.program.program import FALSE, Literal, Program
 
 BYTES_A_ROW = 400
 """Of a ground row, from its bindings to its messages."""

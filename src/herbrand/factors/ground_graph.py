@@ -20,20 +20,22 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.factors.graph import Array, Assembly, Somes, Tables
 from herbrand.factors.ground_quantifiers import Axes, Columns, Quantifiers
-from herbrand.factors.own_weights import own_weights
 from herbrand.factors.pieces import (
+    ABSENT,
     Allowed,
     Piece,
+    RowShape,
     add_pieces,
     fits_a_table,
     fits_any_table,
     merge_key,
     refuse_tables,
+    shapes,
     table_of,
     together,
+    unique_rows,
 )
-from herbrand.factors.program_graph import Origin, ProgramGraph
-from herbrand.factors.rows import ABSENT, RowShape, shapes, unique_rows
+from herbrand.factors.program_graph import Origin, ProgramGraph, own_weights
 from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import Ground

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.factors.graph import NO_SOMES, Array, Somes
-from herbrand.factors.pieces import Allowed, Quantified, quantified, together
+from herbrand.factors.pieces import ABSENT, Allowed, Quantified, quantified, shapes, together, unique_rows
 from herbrand.factors.program_graph import Origin
-from herbrand.factors.rows import ABSENT, shapes, unique_rows
 from herbrand.program.evidence import codes_of
 from herbrand.program.ground import Ground, GroundBlock, GroundConjunction, GroundTemplate
-from herbrand.program.template import Argument, Block, Conjunction
+from herbrand.program.program import Argument, Block, Conjunction
 
 
 class Axes:

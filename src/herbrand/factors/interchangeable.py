@@ -20,9 +20,8 @@ from functools import cached_property
 import numpy as np
 
 from herbrand.factors.graph import Array
-from herbrand.factors.hashing import mixed
-from herbrand.program.program import Program
-from herbrand.program.template import Conjunction
+from herbrand.factors.refinement import mixed
+from herbrand.program.program import Conjunction, Program
 
 WHO = np.uint64(0x632BE59BD9B4E019)
 """In place of the constant that a fact is about."""

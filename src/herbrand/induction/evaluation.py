@@ -31,7 +31,7 @@ from herbrand.language.syntax import (
     Value,
     Variable,
 )
-from herbrand.program.strata import strata
+from herbrand.program.dependencies import strata
 from herbrand.row_keys import each_in
 
 MOST_ROWS = 20_000_000

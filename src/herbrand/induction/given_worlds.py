@@ -24,7 +24,7 @@ from herbrand.induction.machine import WIDEST
 from herbrand.language.check import check
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory, Value
-from herbrand.program.choices import refuse_choices
+from herbrand.program.dependencies import refuse_choices
 from herbrand.program.derive import derived
 
 Object = tuple[str | None, bool, Value]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from herbrand.budget import UNLIMITED
+from herbrand.budget import UNLIMITED, allowed_bytes, readable
 from herbrand.errors import BudgetError, FactsError
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
@@ -24,8 +24,7 @@ from herbrand.induction.database import Rows
 from herbrand.language.check import check
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory, Value
-from herbrand.memory import allowed_bytes, readable
-from herbrand.program.choices import refuse_choices
+from herbrand.program.dependencies import refuse_choices
 from herbrand.program.derive import derived
 
 Entity = tuple[str | None, bool, Value]

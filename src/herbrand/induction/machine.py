@@ -17,9 +17,9 @@ from typing import cast
 import torch
 from torch import nn
 
+from herbrand.budget import allowed_bytes, readable
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.induction.layer import Group, LogicLayer
-from herbrand.memory import allowed_bytes, readable
 
 WIDEST = 4
 """The largest breadth: quaternary predicates."""

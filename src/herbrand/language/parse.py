@@ -26,12 +26,11 @@ from lark import Lark, UnexpectedInput
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
 from herbrand.language.arguments import computes_argument
-from herbrand.language.bound_lines import read_bounds
 from herbrand.language.build import Builder
 from herbrand.language.collection import collector_paused
 from herbrand.language.expectations import mistake, never_closed
+from herbrand.language.ground_lines import read_block, read_bounds
 from herbrand.language.layout import BLANK, Layout, Stretch, skip_blank
-from herbrand.language.rows import read_block
 from herbrand.language.syntax import (
     Computed,
     FactRows,

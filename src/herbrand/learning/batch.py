@@ -16,7 +16,7 @@ from torch import Tensor
 
 from herbrand.program.bindings import Bindings
 from herbrand.program.evidence import LATENT, Evidence, arguments_of
-from herbrand.program.template import Template
+from herbrand.program.program import Template
 
 Drawn = Sequence[tuple[Template, Bindings]]
 

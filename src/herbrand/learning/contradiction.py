@@ -7,7 +7,7 @@ import numpy as np
 from herbrand.errors import ContradictionError, Mistake
 from herbrand.learning.example import Example
 from herbrand.learning.learned import statement_text
-from herbrand.program.template import Template
+from herbrand.program.program import Template
 
 
 def refuse_contradiction(world: Example, template: Template, predicate: str, violating: np.ndarray) -> None:

@@ -36,8 +36,7 @@ from herbrand.language.syntax import (
 from herbrand.program.derive import derived
 from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
 from herbrand.program.lower import lower
-from herbrand.program.program import Program
-from herbrand.program.template import literals_of
+from herbrand.program.program import Program, literals_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
 from herbrand.engines.chains import chained
 from herbrand.engines.components import Core
-from herbrand.engines.contradiction_error import contradiction, no_weight
+from herbrand.engines.contradiction import contradiction, no_weight
 from herbrand.engines.elimination import Elimination, planned_entirely
 from herbrand.engines.exact import MOST_GROUNDINGS, Exact
 from herbrand.engines.lifted.engine import TOTAL_ONLY

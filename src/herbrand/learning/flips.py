@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from herbrand.budget import Budget
+from herbrand.budget import Budget, readable
 from herbrand.contraction.execute import contract
 from herbrand.contraction.expression import Axes, Contraction
 from herbrand.contraction.relation import Dense, Relation, Sparse
@@ -24,10 +24,9 @@ from herbrand.learning.example import Example
 from herbrand.learning.indicators import Indicators
 from herbrand.learning.quantified import quantified_flips
 from herbrand.learning.ties import Ties
-from herbrand.memory import readable
 from herbrand.program.bindings import Bindings
 from herbrand.program.ground import weight_rows
-from herbrand.program.template import Conjunction, Literal, Template
+from herbrand.program.program import Conjunction, Literal, Template
 
 BYTES_AN_ENTRY = 40
 

@@ -17,7 +17,7 @@ import torch
 from herbrand.contraction.expression import Axes
 from herbrand.contraction.relation import Dense, Relation, Sparse
 from herbrand.program.evidence import LATENT, Evidence
-from herbrand.program.template import FALSE, Literal
+from herbrand.program.program import FALSE, Literal
 
 Pattern = tuple[int | None, ...]
 """For each argument the constant that it is, or ``None`` for a variable."""

@@ -24,8 +24,8 @@ import numpy as np
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
+from herbrand.engines.choice import AFFORDABLE
 from herbrand.engines.exact import operations_in
-from herbrand.engines.offers import AFFORDABLE
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.language.written_weights import relearned

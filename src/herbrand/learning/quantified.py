@@ -18,7 +18,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.learning.example import Example
 from herbrand.program.evidence import LATENT, codes_of
 from herbrand.program.ground import SATISFIED, GroundBlock, GroundConjunction, LatentAtoms, ground_template
-from herbrand.program.template import Template, literals_of
+from herbrand.program.program import Template, literals_of
 
 Found = tuple[str, int, np.ndarray, np.ndarray, np.ndarray]
 """A predicate, a value, and for each of its atoms that matter: code, weight row, count."""

@@ -19,8 +19,7 @@ from herbrand.language.syntax import Constant
 from herbrand.program.bindings import Bindings
 from herbrand.program.counting import assignments
 from herbrand.program.evidence import Evidence, codes_of
-from herbrand.program.program import Program
-from herbrand.program.template import Argument, Literal, Template, literals_of
+from herbrand.program.program import Argument, Literal, Program, Template, literals_of
 
 Columns = dict[str, np.ndarray]
 

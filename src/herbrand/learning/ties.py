@@ -20,8 +20,7 @@ from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Example
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import SATISFIED, Ground, GroundTemplate, LatentAtoms, ground_template
-from herbrand.program.program import Program
-from herbrand.program.template import Template, literals_of
+from herbrand.program.program import Program, Template, literals_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,11 +32,10 @@ from herbrand.nn.given_tables import given_tables
 from herbrand.nn.implicit import attached
 from herbrand.nn.masks import Masks, finite
 from herbrand.options.table import check
-from herbrand.program.choices import refuse_choices, refuse_resting
+from herbrand.program.dependencies import refuse_choices, refuse_resting
+from herbrand.program.independent_clauses import with_independent_clauses
 from herbrand.program.lower import lower
-from herbrand.program.program import Program
-from herbrand.program.rewrites.independent_clauses import with_independent_clauses
-from herbrand.program.template import literals_of
+from herbrand.program.program import Program, literals_of
 
 if TYPE_CHECKING:
     from herbrand.model import Model

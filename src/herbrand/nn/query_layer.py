@@ -37,26 +37,24 @@ import torch
 from torch import Tensor, nn
 from torch._C._functorch import is_functorch_wrapped_tensor
 
-from herbrand.budget import Budget
+from herbrand.budget import Budget, allowed_bytes, bytes_of, readable
+from herbrand.engines.proof.differentiable import scores as scores_of
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
-from herbrand.engines.proof.goals import Goal
+from herbrand.engines.proof.goals import Goal, NarrowError
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
-from herbrand.engines.proof.scores import scores as scores_of
 from herbrand.engines.proof.table import Table
-from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import BudgetError, LanguageError, UnsupportedError, nearest
 from herbrand.facts.absence import indices_in
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory, Value
-from herbrand.memory import allowed_bytes, bytes_of, readable
 from herbrand.nn.given_tables import given_tables
 from herbrand.nn.rule_weights import RuleWeights
 from herbrand.nn.transformed import called
-from herbrand.program.choices import refuse_choices
+from herbrand.program.dependencies import refuse_choices
 
 if TYPE_CHECKING:
     from herbrand.model import Model

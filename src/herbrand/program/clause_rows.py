@@ -1,7 +1,7 @@
 """What clauses derive, and their least model, over relations anywhere and in any semiring.
 
 A literal becomes a relation with a column for each variable, a test a condition on these columns, and
-:class:`~herbrand.program.body_rows.Body` joins them. To the least model only what is new in one round is
+:class:`~herbrand.program.bindings.Body` joins them. To the least model only what is new in one round is
 joined in the next. Rows of a predicate have the columns :func:`columns_of` its arity.
 """
 
@@ -16,7 +16,7 @@ from typing import Protocol
 
 from herbrand.contraction.algebra import Algebra
 from herbrand.errors import BudgetError
-from herbrand.program.body_rows import TRUTH, WEIGHT, Body, BodyRelation, Condition, columns_of, fitting
+from herbrand.program.bindings import TRUTH, WEIGHT, Body, BodyRelation, Condition, columns_of, fitting
 from herbrand.program.clauses import (
     ORDERS,
     Absence,

@@ -34,13 +34,13 @@ from herbrand.language.names import shown_name
 from herbrand.language.scope import variable_types, written
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Choice, Rule, predicates_in
-from herbrand.program.body_rows import columns_of
+from herbrand.program.bindings import columns_of
 from herbrand.program.clause_rows import ClauseRows, complete_rows, least_model
 from herbrand.program.computed_values import ValuedRows, Values, assigned_by
+from herbrand.program.dependencies import body_predicates
 from herbrand.program.derive import FactRelations
 from herbrand.program.growing_facts import GrowingFacts, with_new_constants
 from herbrand.program.lower_rules import goal_clause, rule_clause
-from herbrand.program.strata import body_predicates
 from herbrand.relations.expression import column, literal
 from herbrand.relations.relation import Relation
 from herbrand.row_keys import SPREAD

@@ -24,7 +24,7 @@ from herbrand.language.formulas import Expression as Value
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import written
 from herbrand.language.show import show_expression
-from herbrand.program.body_rows import columns_of
+from herbrand.program.bindings import columns_of
 from herbrand.program.clauses import ORDERS
 from herbrand.program.growing_facts import GrowingFacts
 from herbrand.program.text_functions import TEXT_FUNCTIONS

@@ -13,7 +13,7 @@ from herbrand.facts.facts import Facts
 from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Constant, Term, WeightedFormula
-from herbrand.program.template import Conjunction, Literal
+from herbrand.program.program import Conjunction, Literal
 
 Key = str | Constant
 

@@ -26,7 +26,7 @@ from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom, show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Rule, ValueIs, walk
-from herbrand.program.body_rows import columns_of
+from herbrand.program.bindings import columns_of
 from herbrand.program.clause_rows import (
     ClauseRows,
     Refuse,
@@ -36,10 +36,10 @@ from herbrand.program.clause_rows import (
     least_model,
 )
 from herbrand.program.clauses import Clause
+from herbrand.program.dependencies import body_predicates, strata
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower_rules import rule_clause
 from herbrand.program.program import Program
-from herbrand.program.strata import body_predicates, strata
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 

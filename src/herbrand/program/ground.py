@@ -14,17 +14,15 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Constant, Value
-from herbrand.memory import readable
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.counting import assignments
 from herbrand.program.evidence import LATENT, Evidence
-from herbrand.program.program import Program
+from herbrand.program.program import Argument, Conjunction, Program, Template, differing, literals_of
 from herbrand.program.question import Question
-from herbrand.program.template import Argument, Conjunction, Template, differing, literals_of
 from herbrand.row_keys import places_among
 
 SATISFIED = -1

@@ -50,11 +50,17 @@ from herbrand.language.syntax import (
     walk,
 )
 from herbrand.options.kinds import texts
-from herbrand.program.choices import heads_of, resting_on_choices, unusable_by
+from herbrand.program.dependencies import (
+    heads_of,
+    refuse_weighted,
+    resting_on_choices,
+    resting_on_weights,
+    unusable_by,
+    weighted_predicates,
+)
 from herbrand.program.lower import lower
 from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program
-from herbrand.program.proof_weights import refuse_weighted, resting_on_weights, weighted_predicates
 from herbrand.program.remarks import may_be_new, new_constants, remarks
 
 KINDS: dict[str, tuple[type[Statement], ...]] = {

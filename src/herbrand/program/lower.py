@@ -36,11 +36,9 @@ from herbrand.language.syntax import (
     Variable,
     WeightedFormula,
 )
+from herbrand.program.expansion import conditions_with, expanded
 from herbrand.program.normal_form import Case, cases, shorter_cases
-from herbrand.program.program import Program, Weight
-from herbrand.program.rewrites.expand_values import conditions_with, expanded
-from herbrand.program.shatter import shattered
-from herbrand.program.template import (
+from herbrand.program.program import (
     FALSE,
     TRUE,
     Argument,
@@ -48,10 +46,13 @@ from herbrand.program.template import (
     Conjunction,
     Literal,
     Pair,
+    Program,
     Template,
+    Weight,
     different,
     substituted,
 )
+from herbrand.program.shatter import shattered
 
 MOST_WEIGHT = 1e9
 """Beside a larger weight exact probabilities would be off by more than 1e-7, and then by anything."""

@@ -20,8 +20,7 @@ import numpy as np
 
 from herbrand.errors import BudgetError
 from herbrand.language.syntax import NetworkTable
-from herbrand.program.program import Program, Weight
-from herbrand.program.template import Conjunction, Literal, Template
+from herbrand.program.program import Conjunction, Literal, Program, Template, Weight
 
 MOST_CELLS = 100_000
 """Each becomes a template, which takes tens of microseconds in every engine."""

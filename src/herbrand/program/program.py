@@ -4,12 +4,24 @@ Made by :func:`herbrand.program.lower.lower`. The log-weight of a world is, over
 assignments for which a template's conjunction holds, the sum of ``sign * weight``, plus the soft evidence;
 a world in which a forbidden conjunction holds is impossible. ``tables`` multiply the weight by an entry each;
 :func:`herbrand.program.network_cells.in_cells` makes templates of them, for all that reads only templates.
+
+Templates are the exact pieces that formulas are lowered to: conjunctions over typed variables, each with one
+potential. A :class:`Conjunction` holds for an assignment of its variables when all its literals and blocks
+hold. A :class:`Template` gives every assignment for which its conjunction holds one weight, added (or
+subtracted) in the log-weight of a world, or forbids it. Arguments are a variable's name (``str``) or a
+constant's index in its domain (``int``), so a template knows no texts and no arrays.
+
+>>> smokes_x = Literal("smokes", ("x",), (1,))
+>>> print(Template(Conjunction((("x", "person"),), (smokes_x,)), weight=0, sign=-1))
+-w0  {x: person}  smokes(x)
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from herbrand.errors import Span
 from herbrand.facts.domain import Domain
@@ -17,7 +29,162 @@ from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Choice, Rule, Statement
-from herbrand.program.template import Template
+
+Argument = str | int
+Pair = tuple[Argument, Argument]
+
+FALSE: tuple[int, ...] = (0,)
+TRUE: tuple[int, ...] = (1,)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """The atom has one of the ``allowed`` values (0 is false and 1 true where it is not many-valued)."""
+
+    predicate: str
+    arguments: tuple[Argument, ...]
+    allowed: tuple[int, ...]
+
+    @property
+    def atom(self) -> tuple[str, tuple[Argument, ...]]:
+        return self.predicate, self.arguments
+
+    def __str__(self) -> str:
+        atom = f"{self.predicate}({', '.join(map(shown_argument, self.arguments))})"
+        if self.allowed == TRUE:
+            return atom
+        if self.allowed == FALSE:
+            return f"not {atom}"
+        return f"{atom} in {set(self.allowed)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """``some``: one of the pieces holds for some assignment of its own variables; otherwise: none does."""
+
+    pieces: tuple[Conjunction, ...]
+    some: bool
+
+    def __str__(self) -> str:
+        return f"{'some' if self.some else 'none'}[{' | '.join(map(str, self.pieces))}]"
+
+
+@dataclass(frozen=True)
+class Conjunction:
+    """Typed variables, pairs of arguments that must differ, and what must hold.
+
+    ``equal``: arguments of enclosing conjunctions that must be one; only while a formula is lowered, since
+    shattering settles them where their variables belong.
+    """
+
+    variables: tuple[tuple[str, str], ...] = ()
+    literals: tuple[Literal, ...] = ()
+    distinct: frozenset[Pair] = frozenset()
+    blocks: tuple[Block, ...] = ()
+    equal: frozenset[Pair] = frozenset()
+
+    @cached_property
+    def types(self) -> Mapping[str, str]:
+        """The type of each variable."""
+        return dict(self.variables)
+
+    def __str__(self) -> str:
+        variables = ", ".join(f"{name}: {type_}" for name, type_ in self.variables)
+        parts = [f"{{{variables}}}"]
+        if self.distinct:
+            pairs = sorted(f"{shown_argument(a)} != {shown_argument(b)}" for a, b in self.distinct)
+            parts.append(f"[{', '.join(pairs)}]")
+        return "  ".join([*parts, " and ".join(map(str, (*self.literals, *self.blocks)))]).rstrip()
+
+
+@dataclass(frozen=True)
+class Template:
+    """A conjunction and what it is worth: ``sign`` times a weight of the program, or ``None``: forbidden.
+
+    The sign is 1 or -1, or these times the number that a statement multiplies its weight by.
+
+    ``weight_arguments`` choose among the values of a weight that is learned for each constant. Templates with
+    the same ``formula`` are pieces of one formula; ``instance`` is what its free variables became in this
+    piece, so pieces whose instances are equal, constants put for variables, speak of one ground formula;
+    ``free`` has their names and types.
+    """
+
+    conjunction: Conjunction
+    weight: int | None
+    sign: float = 1
+    weight_arguments: tuple[Argument, ...] = ()
+    statement: int = 0
+    formula: int = 0
+    instance: tuple[Argument, ...] = ()
+    free: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        times = "" if abs(self.sign) == 1 else f"{abs(self.sign):g} "
+        worth = (
+            "forbidden" if self.weight is None else f"{'-' if self.sign < 0 else '+'}{times}w{self.weight}"
+        )
+        return f"{worth}  {self.conjunction}"
+
+
+def different(left: Argument, right: Argument) -> Pair:
+    """The pair in its one canonical order: variables by name, then constants."""
+    return (left, right) if _order(left) <= _order(right) else (right, left)
+
+
+def _order(argument: Argument) -> tuple[bool, str, int]:
+    return (False, argument, 0) if isinstance(argument, str) else (True, "", argument)
+
+
+def shown_argument(argument: Argument) -> str:
+    return argument if isinstance(argument, str) else f"#{argument}"
+
+
+def substituted(conjunction: Conjunction, name: str, by: Argument) -> Conjunction | None:
+    """The conjunction for ``name = by``; ``None`` where a pair that must differ became equal."""
+    return _substituted(conjunction, {name: by})
+
+
+def _substituted(conjunction: Conjunction, by: Mapping[str, Argument]) -> Conjunction | None:
+    def image(argument: Argument) -> Argument:
+        return by.get(argument, argument) if isinstance(argument, str) else argument
+
+    def images(pairs: frozenset[Pair]) -> list[Pair]:
+        return [different(image(left), image(right)) for left, right in pairs]
+
+    distinct, equal = images(conjunction.distinct), images(conjunction.equal)
+    if any(left == right for left, right in distinct) or any(map(_settled_apart, equal)):
+        return None
+    return Conjunction(
+        tuple(v for v in conjunction.variables if v[0] not in by),
+        tuple(replace(x, arguments=tuple(map(image, x.arguments))) for x in conjunction.literals),
+        frozenset(pair for pair in distinct if not _settled_apart(pair)),
+        tuple(
+            Block(tuple(p for piece in b.pieces if (p := _substituted(piece, by)) is not None), b.some)
+            for b in conjunction.blocks
+        ),
+        frozenset(pair for pair in equal if pair[0] != pair[1]),
+    )
+
+
+def _settled_apart(pair: Pair) -> bool:
+    """True if both are constants and differ."""
+    return all(isinstance(argument, int) for argument in pair) and pair[0] != pair[1]
+
+
+def literals_of(conjunction: Conjunction) -> Iterator[Literal]:
+    """All literals, those inside blocks included."""
+    yield from conjunction.literals
+    for block in conjunction.blocks:
+        for piece in block.pieces:
+            yield from literals_of(piece)
+
+
+def differing(conjunction: Conjunction) -> Iterator[Pair]:
+    """All pairs that must differ, those inside blocks included."""
+    yield from conjunction.distinct
+    for block in conjunction.blocks:
+        for piece in block.pieces:
+            yield from differing(piece)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
     walk,
 )
-from herbrand.program.template import Argument
+from herbrand.program.program import Argument
 
 
 @dataclass(frozen=True)

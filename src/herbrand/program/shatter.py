@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from herbrand.program.template import (
+from herbrand.program.program import (
     Block,
     Conjunction,
     Literal,

@@ -24,8 +24,8 @@ from typing import Any, Self
 import duckdb
 import pyarrow as pa
 
+from herbrand.budget import allowed_bytes, readable
 from herbrand.errors import BudgetError, FactsError, HerbrandError
-from herbrand.memory import allowed_bytes, readable
 from herbrand.relations.dialects import DUCKDB, Dialect
 from herbrand.relations.expression import too_large
 from herbrand.scratch_folders import ScratchFolder

@@ -8,9 +8,8 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
-from herbrand.answers.chart import Bar
 from herbrand.answers.marginals import Marginals
-from herbrand.answers.sheet import PROBABILITIES, Sheet
+from herbrand.answers.sheet import PROBABILITIES, Bar, Sheet
 from herbrand.budget import Budget
 from herbrand.engines.engine import options_in, settings_from
 from herbrand.engines.registry import INFERENCE, refuse_unused_by_all, used_settings

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from herbrand.engines.choice import Choice, offered
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.markov import cyclic_atoms
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion, BoundSettings, read_bound_question
 from herbrand.engines.engine import Cost, Refusal
-from herbrand.engines.offers import Choice, offered
 from herbrand.engines.registry import BOUND, engine_named
 from herbrand.errors import HerbrandError
 from herbrand.program.program import Program

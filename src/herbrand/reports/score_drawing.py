@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from herbrand.answers.chart import text_at
+from herbrand.answers.sheet import text_at
 from herbrand.language.drawing import Drawing
 from herbrand.reports.metrics import Bin, Cut
 

@@ -10,21 +10,19 @@ import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.sheet import Sheet
-from herbrand.budget import Budget, budget_of
-from herbrand.engines.choice import CHOICES, choices
+from herbrand.budget import Budget, budget_of, readable
+from herbrand.engines.choice import CHOICES, Choice, Offer, Refused, best, choices
 from herbrand.engines.credal.question import BoundSettings
 from herbrand.engines.engine import Cost, Refusal, Settings
-from herbrand.engines.offers import Choice, Offer, Refused, best
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show, show_statement
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory
-from herbrand.memory import readable
 from herbrand.model import Model, Texts
 from herbrand.options.kinds import texts
-from herbrand.program.choices import unusable_by
 from herbrand.program.counting import groundings
+from herbrand.program.dependencies import unusable_by
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 from herbrand.program.question import Question

@@ -12,13 +12,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from herbrand.budget import readable
 from herbrand.contraction.expression import Contraction, Sizes
 from herbrand.contraction.over_relations import contracted, planned
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import SHARE, SMALLEST, Observed, Product, is_relation
 from herbrand.engines.mean_field.stride import Slope
 from herbrand.errors import BudgetError
-from herbrand.memory import readable
 from herbrand.relations.database import Database
 from herbrand.relations.expression import column
 from herbrand.relations.fold import total

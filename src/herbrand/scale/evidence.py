@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.errors import FactsError
-from herbrand.program.body_rows import columns_of
+from herbrand.program.bindings import columns_of
 from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of
 from herbrand.program.program import Program
 from herbrand.relations.database import Database

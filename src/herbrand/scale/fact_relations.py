@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from herbrand.program.body_rows import WEIGHT, columns_of
+from herbrand.program.bindings import WEIGHT, columns_of
 from herbrand.program.clause_rows import ClauseRows
 from herbrand.program.clauses import Clause
 from herbrand.relations.expression import TYPES, Kind

@@ -15,10 +15,10 @@ from herbrand.engines.mean_field.products import products_of
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula
-from herbrand.program.instances import instances
+from herbrand.program.expansion import instances
 from herbrand.program.lower import forbidding
+from herbrand.program.program import Template
 from herbrand.program.question import Question
-from herbrand.program.template import Template
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Beliefs, Sender, sums
 

@@ -1,18 +1,17 @@
 """The groundings of a conjunction that facts leave possible, as a query: one row each, its atoms as numbers.
 
 As :mod:`herbrand.program.bindings` and :mod:`herbrand.program.ground`, over facts in a database, by the joins
-of :mod:`herbrand.program.conjunction_rows`. A literal that facts make true is ``SATISFIED``; a grounding with
+of :mod:`herbrand.program.bindings`. A literal that facts make true is ``SATISFIED``; a grounding with
 one that they make false has no row."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from herbrand.program.body_rows import BodyRelation
-from herbrand.program.conjunction_rows import Listed, Variables, possible_rows
+from herbrand.program.bindings import BodyRelation, Listed, Variables, possible_rows
 from herbrand.program.counting import expected_rows
 from herbrand.program.ground import SATISFIED
-from herbrand.program.template import Argument, Conjunction, Literal
+from herbrand.program.program import Argument, Conjunction, Literal
 from herbrand.relations.expression import column, literal
 from herbrand.relations.relation import Relation
 from herbrand.scale.atoms import StoredAtoms

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.marginals import Marginals
+from herbrand.budget import readable
 from herbrand.contraction.over_relations import UNLIMITED
+from herbrand.engines.choice import Refused, offered
 from herbrand.engines.credal.bounding import named_in
 from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
 from herbrand.engines.credal.question import TOLERANCE, BoundSettings, read_bound_question
 from herbrand.engines.engine import Settings, first_state
 from herbrand.engines.loop import Limits, run, settle, watching
-from herbrand.engines.offers import Refused, offered
 from herbrand.engines.proof.engine import Goals
 from herbrand.engines.proof.request import Request
 from herbrand.engines.registry import DATABASE, engine_named, refuse_in_memory_only, refuse_unused
@@ -41,10 +42,9 @@ from herbrand.learning.example import Aim
 from herbrand.learning.learned import Learning
 from herbrand.learning.methods import with_curve
 from herbrand.learning.settings import LearningSettings
-from herbrand.memory import readable
+from herbrand.program.dependencies import refuse_weighted, resting_on_weights
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.lower import lower
-from herbrand.program.proof_weights import refuse_weighted, resting_on_weights
 from herbrand.program.question import named_predicates, queried_predicates, read_question
 from herbrand.program.remarks import nothing_uncertain
 from herbrand.relations.database import Database, DuckDB

@@ -24,9 +24,8 @@ from herbrand.engines.mean_field.products import Observed, PerConstant, Product,
 from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import ContradictionError, HerbrandError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
-from herbrand.program.program import Program
+from herbrand.program.program import Program, Template, literals_of
 from herbrand.program.question import Question
-from herbrand.program.template import Template, literals_of
 from herbrand.relations.relation import Relation
 from herbrand.scale.beliefs import (
     BYTES_A_ROW,

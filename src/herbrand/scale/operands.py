@@ -19,8 +19,8 @@ from herbrand.contraction.steps import Statistics
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import Observed, Operand, Product, is_relation
 from herbrand.errors import UnsupportedError
-from herbrand.program import body_rows
-from herbrand.program.template import FALSE, Argument, Literal
+from herbrand.program import bindings
+from herbrand.program.program import FALSE, Argument, Literal
 from herbrand.relations.expression import Expression, Kind, column, either, literal
 from herbrand.relations.fold import total
 from herbrand.relations.relation import Relation
@@ -213,7 +213,7 @@ def selected(
     rows: Relation, arguments: tuple[Argument, ...], axes: tuple[str, ...]
 ) -> tuple[Relation, tuple[str, ...]]:
     """The rows that fit constants and repeated variables, and the columns of the axes."""
-    rows, first = body_rows.fitting(rows, arguments)
+    rows, first = bindings.fitting(rows, arguments)
     return rows, tuple(first[axis] for axis in axes)
 
 

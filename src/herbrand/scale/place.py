@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from herbrand.budget import LEAST_FOR_DATABASE, SHARE_FOR_DATABASE, allowed_bytes, holds_database, readable
 from herbrand.errors import BudgetError, FactsError, UnsupportedError
-from herbrand.memory import LEAST_FOR_DATABASE, SHARE_FOR_DATABASE, allowed_bytes, holds_database, readable
 from herbrand.relations.database import Database, DuckDB
 from herbrand.relations.spark import Spark
 

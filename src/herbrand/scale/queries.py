@@ -24,19 +24,18 @@ from herbrand.contraction.algebra import Algebra
 from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.engine import Goals
-from herbrand.engines.proof.goals import Goal, read_goal
+from herbrand.engines.proof.goals import Goal, NarrowError, read_goal
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
 from herbrand.engines.proof.request import FIXPOINT, Request
-from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.constants import Constants
 from herbrand.graphs import reached
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Formula, Rule
-from herbrand.program.body_rows import WEIGHT
+from herbrand.program.bindings import WEIGHT
 from herbrand.program.clause_rows import FALSE, ClauseRows, Tables, columns_in, least_model
 from herbrand.program.clauses import Clause
-from herbrand.program.strata import strata
+from herbrand.program.dependencies import strata
 from herbrand.relations.expression import Expression, column, greater, magnitude
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from herbrand.budget import Budget
+from herbrand.budget import Budget, holds_database, readable
 from herbrand.engines.registry import DATABASE, ENGINES
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
-from herbrand.memory import holds_database, readable
 from herbrand.scale.inference import StoredModel
 from herbrand.scale.place import Place
 from herbrand.scale.too_large import TooLarge

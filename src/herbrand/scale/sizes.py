@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from herbrand.budget import allowed_bytes, holds_database, readable
+from herbrand.engines.choice import Refused, offered
 from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
 from herbrand.engines.engine import Cost, Refusal, Settings
-from herbrand.engines.offers import Refused, offered
 from herbrand.engines.registry import DATABASE, ENGINES, INFERENCE, engine_named
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.language.parse import is_probability
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Bound, BoundRows
-from herbrand.memory import allowed_bytes, holds_database, readable
 from herbrand.program.program import Program
 from herbrand.program.question import Question, queried_predicates, read_question
 from herbrand.scale.evidence import StoredEvidence

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from herbrand.budget import Budget
+from herbrand.budget import Budget, holds_database, readable
 from herbrand.facts.source import FactSource
-from herbrand.memory import holds_database, readable
 
 BYTES_A_CELL = 45
 """Of memory, at the most, while facts are read and sorted; measured on 20 million cells of numbers."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from herbrand.budget import UNLIMITED
 from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Stated, atom_text, lowered_all
-from herbrand.engines.explained_atom import ExplainedAtom
+from herbrand.engines.reading import ExplainedAtom
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_statement
 from herbrand.program.evidence import Evidence, arguments_of

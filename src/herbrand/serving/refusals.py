@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from herbrand.budget import lacks_memory
 from herbrand.errors import BudgetError, HerbrandError
-from herbrand.memory import lacks_memory
 from herbrand.visible import visible_lines
 
 BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND = 400, 401, 403, 404

@@ -9,10 +9,8 @@ from functools import partial
 from typing import Any
 
 import herbrand as hb
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, bound_data, resident_bytes
 from herbrand.errors import HerbrandError
-from herbrand.guards import bound_data
-from herbrand.memory import resident_bytes
 from herbrand.serving.json_requests import answered, limited
 from herbrand.serving.nursery import Emit, encoded
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import herbrand as hb
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import LIBRARIES, UNLIMITED, Budget, bound_data
 from herbrand.errors import HerbrandError
-from herbrand.guards import LIBRARIES, bound_data
 from herbrand.language.syntax import Theory
 from herbrand.reports.result_file import read_rows
 from herbrand.reports.score import score_file

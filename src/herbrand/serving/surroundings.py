@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 
 from herbrand.budget import UNLIMITED
-from herbrand.engines.explained_atom import ExplainedAtom
+from herbrand.engines.reading import ExplainedAtom
 from herbrand.errors import UnsupportedError
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_statement
 from herbrand.model import Model
-from herbrand.program.choices import heads_of
+from herbrand.program.dependencies import heads_of
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import SATISFIED, Ground, GroundConjunction, ground
 from herbrand.program.question import read_explained

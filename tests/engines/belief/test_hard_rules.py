@@ -16,7 +16,7 @@ from herbrand.budget import Budget
 from herbrand.engines import contradiction
 from herbrand.engines.belief import engine as module
 from herbrand.engines.belief.engine import BeliefPropagation
-from herbrand.engines.contradiction_error import contradiction as claimed
+from herbrand.engines.contradiction import contradiction as claimed
 from herbrand.engines.engine import first_state
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.program.ground import ground

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.factors.graph import FORBIDDEN
-from herbrand.factors.hashing import mixed, number_bits
 from herbrand.factors.interchangeable import interchangeable
-from herbrand.factors.pieces import Piece, table_of, together
+from herbrand.factors.pieces import ABSENT, Piece, shapes, table_of, together, unique_rows
 from herbrand.factors.points import (
     Kind,
     Point,
@@ -26,7 +25,7 @@ from herbrand.factors.points import (
     choices,
     ordered,
 )
-from herbrand.factors.rows import ABSENT, shapes, unique_rows
+from herbrand.factors.refinement import mixed, number_bits
 from tests.laws import tries
 
 quick = settings(deadline=None, max_examples=tries(60))

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines import contradiction_error
+from herbrand.engines import contradiction
 from herbrand.engines.lifted import engine as module
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of, unweighted
 from herbrand.engines.lifted.terms import NotLiftableError
@@ -131,7 +131,7 @@ def test_contradictions_of_any_size_are_proved(
     count: int, lines: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Above what ground elimination takes every hard statement is named."""
-    monkeypatch.setattr(contradiction_error, "MOST_ROWS", 1_000)
+    monkeypatch.setattr(contradiction, "MOST_ROWS", 1_000)
     with pytest.raises(ContradictionError) as refused:
         hb.Model(hb.parse(text_of(count, lines))).infer(["p", "rain"], engine="lifted")
     hard = [line for line in lines.splitlines() if line.startswith("hard")]
@@ -181,7 +181,7 @@ def test_where_nothing_can_prove_it_nothing_is_claimed(
 
     monkeypatch.setattr(module, "solved", lost)
     monkeypatch.setattr(module, "unweighted", too_large)
-    monkeypatch.setattr(contradiction_error, "ground", too_many)
+    monkeypatch.setattr(contradiction, "ground", too_many)
     theory = hb.parse(text_of(3, f"hard: p(x)\n{'1' if satisfiable else 'hard'}: not p(x)"))
     with pytest.raises(UnsupportedError, match="which could not be proved"):
         hb.Model(theory).infer("p", engine="lifted")

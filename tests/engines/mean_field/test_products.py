@@ -31,7 +31,7 @@ from herbrand.engines.mean_field.quantifiers import independent
 from herbrand.engines.mean_field.relations import KnownRelations
 from herbrand.language.syntax import Theory
 from herbrand.program.evidence import Evidence
-from herbrand.program.template import Argument, Block, Conjunction, Literal, literals_of
+from herbrand.program.program import Argument, Block, Conjunction, Literal, literals_of
 from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program_generators import models

@@ -16,7 +16,7 @@ from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.tables import CERTAIN, DenseTable, ListedTable
 from herbrand.engines.mean_field.unknowns import Ties, Unknowns
 from herbrand.program.evidence import codes_of
-from herbrand.program.template import FALSE, TRUE
+from herbrand.program.program import FALSE, TRUE
 from tests.laws import tries
 
 quick = settings(deadline=None, max_examples=tries(20))

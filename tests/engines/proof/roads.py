@@ -31,7 +31,7 @@ CHOICES: dict[str, Sequence[object]] = {
     "recursion_loop.MOST_WORK": (2**26, 0),
     "recursion_loop.MOST_PLAIN": (2e5, 0),
     "join_sum.CHUNK": (2**20, 1),
-    "fixpoint_rows.DENSE_BYTES": (2**28, 0),
+    "fixpoint.DENSE_BYTES": (2**28, 0),
 }
 
 roads = st.fixed_dictionaries(

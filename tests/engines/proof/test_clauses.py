@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import herbrand as hb
-from herbrand.engines.proof.branches import components, is_part, split
+from herbrand.engines.proof.goals import components, is_part, split
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import Plans
 from herbrand.errors import LanguageError
 from herbrand.language.computed import OPPOSITES
 from herbrand.language.totals import MIRRORED
 from herbrand.program.clauses import ORDERS, Absence, Clause, Compared, Lookup
-from herbrand.program.strata import check_strata
+from herbrand.program.dependencies import check_strata
 
 DECLARED = """\
 type year = number

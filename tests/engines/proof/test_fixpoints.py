@@ -59,7 +59,7 @@ def test_sums_over_all_proofs_solve_their_equations(form: str, rng: np.random.Ge
     links = matrix(rng, 0.7)
     expected = entries(np.linalg.inv(np.eye(SIZE) - links) @ links)
     usual = {name: values[0] for name, values in CHOICES.items()}
-    with taken({**usual, "order": None, "fixpoint_rows.DENSE_BYTES": dense}):
+    with taken({**usual, "order": None, "fixpoint.DENSE_BYTES": dense}):
         answer = model(FORMS[form], links).query("p(x, y)", depth="fixpoint")
     assert answer.status.converged and answer.guarantee is Guarantee.EXACT and not answer.truncated
     found = told(answer)

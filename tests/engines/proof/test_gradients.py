@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import herbrand as hb
+from herbrand.engines.proof.differentiable import scores
 from herbrand.engines.proof.query import Proof
-from herbrand.engines.proof.scores import scores
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Value

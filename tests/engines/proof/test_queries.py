@@ -13,10 +13,10 @@ import herbrand as hb
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.loop import run
+from herbrand.engines.proof.differentiable import scores
 from herbrand.engines.proof.engine import ByProofs, Goals
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
-from herbrand.engines.proof.scores import scores
 from herbrand.errors import BudgetError, HerbrandError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
 from tests.engines.proof.test_against_proofs import told

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import herbrand as hb
-from herbrand.engines.proof.scores import scores
+from herbrand.engines.proof.differentiable import scores
 from tests.conftest import ROOT
 from tests.engines.proof.test_single_proofs import proof_of
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.proof import fixpoint_rows
+from herbrand.engines.proof import fixpoint
 from herbrand.engines.proof.arithmetic import Numbers
-from herbrand.engines.proof.fixpoint_rows import FixpointRows
+from herbrand.engines.proof.fixpoint import FixpointRows
 from herbrand.engines.proof.questions import Answers, Questions
 from herbrand.engines.proof.table import ROW, Table
 from herbrand.row_keys import row_pointers, run_starts
@@ -131,7 +131,7 @@ def test_rows_that_grow(rng: np.random.Generator, algebra: str, dense_bytes: int
     arithmetic = Numbers.of(algebra)
     plain = Kept(arithmetic.best)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fixpoint_rows, "DENSE_BYTES", dense_bytes)
+        patch.setattr(fixpoint, "DENSE_BYTES", dense_bytes)
         grown = FixpointRows((ROW, "x", "y"), sizes, arithmetic, 10**9)
         for turn in range(5):
             count = int(rng.integers(0, 6))

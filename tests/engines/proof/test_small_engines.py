@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
-from herbrand.engines.proof.heaviest import ProofTree, heaviest
+from herbrand.engines.proof.explain import ProofTree, heaviest
 from herbrand.engines.proof.relation import IndexedFacts
 from herbrand.facts.facts import FactTable
 from herbrand.program.clauses import Clause

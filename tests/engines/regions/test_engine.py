@@ -141,8 +141,8 @@ def test_a_cost_below_every_formula_leaves_the_messages_of_bp() -> None:
 
 
 def test_auto_asks_bp_itself_where_regions_would_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("herbrand.engines.offers.AT_ONCE", 0.0)
-    monkeypatch.setattr("herbrand.engines.offers.AFFORDABLE", 0.0)
+    monkeypatch.setattr("herbrand.engines.choice.AT_ONCE", 0.0)
+    monkeypatch.setattr("herbrand.engines.choice.AFFORDABLE", 0.0)
     assert hb.Model(hb.parse(TRANSITIVE)).infer().engine == "bp"
     assert loop(3).infer(cost=16).engine == "regions"
 

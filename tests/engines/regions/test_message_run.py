@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.damping import Patience
 from herbrand.engines.engine import first_state
-from herbrand.engines.loop import Limits, run, settle
+from herbrand.engines.loop import Limits, Patience, Schedule, run, settle
 from herbrand.engines.regions.engine import ROUNDS_A_START, Regions, RegionState
 from herbrand.engines.regions.graph import choices
 from herbrand.engines.regions.message_run import (
@@ -31,7 +30,6 @@ from herbrand.engines.regions.message_run import (
 )
 from herbrand.engines.regions.messages import Messages, Propagation
 from herbrand.engines.regions.parts import RegionPart
-from herbrand.engines.schedule import Schedule
 from herbrand.program.question import Question
 from tests.engines.regions.test_engine import largest_difference, loop
 from tests.laws import tries

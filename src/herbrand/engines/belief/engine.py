@@ -16,22 +16,21 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.belief.explanation import explained
 from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages, sweep
 from herbrand.engines.belief.pace import BEGUN, Pace
-from herbrand.engines.contradiction_error import proved_contradiction
+from herbrand.engines.contradiction import proved_contradiction
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
+from herbrand.engines.loop import Schedule
 from herbrand.engines.reading import looked_up
-from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.factors.compiled import Compiled, compiled
 from herbrand.factors.graph import Array
 from herbrand.factors.pieces import LARGEST_TABLE
 from herbrand.factors.possible_values import possible_values
 from herbrand.language.show import show_statement
-from herbrand.memory import readable
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
 from herbrand.program.question import Question

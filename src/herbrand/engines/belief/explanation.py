@@ -16,7 +16,7 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.belief.messages import log_beliefs
 from herbrand.engines.belief.origins import Origins, Said, reason_of, soft_evidence_on
-from herbrand.engines.explained_atom import ExplainedAtom, forced
+from herbrand.engines.reading import ExplainedAtom, forced
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import Array
 from herbrand.program.question import Question

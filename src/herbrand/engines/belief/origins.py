@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from herbrand.answers.explanation import Reason
-from herbrand.engines.explained_atom import ExplainedAtom
+from herbrand.engines.reading import ExplainedAtom
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import SOME, Array
 from herbrand.factors.program_graph import Origin
@@ -21,7 +21,7 @@ from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value
 from herbrand.program.evidence import arguments_of
 from herbrand.program.ground import Ground
-from herbrand.program.template import Literal, literals_of
+from herbrand.program.program import Literal, literals_of
 
 Said = tuple[str, tuple[tuple[str, Value], ...]]
 """A statement and the constants of its variables."""

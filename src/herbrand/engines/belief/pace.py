@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from herbrand.engines.damping import Patience
+from herbrand.engines.loop import Patience
 
 PATIENCE = Patience(rounds=10, least_step=1e-3)
 RUN_AWAY = 1.0

@@ -32,14 +32,13 @@ from herbrand.engines.circuit.sampling import drawn
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
-from herbrand.engines.explained_atom import ExplainedAtom
-from herbrand.engines.reading import looked_up
+from herbrand.engines.reading import ExplainedAtom, looked_up
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.factors.graph import FactorGraph
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
+from herbrand.program.expansion import instances
 from herbrand.program.ground import ground
-from herbrand.program.instances import instances
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 

@@ -33,7 +33,7 @@ from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.factors.ground_graph import ground_cases, ground_graph
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Formula
-from herbrand.program.choices import heads_of
+from herbrand.program.dependencies import heads_of
 from herbrand.program.evidence import arguments_of, codes_of
 from herbrand.program.ground import Ground, ground_template
 from herbrand.program.lower import forbidding

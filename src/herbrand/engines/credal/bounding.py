@@ -23,12 +23,12 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import IntervalExplanation
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
+from herbrand.engines.choice import Choice, Refused, offered, unasked
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import TOLERANCE, BoundQuestion, BoundSettings, read_bound_question
 from herbrand.engines.engine import described
 from herbrand.engines.loop import Limits, settle
-from herbrand.engines.offers import Choice, Refused, offered, unasked
 from herbrand.engines.registry import BOUND, engine_named
 from herbrand.errors import UnsupportedError
 from herbrand.language.parse import parse_probability

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.credal.network import Atoms, KnownAtoms, Network, Stated
 from herbrand.engines.credal.sentence_groups import (
     MOST_ATOMS_A_SENTENCE,
@@ -70,13 +70,11 @@ from herbrand.language.syntax import (
     leaf_terms,
     walk,
 )
-from herbrand.memory import readable
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import Evidence, codes_of
-from herbrand.program.program import Program
-from herbrand.program.rewrites.quantifiers import written_out
-from herbrand.program.template import TRUE as HOLDS
-from herbrand.program.template import Conjunction, Literal
+from herbrand.program.expansion import written_out
+from herbrand.program.program import TRUE as HOLDS
+from herbrand.program.program import Conjunction, Literal, Program
 
 BYTES_AN_ATOM = 64
 BYTES_A_ROW = 64

@@ -31,7 +31,7 @@ from herbrand.errors import ContradictionError, OutOfTimeError, UnsupportedError
 from herbrand.language.parse import parse_probability
 from herbrand.language.show import show_probability
 from herbrand.language.syntax import And, Atom, Formula, Variable
-from herbrand.program.instances import instances
+from herbrand.program.expansion import instances
 from herbrand.program.program import Program
 from herbrand.program.question import check_formula
 

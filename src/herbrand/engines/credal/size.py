@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from herbrand.budget import allowed_bytes, readable
 from herbrand.engines.credal.clusters import clusters_of
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.part import MOST_KEPT, NetworkPart
 from herbrand.errors import BudgetError
-from herbrand.memory import allowed_bytes, readable
 
 MOST_WIDTH = 16
 """Atoms in one table."""

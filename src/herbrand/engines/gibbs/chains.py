@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.contradiction_error import contradiction, proved_contradiction
+from herbrand.engines.contradiction import contradiction, proved_contradiction
 from herbrand.engines.gibbs.blocks import MOST_STATES, ImpossibleError, TooLargeError, blocks_of, freed
 from herbrand.engines.gibbs.kernels import Network, begin, network, operations
 from herbrand.errors import Mistake, UnsupportedError

@@ -19,19 +19,17 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
-from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.engines.gibbs.chains import Chains, begun
 from herbrand.engines.gibbs.convergence import convergence
 from herbrand.engines.gibbs.explanation import explained
 from herbrand.engines.gibbs.kernels import Network, operations, sweeps
-from herbrand.engines.reading import looked_up
+from herbrand.engines.reading import ExplainedAtom, looked_up
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.factors.compiled import Compiled, compiled
 from herbrand.factors.graph import Array
 from herbrand.loops import chosen
-from herbrand.memory import readable
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 

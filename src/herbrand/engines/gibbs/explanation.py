@@ -16,9 +16,9 @@ import numpy as np
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.belief.origins import Origins, Said, opinion_on, reason_of
-from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.engines.gibbs.chains import Chains
 from herbrand.engines.gibbs.kernels import Network, operations, sweeps, weights_by_state
+from herbrand.engines.reading import ExplainedAtom
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import Array
 from herbrand.loops import chosen

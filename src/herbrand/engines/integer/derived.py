@@ -23,7 +23,7 @@ from herbrand.engines.integer.linear import Linear
 from herbrand.errors import UnsupportedError
 from herbrand.graphs import strong_components
 from herbrand.language.syntax import Operator
-from herbrand.program.choices import heads_of, only_count, unusable_by
+from herbrand.program.dependencies import heads_of, only_count, unusable_by
 from herbrand.program.evidence import arguments_of, codes_of
 from herbrand.program.ground import Ground
 

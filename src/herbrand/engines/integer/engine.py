@@ -17,26 +17,23 @@ import numpy as np
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.circuit.engine import CircuitEngine
-from herbrand.engines.contradiction_error import no_weight
+from herbrand.engines.contradiction import no_weight
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings, first_state
 from herbrand.engines.exact import Exact
 from herbrand.engines.highs import Optimum, optimum
 from herbrand.engines.integer.derived import Derived
 from herbrand.engines.integer.linear import Linear
-from herbrand.engines.reading import atom_tables, by_number
-from herbrand.engines.truth_in_world import ChosenWorld, rows_that_hold
+from herbrand.engines.reading import ChosenWorld, atom_tables, by_number, rows_that_hold
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.factors.own_weights import OwnWeights, own_weights
+from herbrand.factors.program_graph import OwnWeights, own_weights
 from herbrand.language.show import show_formula
-from herbrand.memory import readable
 from herbrand.program.evidence import Evidence, codes_of
+from herbrand.program.expansion import instances
 from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms, ground, ground_template
-from herbrand.program.instances import instances
-from herbrand.program.program import Program
+from herbrand.program.program import TRUE, Program, Template
 from herbrand.program.question import Question
-from herbrand.program.template import TRUE, Template
 from herbrand.row_keys import key_columns, row_keys
 
 SECONDS = 300.0

@@ -15,12 +15,11 @@ import numpy as np
 
 from herbrand.answers.explanation import Reason
 from herbrand.engines.attribution import Attribution, log_odds, shared_out
-from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.engines.lifted.problem import Problem, problem_of
+from herbrand.engines.reading import ExplainedAtom
 from herbrand.language.show import show_statement
 from herbrand.program.evidence import Evidence, arguments_of
-from herbrand.program.program import Program
-from herbrand.program.template import Conjunction, Literal, Template
+from herbrand.program.program import Conjunction, Literal, Program, Template
 
 ROUNDING = 1e-12
 """A smaller share is no reason: the statement says nothing about what the atom depends on."""

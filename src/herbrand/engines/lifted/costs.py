@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from herbrand.budget import ANY_MACHINE
 from herbrand.engines.lifted.count_elimination import Structure
 from herbrand.engines.lifted.element_groups import ElementGroup
 from herbrand.engines.lifted.summation import Summation
-from herbrand.memory import ANY_MACHINE
 
 BYTES_A_NUMBER = 8
 KEPT = 3

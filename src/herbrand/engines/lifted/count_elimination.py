@@ -16,11 +16,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from herbrand.budget import ANY_MACHINE
 from herbrand.contraction import Contraction, plan
 from herbrand.engines.lifted.cumulants import DEGREE, FEW
 from herbrand.engines.lifted.factors import Axes
 from herbrand.errors import BudgetError
-from herbrand.memory import ANY_MACHINE
 
 WORTH_IT = 1e6
 """A contraction of fewer operations is left as it is."""

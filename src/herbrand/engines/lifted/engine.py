@@ -16,24 +16,21 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.answers.status import Status
-from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.contradiction_error import contradiction, no_weight, proved_contradiction
+from herbrand.budget import UNLIMITED, Budget, readable
+from herbrand.engines.contradiction import contradiction, no_weight, proved_contradiction
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings, first_state
 from herbrand.engines.exact import Exact, operations_in
-from herbrand.engines.explained_atom import ExplainedAtom, forced
 from herbrand.engines.fallback import Fallback
 from herbrand.engines.lifted.attribution import attributed
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved, unweighted
 from herbrand.engines.lifted.terms import NotLiftableError
-from herbrand.engines.reading import looked_up
-from herbrand.engines.truth_in_world import ChosenWorld
+from herbrand.engines.reading import ChosenWorld, ExplainedAtom, forced, looked_up
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula, Truth
-from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
+from herbrand.program.expansion import instances
 from herbrand.program.ground import refuse_long_answer
-from herbrand.program.instances import instances
 from herbrand.program.lower import forbidding
 from herbrand.program.program import Program
 from herbrand.program.question import Question

@@ -19,8 +19,7 @@ from herbrand.engines.lifted.families import Family, binary_groups, families_of
 from herbrand.engines.lifted.pairs import PairGroup, PairKnowledge, Range, covers, group_of, knowledge_of
 from herbrand.engines.lifted.terms import CountTerm, Own, PairTerm, Slot, Terms, terms_of
 from herbrand.program.evidence import Evidence
-from herbrand.program.program import Program
-from herbrand.program.template import Template
+from herbrand.program.program import Program, Template
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,9 +26,8 @@ from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.lifted.unmentioned_atoms import bystander_shares, bystander_total, bystanders
 from herbrand.engines.lifted.world import AlikeWorld
 from herbrand.program.evidence import Evidence
-from herbrand.program.program import Program
+from herbrand.program.program import Program, Template
 from herbrand.program.question import Question
-from herbrand.program.template import Template
 
 MOST_BRANCHES = 256
 

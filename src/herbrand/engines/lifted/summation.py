@@ -17,6 +17,7 @@ import numpy as np
 
 from herbrand import arrays
 from herbrand.arrays import Array
+from herbrand.budget import ANY_MACHINE
 from herbrand.contraction import Contraction, Dense, Statistics, plan, run
 from herbrand.engines.lifted.count_axes import FLOAT, Axis, Clamp, Gathering
 from herbrand.engines.lifted.count_elimination import Structure
@@ -25,7 +26,6 @@ from herbrand.engines.lifted.element_groups import Tie, element_groups_of
 from herbrand.engines.lifted.factors import Axes, Factors
 from herbrand.engines.lifted.tabulated import Tabulated
 from herbrand.engines.lifted.terms import CountTerm
-from herbrand.memory import ANY_MACHINE
 
 K = TypeVar("K")
 

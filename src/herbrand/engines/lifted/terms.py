@@ -17,9 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from herbrand.engines.fallback import HandOverError
-from herbrand.program.program import Program
+from herbrand.program.program import Argument, Block, Conjunction, Literal, Pair, Program, Template, different
 from herbrand.program.shatter import shattered, split
-from herbrand.program.template import Argument, Block, Conjunction, Literal, Pair, Template, different
 
 PROPOSITIONS = ""
 """The type whose one element has all propositions as its own atoms."""

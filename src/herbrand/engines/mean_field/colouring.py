@@ -18,7 +18,7 @@ from torch import Tensor
 from herbrand.budget import Budget
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.program.ground import SATISFIED, GroundConjunction, LatentAtoms, ground_template
-from herbrand.program.template import literals_of
+from herbrand.program.program import literals_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,13 @@ from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
+from herbrand.engines.loop import Schedule
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
 from herbrand.engines.mean_field.explanation import explained
 from herbrand.engines.mean_field.formulas import formula_rows
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.engines.mean_field.reading import tables_asked_for
 from herbrand.engines.mean_field.run import MeanFieldRun, in_parallel, in_turn, started
-from herbrand.engines.schedule import Schedule
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.program.program import Program
 from herbrand.program.question import Question

@@ -19,12 +19,12 @@ from torch import Tensor
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.explained_atom import forced
 from herbrand.engines.mean_field.circuit import ONE, ZERO, Circuit, Event
 from herbrand.engines.mean_field.clipping import shares
 from herbrand.engines.mean_field.grounded import Events, MarginalPlaces, merged_rows
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.reading import by_number
+from herbrand.engines.reading import forced
 from herbrand.errors import UnsupportedError
 from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.names import shown_constant
@@ -32,10 +32,10 @@ from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value, WeightedFormula
 from herbrand.program.evidence import LATENT, arguments_of, codes_of
+from herbrand.program.expansion import value_variables
 from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms, ground_template
+from herbrand.program.program import Argument, Literal, Template, literals_of, substituted
 from herbrand.program.question import Question
-from herbrand.program.rewrites.expand_values import value_variables
-from herbrand.program.template import Argument, Literal, Template, literals_of, substituted
 
 Code = int | bytes
 """One key of an atom's arguments."""

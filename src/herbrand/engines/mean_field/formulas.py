@@ -15,8 +15,8 @@ from herbrand.engines.mean_field.problem import Problem
 from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula
+from herbrand.program.expansion import instances
 from herbrand.program.ground import Ground, LatentAtoms, ground_template
-from herbrand.program.instances import instances
 from herbrand.program.lower import forbidding
 from herbrand.program.question import Question
 

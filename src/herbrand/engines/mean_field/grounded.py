@@ -17,10 +17,9 @@ from herbrand.engines.mean_field.circuit import Circuit, Compiled, Event, Values
 from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.factors.ground_graph import Cases, ground_cases
 from herbrand.factors.ground_quantifiers import Columns
-from herbrand.factors.pieces import Allowed, together
-from herbrand.factors.rows import ABSENT, shapes
+from herbrand.factors.pieces import ABSENT, Allowed, shapes, together
 from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms
-from herbrand.program.template import FALSE, TRUE
+from herbrand.program.program import FALSE, TRUE
 
 Weights = Sequence[Tensor | float]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from herbrand.arrays import Tensor, torch
-from herbrand.program.template import TRUE, Argument, Pair
+from herbrand.program.program import TRUE, Argument, Pair
 
 
 @dataclass(frozen=True)

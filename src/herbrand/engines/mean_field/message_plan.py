@@ -47,8 +47,7 @@ from herbrand.engines.mean_field.products import (
 from herbrand.engines.mean_field.relations import KnownRelations
 from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.program.evidence import Evidence
-from herbrand.program.program import Program
-from herbrand.program.template import FALSE, Template, different
+from herbrand.program.program import FALSE, Program, Template, different
 
 FLOAT_BYTES = 8
 VALUE = "value "

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.contraction.torch_blocks import OneThread
 from herbrand.engines.mean_field.clipping import clipped, refuse_clip
 from herbrand.engines.mean_field.grounded import GroundScore, Leaders
@@ -27,11 +27,9 @@ from herbrand.engines.mean_field.score import Score, Weights
 from herbrand.engines.mean_field.tables import DenseTable, ListedTable, PredicateTable
 from herbrand.engines.mean_field.unknowns import Ties, Unknowns
 from herbrand.errors import BudgetError, ContradictionError
-from herbrand.memory import readable
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, LatentAtoms, ground, ground_template
-from herbrand.program.program import Program
-from herbrand.program.template import Template, literals_of
+from herbrand.program.program import Program, Template, literals_of
 
 TABLES_AT_A_TIME = 6
 """Tables of the size of the marginals that a step has at a time: logits, marginals old and new, messages."""

@@ -25,13 +25,13 @@ from herbrand.contraction.expression import Sizes
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.quantifiers import groups
 from herbrand.program.evidence import Evidence
-from herbrand.program.program import Program
-from herbrand.program.template import (
+from herbrand.program.program import (
     TRUE,
     Argument,
     Conjunction,
     Literal,
     Pair,
+    Program,
     Template,
     substituted,
 )

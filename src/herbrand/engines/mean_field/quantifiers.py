@@ -13,7 +13,7 @@ from itertools import combinations, product
 
 from herbrand.graphs import Classes
 from herbrand.program.evidence import Evidence
-from herbrand.program.template import (
+from herbrand.program.program import (
     Argument,
     Block,
     Conjunction,

@@ -24,7 +24,7 @@ from torch import Tensor
 from herbrand.contraction import Dense, Relation, Sparse, Support
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.program.evidence import arguments_of
-from herbrand.program.template import FALSE
+from herbrand.program.program import FALSE
 from herbrand.row_keys import Keys, places_among
 
 NONE = np.empty(0, dtype=np.int64)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.engines.proof.branches import is_part
+from herbrand.engines.proof.goals import is_part
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.questions import Answers

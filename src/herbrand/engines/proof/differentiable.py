@@ -1,8 +1,21 @@
 """Sums of proofs that carry gradients: sums of products over torch tensors, by the same plans and kernels.
 
 A kernel runs on the tensors' numbers; what it made is put into torch's graph together with the kernel that
-leads back (:mod:`herbrand.engines.proof.reverse`). So gradients are a reverse pass over the plan: they
+leads back (:mod:`herbrand.engines.proof.kernels`). So gradients are a reverse pass over the plan: they
 exist for the facts and rules that proofs use, and no pair that is no fact ever gets one.
+
+Answers have weights that are a tensor with a gradient.
+
+>>> import herbrand as hb
+>>> import torch
+>>> theory = hb.parse('p(x, y) :- e(x, z), e(z, y)\\ne("a", "b") @ 0.5\\ne("b", "c") @ 2')
+>>> model = hb.Model(theory)
+>>> proof = Proof.of(theory.rules, model.signature, model.stated_program.facts)
+>>> goal = proof.read('p("a", y)')
+>>> weights = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+>>> scores(proof, goal.shape, [goal.inputs], {"e": weights}).values.sum().backward()
+>>> weights.grad.tolist()
+[2.0, 0.5]
 """
 
 from __future__ import annotations
@@ -14,11 +27,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.once_differentiable import differentiable_once
 from herbrand.engines.proof.arithmetic import Arithmetic, Reverse, rule_number
+from herbrand.engines.proof.fixpoint import runner_of
+from herbrand.engines.proof.goals import Shape
 from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.relation import IndexedFacts
+from herbrand.engines.proof.request import DEPTH
+from herbrand.engines.proof.table import Table
+from herbrand.engines.proof.unrolled import Unrolled
 from herbrand.language.syntax import Rule
 
 SECOND = "second derivatives of the weights of answers", "take gradients without create_graph=True"
@@ -120,3 +140,24 @@ def _tensor(places: np.ndarray) -> Tensor:
 
 def _tensors(places: Sequence[np.ndarray]) -> tuple[Tensor, ...]:
     return tuple(map(_tensor, places))
+
+
+def scores(
+    proof: Proof,
+    shape: Shape,
+    inputs: Sequence[Sequence[int]],
+    facts: Mapping[str, Tensor] | None = None,
+    rules: Tensor | None = None,
+    *,
+    depth: int = DEPTH,
+    budget: Budget = UNLIMITED,
+) -> Table:
+    """The answers to goals of one shape, with a tensor of values, one for each row (goal, variables...).
+
+    ``facts``: weights in place of those stated, a tensor [facts in the relation's order] for each such
+    predicate; ``rules``: the same for all weighted rules, in their order.
+    """
+    arithmetic = Differentiable.of(proof.program, facts, rules)
+    runner = runner_of(proof.plans, arithmetic, budget)
+    question = proof.question(shape, inputs, arithmetic)
+    return Unrolled(runner).answers(question, depth + 1)

@@ -26,12 +26,11 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Cost, Prepared
-from herbrand.engines.proof.goals import Goal, Shape
-from herbrand.engines.proof.ground_proofs import GroundProofs
+from herbrand.engines.proof.goals import Goal, NarrowError, Shape
 from herbrand.engines.proof.query import Found, Proof
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.table import Table
-from herbrand.engines.proof.wider_types import NarrowError
+from herbrand.engines.proof.unrolled import GroundProofs
 from herbrand.errors import UnsupportedError
 from herbrand.extras import later
 from herbrand.language.syntax import Formula, Value

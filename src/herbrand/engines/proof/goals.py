@@ -11,23 +11,45 @@ Constants become inputs, so that goals of one shape share one plan and can be an
 >>> goal = read_goal('uncle("liam", y)', program)
 >>> print(goal.shape.clause, goal.shape.variables, goal.inputs)
 ?`(?0, y) :- uncle(?0, y) ('y',) (0,)
+
+Side branches of a clause become predicates of their own: variable elimination rooted at the output. A part of
+a body that hangs on the rest by one variable, and holds no argument of the head, only scales that variable's
+rows: ``s(z, w), t(w, u)`` in ``p(x, y) :- q(x, z), r(z, y), s(z, w), t(w, u)`` becomes a unary predicate of
+z, summed out once for each z instead of once for each row. A part that shares no variable becomes one number.
+On tree-shaped bodies this is belief propagation towards the output.
+
+>>> body = (Lookup("q", ("x", "y")), Lookup("s", ("y", "w")), Lookup("t", ("w", "u")))
+>>> clause, made = split(Clause("p", ("x", "y"), body, dict.fromkeys("xywu", "thing")), ("x",), "p")
+>>> print(clause, *made, sep="; ")
+p(x, y) :- q(x, y), p`0(y); p`0(y) :- s(y, w), t(w, u)
+
+Inferred types are made wider for one goal: two of them as one, or one of them with one more constant. Where
+nothing is declared, facts that no rule links are of different types. A goal may link them (``parent(x, y) and
+age(y, z)``), or ask one of them for a constant that only others have.
+
+>>> facts = Facts({"e_1": Domain.of("e_1", ["a", "c"]), "g_1": Domain.of("g_1", ["b", "c"])}, {})
+>>> list(widened(Signature({}, {}), facts, ("e_1", "g_1")).domains["g_1"])
+['a', 'b', 'c']
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from herbrand.engines.proof.branches import PART_MARK
+import numpy as np
+
 from herbrand.engines.proof.horn_program import HornProgram
-from herbrand.engines.proof.wider_types import NarrowError
 from herbrand.errors import LanguageError, Mistake, nearest
 from herbrand.facts.absence import absence
-from herbrand.graphs import Classes
+from herbrand.facts.domain import Domain
+from herbrand.facts.facts import Facts, FactTable
+from herbrand.graphs import Classes, linked
 from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import Renaming, written
+from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -39,13 +61,92 @@ from herbrand.language.syntax import (
     Rule,
     Term,
     Truth,
+    Value,
     ValueIn,
     ValueIs,
     Variable,
     leaf_terms,
 )
-from herbrand.program.clauses import Clause
+from herbrand.program.clauses import Absence, Clause, Literal, Lookup
 from herbrand.program.lower_rules import goal_clause
+
+PART_MARK = "`"
+"""Stands in the name of every made predicate; no written name can hold it."""
+
+
+def is_part(predicate: str) -> bool:
+    """Whether a predicate is a part of a clause: asking it is no call, and takes no depth."""
+    return PART_MARK in predicate
+
+
+def split(clause: Clause, bound: Collection[str], name: str) -> tuple[Clause, list[Clause]]:
+    """The clause over its branches, and a clause for each of them. ``bound``: variables known beforehand."""
+    made: list[Clause] = []
+    body = list(clause.body)
+    anchors = {name for name in (*clause.head, *bound) if name not in clause.constants}
+    while (found := _largest_branch(body, anchors, clause)) is not None:
+        root, branch = found
+        head = () if root is None else (root,)
+        part = f"{name}{PART_MARK}{len(made)}"
+        made.append(Clause(part, head, tuple(branch), clause.types, clause.constants))
+        place = min(body.index(literal) for literal in branch)
+        rest = [literal for i, literal in enumerate(body) if not _within(i, body, branch)]
+        rest.insert(place, Lookup(part, head))
+        body = rest
+    return replace(clause, body=tuple(body)), made
+
+
+def _within(place: int, body: Sequence[Literal], branch: Sequence[Literal]) -> bool:
+    return any(body[place] is literal for literal in branch)
+
+
+def _largest_branch(
+    body: Sequence[Literal], anchors: Collection[str], clause: Clause
+) -> tuple[str | None, list[Literal]] | None:
+    """The variable that a branch hangs on (``None``: it hangs on nothing), and its literals."""
+    roots = [None, *dict.fromkeys(name for part in body for name in links(part, body, clause))]
+    found = [
+        (root, part)
+        for root in roots
+        for part in components(body, root, clause)
+        if len(part) < len(body) and _is_branch(part, root, body, anchors, clause)
+    ]
+    return max(found, key=lambda pair: len(pair[1]), default=None)
+
+
+def _is_branch(
+    part: Sequence[Literal],
+    root: str | None,
+    body: Sequence[Literal],
+    anchors: Collection[str],
+    clause: Clause,
+) -> bool:
+    names = {name for literal in part for name in links(literal, body, clause)}
+    if (names & set(anchors)) - {root}:
+        return False
+    lookups = [literal for literal in part if isinstance(literal, Lookup)]
+    if root is None:
+        return not (len(part) == 1 and is_part(lookups[0].predicate)) if lookups else False
+    # A root that only a test or `not` of the part mentions would have no values there: v != z binds no z.
+    return len(lookups) >= 2 and any(root in literal.arguments for literal in lookups)
+
+
+def components(body: Sequence[Literal], without: str | None, clause: Clause) -> list[list[Literal]]:
+    """The parts of a body that share no variable but ``without`` (and constants)."""
+    return linked(body, lambda literal: links(literal, body, clause) - {without})
+
+
+def links(literal: Literal, body: Sequence[Literal], clause: Clause) -> set[str]:
+    """The variables by which a literal is tied to others; those that only an absent atom has tie nothing."""
+    names = {name for name in literal.arguments if name not in clause.constants}
+    return names & positive(body, clause) if isinstance(literal, Absence) else names
+
+
+def positive(body: Sequence[Literal], clause: Clause) -> set[str]:
+    """The variables that something other than an absent atom mentions, or the head."""
+    names = {name for part in body if not isinstance(part, Absence) for name in part.arguments}
+    return names | set(clause.head)
+
 
 GOAL = f"?{PART_MARK}"
 """The predicate that a goal's clause derives; as a part of no rule, asking it takes no depth."""
@@ -315,3 +416,44 @@ def _names(literal: Formula) -> Iterator[str]:
         case Comparison(left=left, right=right):
             terms = (left, right)
     yield from (term.name for term in terms if isinstance(term, Variable))
+
+
+class NarrowError(Exception):
+    """A goal for which these types must be one, or the one must have one more constant. ``mistake``: what to
+    raise where types stay what they are."""
+
+    def __init__(self, types: tuple[str, ...], value: Value | None, mistake: Mistake) -> None:
+        super().__init__(types, value)
+        self.types, self.value, self.mistake = types, value, mistake
+
+
+def widened(signature: Signature, facts: Facts, types: Sequence[str], value: Value | None = None) -> Facts:
+    """The same facts over types of which all have the constants of all, and the value too if there is one."""
+    if value is not None:  # behind the others, so that no index changes
+        (name,) = types
+        wider = Domain.of(name, [*facts.domains[name], value], declared=True)
+        return Facts({**facts.domains, name: wider}, facts.tables)
+    before = {name: facts.domains[name] for name in types}
+    together = Domain.merged("", [domain.values for domain in before.values() if len(domain)])
+    domains = {name: replace(together, name=name) for name in types}
+    places = {name: together.indices_of(domain.values) for name, domain in before.items()}
+    tables = {
+        name: _moved(table, signature.predicates[name].column_types, places)
+        for name, table in facts.tables.items()
+    }
+    return Facts({**facts.domains, **domains}, tables)
+
+
+def _moved(table: FactTable, types: Sequence[str], places: Mapping[str, np.ndarray]) -> FactTable:
+    """The table over the new indices: their order is the old one's, so rows stay sorted."""
+    if not any(name in places for name in types):
+        return table
+
+    def moved(rows: np.ndarray) -> np.ndarray:
+        found = np.array(rows, order="F")
+        for column, name in enumerate(types):
+            if name in places:
+                found[:, column] = places[name][rows[:, column]]
+        return found
+
+    return replace(table, true=moved(table.true), false=moved(table.false), soft=moved(table.soft))

@@ -26,8 +26,8 @@ from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Learned, Rule, Value
 from herbrand.program.clauses import Absence, Clause, Lookup
+from herbrand.program.dependencies import check_strata
 from herbrand.program.lower_rules import rule_clause, stated_clause
-from herbrand.program.strata import check_strata
 
 _CONDITIONS = "--algebra probability conditions on it"
 

@@ -21,7 +21,7 @@ from functools import partial
 
 import numpy as np
 
-from herbrand.engines.proof import kernels, reverse
+from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.engines.proof.plan import Ask, Join
 from herbrand.engines.proof.questions import Answers
@@ -103,8 +103,8 @@ class Push:
         self, counts: np.ndarray, found: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
     ) -> tuple[np.ndarray | None, ...]:
         of_values = np.zeros(len(self.values))
-        of_weights = np.zeros(len(self.weights)) if needed[1] else reverse.NONE
-        reverse.push_back(
+        of_weights = np.zeros(len(self.weights)) if needed[1] else kernels.NONE
+        kernels.push_back(
             self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights,
             np.zeros(self.width), np.append(0, np.cumsum(counts)), found, slope, of_values, of_weights,
         )  # fmt: skip
@@ -145,9 +145,9 @@ class MaskedPush:
         self, ends: np.ndarray, found: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
     ) -> tuple[np.ndarray | None, ...]:
         of_values = np.zeros(len(self.values))
-        of_weights = np.zeros(len(self.weights)) if needed[1] else reverse.NONE
-        of_allowed = np.zeros(len(self.allowed_weights)) if needed[2] else reverse.NONE
-        reverse.push_where_back(
+        of_weights = np.zeros(len(self.weights)) if needed[1] else kernels.NONE
+        of_allowed = np.zeros(len(self.allowed_weights)) if needed[2] else kernels.NONE
+        kernels.push_where_back(
             self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights,
             np.zeros(self.width), np.zeros(self.width), self.first, self.length, self.allowed,
             self.allowed_weights, ends, found, slope, of_values, of_weights, of_allowed,
@@ -165,9 +165,9 @@ def pull_back(
     needed: Sequence[bool],
 ) -> tuple[np.ndarray | None, ...]:
     active = often(kernels.rows_filled, state.size)(state) if active is None else active
-    of_state = np.zeros(state.shape) if needed[0] else reverse.NO_MATRIX
-    of_weights = np.zeros(len(weights)) if needed[1] else reverse.NONE
-    reverse.pull_back(pointers, sources, weights, state, active, slope, of_state, of_weights)
+    of_state = np.zeros(state.shape) if needed[0] else kernels.NO_MATRIX
+    of_weights = np.zeros(len(weights)) if needed[1] else kernels.NONE
+    kernels.pull_back(pointers, sources, weights, state, active, slope, of_state, of_weights)
     return of_state if needed[0] else None, of_weights if needed[1] else None
 
 

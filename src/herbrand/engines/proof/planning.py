@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from herbrand.engines.proof.branches import is_part, positive, split
+from herbrand.engines.proof.goals import is_part, positive, split
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.join_sum import Workspace
 from herbrand.engines.proof.plan import (

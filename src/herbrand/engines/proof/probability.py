@@ -17,9 +17,8 @@ from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.cycles import Body, least_model
 from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.chances import ChanceEvidence, Row
+from herbrand.engines.proof.chances import ChanceEvidence, PossibleWorlds, Row
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
-from herbrand.engines.proof.worlds import PossibleWorlds
 
 
 def probabilities(
@@ -30,7 +29,7 @@ def probabilities(
     budget: Budget,
 ) -> list[float]:
     """The probability of each atom, given the evidence. ``observed``: the nodes of the worlds'
-    :meth:`~herbrand.engines.proof.worlds.PossibleWorlds.observed_nodes`.
+    :meth:`~herbrand.engines.proof.chances.PossibleWorlds.observed_nodes`.
 
     Raises ``ContradictionError`` where the evidence holds in no world.
     """

@@ -28,22 +28,19 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
-from herbrand.engines.proof.deeper_proofs import is_cut_off
+from herbrand.engines.proof.chances import (
+    PossibleWorlds,
+    check_probabilities,
+    refuse_uncertain_absence,
+)
 from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
-from herbrand.engines.proof.goals import Goal, Shape, read_goal
-from herbrand.engines.proof.ground_proofs import GroundProofs
+from herbrand.engines.proof.goals import Goal, NarrowError, Shape, read_goal, widened
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.request import FIXPOINT, INDEPENDENT, PROBABILITY, Request
 from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Table, without_zeros
-from herbrand.engines.proof.unrolled import AskedRows, Unrolled
-from herbrand.engines.proof.wider_types import NarrowError, widened
-from herbrand.engines.proof.worlds import (
-    PossibleWorlds,
-    check_probabilities,
-    refuse_uncertain_absence,
-)
+from herbrand.engines.proof.unrolled import AskedRows, GroundProofs, Unrolled, is_cut_off
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.extras import later
 from herbrand.facts.absence import indices_in

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from herbrand.budget import Budget
+from herbrand.budget import Budget, readable
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.engines.proof.join_sum import JoinSums
 from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Exclude, Fix, Join, Mode, Step, Test
@@ -22,7 +22,6 @@ from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.relation import Index
 from herbrand.engines.proof.table import ROW, Grid, State, Table, as_state, empty, grouped
 from herbrand.errors import BudgetError
-from herbrand.memory import readable
 from herbrand.program.clauses import ORDERS, Compared, Measured, OneOf
 from herbrand.program.clauses import Test as Condition
 from herbrand.row_keys import each_in

@@ -4,18 +4,31 @@ A call is made at most once for each predicate, mode and remaining depth and the
 leave to one predicate at their ends is added up and asked together, equal frontiers share one answer, and
 where a predicate is asked again and again with others, its answers are kept by input (a table) and only new
 inputs are computed. So the work never grows exponentially with the depth.
+
+Whether the depth cut a proof off, and not only a call that leads nowhere, is found once more without weights:
+every call that is cut gives all that it can prove at any depth, with 2 for 1.
+The heaviest proof of an answer then weighs more than 1 exactly where some proof goes through such a call.
+Mostly one more call is enough to find one, which costs about what the answer did; all that can be proved at
+any depth, which may cost far more, is looked at only where it is not.
+
+A ground search rests on the answers within the depth, or on all of them at the fixpoint.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from herbrand.budget import Budget
+from herbrand.engines.proof.arithmetic import Numbers
+from herbrand.engines.proof.derivations import Derivations, Node, Row, derivations
+from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
+from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.questions import Answers, Questions
 from herbrand.engines.proof.recursion import LinearRecursion
 from herbrand.engines.proof.recursion_loop import fits, iterate
@@ -28,9 +41,11 @@ from herbrand.engines.proof.table import (
     Total,
     as_state,
     empty,
+    grouped,
     merged,
     without_zeros,
 )
+from herbrand.errors import BudgetError
 
 MOST_DIRECT = 2
 """So often a predicate is asked at one depth before its answers are kept by input."""
@@ -307,3 +322,90 @@ def _deep_enough(depth: int) -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+CUT = 2.0
+FEW = 16
+"""Constants of a frontier that are tried before all of them are."""
+
+
+def is_cut_off(runner: Runner, done: Unrolled, asked: AskedRows, depth: int) -> bool:
+    """Whether some proof needs more calls than the question was ``done`` with, in which a call was cut; taken
+    to be so where finding out is too much."""
+    truth = runner.with_arithmetic(Numbers.of("boolean"))
+    if any(_leads_on(truth, goal, state) for goal, state in done.cut_last):
+        return True
+    frontier = asked.frontier
+    start = Table(frontier.names, frontier.columns, truth.arithmetic.ones(len(frontier)))
+    question = replace(asked, frontier=start)
+    try:
+        return any(
+            np.max(Unrolled(truth, beyond).answers(question, depth).values, initial=0.0) > 1
+            for beyond in (_by_one_more_call(truth), _at_any_depth(truth))
+        )
+    except BudgetError:
+        return True
+
+
+def _by_one_more_call(truth: Runner) -> Beyond:
+    def beyond(goal: Goal, table: Table) -> Table:
+        asked = AskedRows(goal.predicate, goal.mode, table, int(table.columns[0].max(initial=0)) + 1)
+        return Unrolled(truth).answers(asked, 0).scaled(CUT, truth.arithmetic)
+
+    return beyond
+
+
+def _at_any_depth(truth: Runner) -> Beyond:
+    fixpoint = Fixpoint(truth)
+
+    def beyond(goal: Goal, table: Table) -> Table:
+        columns = list(table.columns[1:])
+        answers = fixpoint.answers(goal.predicate, goal.mode, columns)
+        first, counts = answers.ranges(columns, len(table))
+        free = truth.plans.output_sizes(goal.predicate, goal.mode)
+        names = outputs_named(len(free))
+        whole = Table(inputs_named(goal.mode), table.columns, table.values)
+        found = truth.widened(whole, first, counts, names[1:], answers.table.columns[1:], None)
+        sizes = [int(table.columns[0].max(initial=0)) + 1, *free]
+        return grouped(found, names, sizes, truth.arithmetic).scaled(CUT, truth.arithmetic)
+
+    return beyond
+
+
+def _leads_on(truth: Runner, goal: Goal, state: State) -> bool:
+    """Whether the first row of a frontier, whose answers are the question's own, has one by one more call;
+    a few of its constants mostly show."""
+    table = state.sparse()
+    if not table:  # a grid in which nothing is left
+        return False
+    row = int(table.columns[0][0])
+    count = int(np.searchsorted(table.columns[0], row + 1))
+    for start, stop in ((0, min(FEW, count)), (FEW, count)):
+        columns = tuple(column[start:stop] for column in table.columns)
+        some = Table(table.names, columns, truth.arithmetic.ones(max(0, stop - start)))
+        asked = AskedRows(goal.predicate, goal.mode, some, row + 1)
+        if some and len(Unrolled(truth).answers(asked, 0)):
+            return True
+    return False
+
+
+class GroundProofs:
+    """The ground proofs of a program: within ``left`` calls, or all (``None``)."""
+
+    def __init__(self, plans: Plans, budget: Budget, left: int | None) -> None:
+        self._runner = runner_of(plans, Numbers.of("boolean"), budget)
+        self._left = left
+        self._unrolled = Unrolled(self._runner)
+        self._fixpoint = Fixpoint(self._runner)
+
+    def of(
+        self, predicate: str, rows: list[Row], beside: Sequence[Node] = ()
+    ) -> tuple[Derivations, list[Node]]:
+        """The graph that the atoms' proofs make, and the node of each atom, those ``beside`` last."""
+        asked = [*(Node(predicate, row, self._left) for row in rows), *beside]
+        return derivations(self._runner, self._provided, asked)
+
+    def _provided(self, predicate: str, mode: Mode, columns: list[np.ndarray], left: int | None) -> Answers:
+        if left is None:
+            return self._fixpoint.answers(predicate, mode, columns)
+        return self._unrolled.by_input(self._unrolled.goal(predicate, mode, left), columns)

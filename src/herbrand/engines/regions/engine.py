@@ -22,21 +22,20 @@ from herbrand.answers.marginals import Marginals
 from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.engine import BeliefPropagation, BeliefState, refuse_what_is_no_marginal
-from herbrand.engines.contradiction_error import contradiction
+from herbrand.engines.contradiction import contradiction
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
-from herbrand.engines.explained_atom import ExplainedAtom
 from herbrand.engines.fallback import Fallback, HandOverError, SecondState
 from herbrand.engines.lifted import costs
 from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of
 from herbrand.engines.lifted.terms import NotLiftableError
-from herbrand.engines.reading import looked_up
+from herbrand.engines.loop import Schedule
+from herbrand.engines.reading import ExplainedAtom, looked_up
 from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.explanation import explained
 from herbrand.engines.regions.loopy import Loopy
 from herbrand.engines.regions.message_run import RegionRun, begun, drawn_leanings, stepped
 from herbrand.engines.regions.parts import Construction, RegionPart, size_of
-from herbrand.engines.schedule import Schedule
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import refuse_long_answer
 from herbrand.program.program import Program

@@ -18,11 +18,11 @@ import numpy as np
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.attribution import scales
-from herbrand.engines.explained_atom import ExplainedAtom, forced
 from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
 from herbrand.engines.lifted.count_axes import Clamp
 from herbrand.engines.lifted.problem import Solution
 from herbrand.engines.lifted.terms import PROPOSITIONS, Own
+from herbrand.engines.reading import ExplainedAtom, forced
 from herbrand.engines.regions.counts import ascending, settled_left_out
 from herbrand.engines.regions.expected import Beliefs, Believed
 from herbrand.engines.regions.graph import Scope

@@ -9,13 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.damping import Patience
+from herbrand.engines.loop import Patience, Schedule
 from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.graph import choices
 from herbrand.engines.regions.lower_bound import lower_bound
 from herbrand.engines.regions.messages import Messages, Propagation
 from herbrand.engines.regions.tables import along, times
-from herbrand.engines.schedule import Schedule
 
 PATIENCE = Patience(rounds=20, least_step=0.01)
 DAMPING = 0.5

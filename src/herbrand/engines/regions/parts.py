@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from herbrand.budget import Budget
+from herbrand.budget import Budget, readable
 from herbrand.engines.lifted.costs import Cost, axes_of, largest_table
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.summation import Summation
@@ -22,7 +22,6 @@ from herbrand.engines.regions.graph import Region, region_graph
 from herbrand.engines.regions.grounded import MOST_CLASSES, grounded_graph
 from herbrand.engines.regions.message_run import RegionRun
 from herbrand.engines.regions.messages import Propagation
-from herbrand.memory import readable
 
 COST = 1e5
 """Clusters are merged up to so many entries unless set otherwise."""

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from herbrand.answers.status import Status
 from herbrand.budget import Budget
+from herbrand.engines.proof.differentiable import scores
 from herbrand.engines.proof.query import Proof
-from herbrand.engines.proof.scores import scores
 from herbrand.engines.proof.unrolled import FEWEST_ROWS, GRID_CACHE
 from herbrand.errors import UnsupportedError
 from herbrand.learning.proof.adam import Adam

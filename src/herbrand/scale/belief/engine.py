@@ -24,7 +24,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.engine import refuse_what_is_no_marginal
 from herbrand.engines.belief.pace import BEGUN, Pace
 from herbrand.engines.belief.parallel_rounds import Family, Rounds, probabilities
-from herbrand.engines.contradiction_error import every_hard_statement
+from herbrand.engines.contradiction import every_hard_statement
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.loop import Resumed
 from herbrand.errors import HerbrandError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.program.ground import without_idle
-from herbrand.program.program import Program
-from herbrand.program.template import Template
+from herbrand.program.program import Program, Template
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.groundings import expected_groundings
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from herbrand.budget import readable
 from herbrand.errors import BudgetError, ContradictionError, Mistake, UnsupportedError
 from herbrand.factors.graph import Array
 from herbrand.factors.pieces import Piece, fits_a_table, merge_key, table_of
 from herbrand.language.show import show_statement
-from herbrand.memory import readable
 from herbrand.program.ground import without_idle
-from herbrand.program.template import Conjunction, Literal, Template
+from herbrand.program.program import Conjunction, Literal, Template
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.factor_families import Layer, Staged, StoredFamily, families_of, names
 from herbrand.scale.belief.factor_sizes import expected_size, refuse_quantifiers

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from herbrand.budget import readable
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
 from herbrand.engines.credal.markov import Graph
 from herbrand.errors import BudgetError
-from herbrand.memory import readable
 from herbrand.relations.database import Database
 from herbrand.scale.bounds.sentences import Report, Sentences
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from herbrand.budget import Budget
+from herbrand.budget import Budget, readable
 from herbrand.engines.credal.network import Atoms
 from herbrand.engines.credal.question import BoundQuery, BoundQuestion
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.memory import readable
 from herbrand.relations.database import Database
 from herbrand.scale.reading import BYTES_A_ROW
 

@@ -28,7 +28,7 @@ from herbrand.facts.domain import Domain
 from herbrand.language.syntax import Bound, BoundRows, Value
 from herbrand.program.bindings import Bindings
 from herbrand.program.clauses import Clause, Lookup
-from herbrand.program.template import Argument, Conjunction
+from herbrand.program.program import Argument, Conjunction
 from herbrand.relations.database import Database
 from herbrand.relations.stored import Scratch
 from herbrand.scale.evidence import StoredEvidence

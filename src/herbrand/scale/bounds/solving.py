@@ -12,8 +12,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from herbrand.budget import allowed_bytes, readable
 from herbrand.errors import BudgetError
-from herbrand.memory import allowed_bytes, readable
 from herbrand.relations.database import Database
 from herbrand.relations.spark import Spark
 from herbrand.scale.bounds.sweeping import TOLD, swept_each

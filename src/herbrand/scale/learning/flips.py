@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from herbrand.budget import readable
 from herbrand.contraction.expression import Contraction, Sizes
 from herbrand.contraction.over_relations import VALUE, Contracted, contracted, planned
 from herbrand.errors import BudgetError
 from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.parameters import Parameters
-from herbrand.memory import readable
-from herbrand.program.template import Argument, Conjunction, Template
+from herbrand.program.program import Argument, Conjunction, Template
 from herbrand.relations.expression import column
 from herbrand.relations.fold import total
 from herbrand.relations.relation import Relation

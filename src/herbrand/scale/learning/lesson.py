@@ -26,7 +26,7 @@ from herbrand.learning.example import (
     refuse_unlabelled,
 )
 from herbrand.program.evidence import LATENT
-from herbrand.program.template import FALSE, Literal, literals_of
+from herbrand.program.program import FALSE, Literal, literals_of
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence, mixed
 from herbrand.scale.facts import StoredFacts

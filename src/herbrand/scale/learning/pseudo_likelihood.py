@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import time
 
+from herbrand.budget import allowed_bytes
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.learned import Learning
 from herbrand.learning.pseudo_likelihood import LikelihoodTerm, PseudoLikelihood, at_the_top, indifferent
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.ties import refuse_possibly_tied
-from herbrand.memory import allowed_bytes
 from herbrand.scale.learning.conditionals import BYTES_A_CHANGE, StoredConditionals, fetched
 from herbrand.scale.learning.counted import Counted, counted, fingerprint, kept_counts
 from herbrand.scale.learning.flips import Report

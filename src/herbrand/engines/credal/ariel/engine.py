@@ -27,7 +27,7 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.status import Status
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.credal.ariel.explaining import explained
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, Messages
@@ -53,7 +53,6 @@ from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
 from herbrand.engines.engine import Cost, Prepared, Refusal
 from herbrand.engines.loop import Limits, settle
 from herbrand.errors import BudgetError, ContradictionError, Mistake, OutOfTimeError
-from herbrand.memory import readable
 
 MOST_PASSES = 1000
 BYTES_AN_ATOM = 80

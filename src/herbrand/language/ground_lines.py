@@ -1,0 +1,437 @@
+"""Ground facts and ground bounds in bulk: a fast path for runs of plain lines.
+
+For facts, takes the text at the start of a statement; gives the facts of as many plain lines as follow, as
+columns, one run for each predicate and way of saying. A line that is anything but a plain ground fact is left
+to the grammar, which also owns all messages.
+
+>>> from herbrand.errors import Source
+>>> block = read_block(Source("f.hb", 'edge("a", 1)\\nnode("a")\\nedge("b", 2)\\nedge(x, 3)\\n'), 0)
+>>> [rows.columns for rows in block.rows], block.end
+([(('a', 'b'), (1, 2)), (('a',),)], 36)
+
+For bounds, takes the same; gives the bounds of as many plain lines as follow. What stands
+inside ``P( )`` with its atoms taken out is a *form*; a form is read once, by the grammar, and all its lines
+are built alike. A line with variables, quantifiers or comparisons, or with anything wrong, is left to the
+grammar, which also owns all messages.
+
+>>> from herbrand.errors import Source
+>>> from herbrand.language.parse import parse_probability
+>>> text = 'P(a | not b) in [0.2, 0.4]\\nP(s("x") or s("y")) >= 0.5  # why\\nP(s(x)) <= 0.1\\n'
+>>> block = read_bounds(Source("f.hb", text), 0, parse_probability)
+>>> [(bound.event, bound.lower) for bound in block.bounds][0], block.end
+((Atom(predicate='a', arguments=()), 0.2), 61)
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from herbrand.errors import LanguageError, Source, Span
+from herbrand.language.layout import STRING
+from herbrand.language.names import RESERVED, is_reserved, number_from, text_from
+from herbrand.language.syntax import (
+    And,
+    Atom,
+    Bound,
+    Constant,
+    FactKind,
+    FactRows,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Truth,
+    Value,
+    Xor,
+    walk,
+)
+
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+_ARGUMENT = rf"(?:{STRING}|{_NUMBER})"
+_COMMA = r"[ \t]*,[ \t]*"
+_END = r"[ \t\f]*(?:#[^\n]*)?(?:\n[ \t\f\n]*|\Z)"
+_SHAPE = re.compile(
+    rf"(not[ \t]+)?(`[^`\n]+`|[^\W\d]\w*)"
+    rf"(?:[ \t]*\([ \t]*({_ARGUMENT}(?:{_COMMA}{_ARGUMENT})*)[ \t]*\))?"
+    rf"([ \t]*=[ \t]*{_ARGUMENT})?(?:[ \t]*([~@])[ \t]*{_NUMBER})?{_END}"
+)
+_ARGUMENTS = re.compile(_ARGUMENT)
+_KINDS: dict[str | None, FactKind] = {None: "true", "~": "soft", "@": "weighted"}
+_FIRST_BATCH = 16
+_LARGEST_BATCH = 1 << 16
+_SURELY_FITS = 18
+
+
+@dataclass(frozen=True)
+class Block:
+    """Facts that stand together, and where the text goes on after them."""
+
+    rows: tuple[FactRows, ...]
+    end: int
+
+
+class _Way(NamedTuple):
+    """A way to say facts of one predicate: all its lines look alike but for their cells."""
+
+    negated: bool
+    predicate: str
+    texts: tuple[bool, ...]
+    valued: bool
+    sign: str | None
+
+    @property
+    def kind(self) -> FactKind:
+        return "false" if self.negated else _KINDS[self.sign]
+
+
+def read_block(source: Source, start: int) -> Block | None:
+    """The facts of the plain lines from ``start`` on, or ``None`` where the first line is not one.
+
+    In batches that double: after a row that cannot be taken (a probability above 1), at most as many lines
+    were matched in vain as were read before it.
+    """
+    lines = _Lines(source.text, start)
+    batch = _FIRST_BATCH
+    while lines.match(batch) == batch and lines.settle():
+        batch = min(2 * batch, _LARGEST_BATCH)
+    lines.settle()
+    rows = tuple(line.rows(source, lines.position) for line in lines.known if line.starts)
+    return Block(rows, lines.position) if rows else None
+
+
+class _Lines:
+    """Goes through plain lines, whatever their order: files often list facts entity by entity."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.position = start
+        self._text = text
+        self._lines: dict[_Way, _Line] = {}  # by way, kinds of cells apart: their rows stay in order
+        self._last: _Line | None = None
+        self._follower: dict[_Line | None, _Line] = {}
+
+    @property
+    def known(self) -> Iterable[_Line]:
+        return self._lines.values()
+
+    def match(self, most: int) -> int:
+        """Notes up to ``most`` further lines and counts them; what followed a line before is tried first."""
+        text, position, last, follower = self._text, self.position, self._last, self._follower
+        matched = 0
+        while matched < most and position < len(text):
+            line = follower.get(last)
+            found = None if line is None else line.match(text, position)
+            if line is None or found is None:
+                line = self._line_at(position)
+                found = None if line is None else line.match(text, position)
+                if line is None or found is None:
+                    break
+                follower[last] = line
+            line.records.append(found.groups())
+            line.starts.append(position)
+            position, last = found.end(), line
+            matched += 1
+        self.position, self._last = position, last
+        return matched
+
+    def settle(self) -> bool:
+        """Reads the cells noted since the last time; goes back to the first row that cannot be taken."""
+        misfits = [place for line in self.known if (place := line.settle()) is not None]
+        if misfits:
+            self.position = min(misfits)
+            for line in self.known:
+                line.cut(self.position)
+        return not misfits
+
+    def _line_at(self, position: int) -> _Line | None:
+        shape = _SHAPE.match(self._text, position)
+        if shape is None or is_reserved(shape[2]) or (shape[1] and shape[5]):
+            return None
+        arguments = _ARGUMENTS.findall(shape[3] or "") + _ARGUMENTS.findall(shape[4] or "")
+        texts = tuple(argument[0] == '"' for argument in arguments)
+        way = _Way(bool(shape[1]), shape[2], texts, bool(shape[4]), shape[5])
+        said = way._replace(texts=(False,) * len(texts))
+        line = self._lines.setdefault(said, _Line(way))
+        return line if line.way == way else None
+
+
+class _Line:
+    """What the lines of one way hold: cells as they were matched, and columns of values."""
+
+    def __init__(self, way: _Way) -> None:
+        self.way = way
+        self.match = _line_pattern(way).match
+        self.records: list[tuple[str, ...]] = []
+        self.starts = array("q")
+        self._readers: list[Callable[[Sequence[str]], Sequence[Value]]]
+        self._readers = [_read_texts if text else _read_numbers for text in way.texts]
+        if way.sign is not None:
+            self._readers.append(_read_probabilities if way.sign == "~" else _read_weights)
+        self._columns: list[list[Any]] = [[] for _ in self._readers]
+
+    def settle(self) -> int | None:
+        """Reads the records as values; gives where a row begins that cannot be taken."""
+        if not self.records:
+            return None
+        before = len(self.starts) - len(self.records)
+        read = [
+            reader(cells)
+            for reader, cells in zip(
+                self._readers, zip(*self.records, strict=True), strict=bool(self._readers)
+            )
+        ]
+        good = min(map(len, read), default=len(self.records))
+        for column, values in zip(self._columns, read, strict=True):
+            column += values[:good]
+        misfit = self.starts[before + good] if good < len(self.records) else None
+        self.records.clear()
+        del self.starts[before + good :]
+        return misfit
+
+    def cut(self, place: int) -> None:
+        """Forgets the rows that begin at or after a place."""
+        kept = bisect_left(self.starts, place)
+        del self.starts[kept:]
+        for column in self._columns:
+            del column[kept:]
+
+    def rows(self, source: Source, end: int) -> FactRows:
+        columns = tuple(map(tuple, self._columns))
+        numbers = columns[len(self.way.texts) :]
+        return FactRows(
+            predicate=self.way.predicate.strip("`"),
+            columns=columns[: len(self.way.texts)],
+            row_count=len(self.starts),
+            kind=self.way.kind,
+            numbers=numbers[0] if numbers else (),
+            valued=self.way.valued,
+            span=Span(source, self.starts[0], end),
+            starts=self.starts,
+        )
+
+
+@lru_cache(maxsize=256)
+def _line_pattern(way: _Way) -> re.Pattern[str]:
+    terms = [f"({STRING if text else _NUMBER})" for text in way.texts]
+    value = rf"[ \t]*=[ \t]*{terms.pop()}" if way.valued else ""
+    arguments = rf"[ \t]*\([ \t]*{_COMMA.join(terms)}[ \t]*\)" if terms else ""
+    number = rf"[ \t]*{way.sign}[ \t]*({_NUMBER})" if way.sign else ""
+    negation = r"not[ \t]+" if way.negated else ""
+    return re.compile(f"{negation}{re.escape(way.predicate)}{arguments}{value}{number}{_END}")
+
+
+# Cells of one column as values, up to the first that is none
+
+
+def _read_texts(cells: Sequence[str]) -> list[Value]:
+    if "\\" not in "".join(cells):
+        return [cell[1:-1] for cell in cells]
+    texts: list[Value] = []
+    with suppress(ValueError):
+        texts.extend(map(text_from, cells))
+    return texts
+
+
+def _read_numbers(cells: Sequence[str]) -> list[Value]:
+    if len(max(cells, key=len)) <= _SURELY_FITS and not {".", "e", "E"} & set("".join(cells)):
+        return list(map(int, cells))
+    numbers: list[Value] = []
+    with suppress(OverflowError):
+        numbers.extend(map(number_from, cells))
+    return numbers
+
+
+def _read_probabilities(cells: Sequence[str]) -> list[float]:
+    return list(takewhile(lambda number: 0 <= number <= 1, map(float, cells)))
+
+
+def _read_weights(cells: Sequence[str]) -> list[float]:
+    return list(takewhile(lambda number: abs(number) != float("inf"), map(float, cells)))
+
+
+_NAME = rf"(?:(?!(?:{'|'.join(sorted(RESERVED))})\b)[^\W\d]\w*|`[^`\n]+`)"
+_LINE = re.compile(
+    rf"(?:\[[ \t]*({_NAME}|{STRING}|{_NUMBER})[ \t]*\][ \t]*)?P[ \t]*\(([^\n#]*)\)[ \t]*"
+    rf"(?:in[ \t]*\[[ \t]*({_NUMBER})[ \t]*,[ \t]*({_NUMBER})[ \t]*\]|(<=|>=|=)[ \t]*({_NUMBER}))"
+    r"(?:[ \t]*(independent))?([ \t\f]*(?:#[^\n]*)?(?:\n[ \t\f\n]*|\Z))"
+)
+_ATOM = re.compile(rf"(?<!\w)({_NAME})(?:[ \t]*\([ \t]*({_ARGUMENT}(?:[ \t]*,[ \t]*{_ARGUMENT})*)[ \t]*\))?")
+_ATOM_HERE = "\0"
+"""No source holds this character."""
+_PLAIN_FORM = re.compile(r"(?:[ \t\0()|]|<?=>|\b(?:and|or|xor|not|true|false)\b)*")
+_LONGEST = 1000
+"""Characters inside ``P( )``; longer ones are no rows of a long file."""
+
+ReadForm = Callable[[str], tuple[Formula, Formula | None]]
+Places = Sequence[int]
+Make = Callable[[Source, Sequence[Atom], Places], Formula]
+"""Builds a part of a form from its atoms; the places are where the stretches between atoms begin."""
+
+
+class _Form(NamedTuple):
+    event: Make
+    given: Make | None
+
+
+@dataclass(frozen=True)
+class BoundBlock:
+    """Bounds that stand together, and where the text goes on after them."""
+
+    bounds: tuple[Bound, ...]
+    end: int
+
+
+def read_bounds(source: Source, start: int, read: ReadForm) -> BoundBlock | None:
+    """The bounds of the plain lines from ``start`` on, or ``None`` where the first line is not one.
+
+    ``read`` is the grammar's own reading of what stands inside ``P( )``.
+    """
+    found: list[Bound] = []
+    position = start
+    while (line := _LINE.match(source.text, position)) is not None:
+        bound = _bound(source, line, read)
+        if bound is None:
+            break
+        found.append(bound)
+        position = line.end()
+    return BoundBlock(tuple(found), position) if found else None
+
+
+def _bound(source: Source, line: re.Match[str], read: ReadForm) -> Bound | None:
+    """What a line says, or ``None`` where it is not plainly good."""
+    label, inside, low, high, sign, end, independent, _ = line.groups()
+    if len(inside) > _LONGEST:
+        return None
+    ends = (float(low), float(high)) if sign is None else _one_sided(sign, float(end))
+    if not 0 <= ends[0] <= ends[1] <= 1:
+        return None
+    place = line.start(2)
+    said = list(_ATOM.finditer(source.text, place, line.end(2)))
+    form = _form(_ATOM.sub(_ATOM_HERE, inside), read)
+    if form is None:
+        return None
+    try:
+        atoms = [_atom(source, match) for match in said]
+        name = None if label is None else _label(label)
+    except (ValueError, OverflowError):
+        return None
+    gaps = [place, *(match.end() for match in said)]
+    event = form.event(source, atoms, gaps)
+    given = None if form.given is None else form.given(source, atoms, gaps)
+    span = Span(source, line.start(), line.start(8))
+    return Bound(event, given, *ends, independent is not None, name, span)
+
+
+def _one_sided(sign: str, number: float) -> tuple[float, float]:
+    return (0.0 if sign == "<=" else number), (1.0 if sign == ">=" else number)
+
+
+def _label(token: str) -> str:
+    return text_from(token) if token[0] == '"' else token.strip("`")
+
+
+def _atom(source: Source, match: re.Match[str]) -> Atom:
+    """An atom; a ``ValueError`` or ``OverflowError`` where an argument is no constant."""
+    name, arguments = match.groups()
+    span = Span(source, match.start(), match.end())
+    if arguments is None:
+        return Atom(name.strip("`"), (), span)
+    terms = _ARGUMENTS.finditer(source.text, match.start(2), match.end(2))
+    return Atom(name.strip("`"), tuple(_constant(source, term) for term in terms), span)
+
+
+def _constant(source: Source, match: re.Match[str]) -> Constant:
+    token = match[0]
+    value = text_from(token) if token[0] == '"' else number_from(token)
+    return Constant(value, Span(source, match.start(), match.end()))
+
+
+# Forms
+
+
+@lru_cache(maxsize=10_000)
+def _form(key: str, read: ReadForm) -> _Form | None:
+    """How to build what a key says; ``None`` where it is no formula of connectives, or no formula at all."""
+    if _PLAIN_FORM.fullmatch(key) is None:
+        return None
+    gaps = key.split(_ATOM_HERE)
+    names = [f"x{number}" for number in range(len(gaps) - 1)]
+    text = gaps[0] + "".join(name + gap for name, gap in zip(names, gaps[1:], strict=True))
+    try:
+        event, given = read(text)
+    except LanguageError:
+        return None
+    parts = [part for formula in (event, given) if formula is not None for part in walk(formula)]
+    if [part for part in parts if isinstance(part, Atom)] != [Atom(name) for name in names]:
+        return None
+    ends = [0, *_ends(names, gaps)]
+    return _Form(_make(event, ends), None if given is None else _make(given, ends))
+
+
+def _ends(names: Sequence[str], gaps: Sequence[str]) -> list[int]:
+    """Where each name of a form's text ends."""
+    found, place = [], 0
+    for name, gap in zip(names, gaps, strict=False):
+        place += len(gap) + len(name)
+        found.append(place)
+    return found
+
+
+def _make(formula: Formula, ends: Sequence[int]) -> Make:
+    """The builder of a part of a form; ``ends`` is where the stretches between its atoms begin."""
+    match formula:
+        case Atom(predicate=name):
+            number = int(name[1:])
+            return lambda source, atoms, gaps: atoms[number]
+        case Truth(value=value):
+            gap, ahead, length = *_place(formula, ends), 4 if value else 5
+            return lambda source, atoms, gaps: Truth(
+                value, Span(source, gaps[gap] + ahead, gaps[gap] + ahead + length)
+            )
+        case Not(operand=operand):
+            return _make_not(_make(operand, ends), *_place(formula, ends))
+        case And(operands=operands) | Or(operands=operands) | Xor(operands=operands):
+            return _make_joined(type(formula), [_make(operand, ends) for operand in operands])
+        case Implies(premise=left, conclusion=right) | Iff(left=left, right=right):
+            return _make_pair(type(formula), _make(left, ends), _make(right, ends))
+    raise AssertionError(formula)
+
+
+def _place(formula: Formula, ends: Sequence[int]) -> tuple[int, int]:
+    """In which stretch between atoms a part begins, and how far behind its beginning."""
+    assert formula.span is not None
+    start = formula.span.start
+    gap = max(number for number, end in enumerate(ends) if end <= start)
+    return gap, start - ends[gap]
+
+
+def _make_not(operand: Make, gap: int, ahead: int) -> Make:
+    def make(source: Source, atoms: Sequence[Atom], gaps: Places) -> Formula:
+        inner = operand(source, atoms, gaps)
+        return Not(inner, Span(source, gaps[gap] + ahead, inner.span.end))  # type: ignore[union-attr]
+
+    return make
+
+
+def _make_joined(kind: type, operands: Sequence[Make]) -> Make:
+    def make(source: Source, atoms: Sequence[Atom], gaps: Places) -> Formula:
+        parts = tuple(operand(source, atoms, gaps) for operand in operands)
+        return kind(parts, Span(source, parts[0].span.start, parts[-1].span.end))  # type: ignore[union-attr]
+
+    return make
+
+
+def _make_pair(kind: type, left: Make, right: Make) -> Make:
+    def make(source: Source, atoms: Sequence[Atom], gaps: Places) -> Formula:
+        first, last = left(source, atoms, gaps), right(source, atoms, gaps)
+        return kind(first, last, Span(source, first.span.start, last.span.end))  # type: ignore[union-attr]
+
+    return make

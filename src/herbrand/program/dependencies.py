@@ -1,0 +1,209 @@
+"""What predicates rest on: the rules in order, choices, and weights of proofs.
+
+Rules are run in an order in which a predicate is complete before it stands behind ``not``.
+
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory("lone(x) :- node(x), not linked(x)\\nlinked(x) :- edge(x, y)")
+>>> [[rule.head.predicate for rule in stratum] for stratum in strata(theory.rules)]
+[['linked'], ['lone']]
+
+Some commands cannot use what rests on statements with ``::``.
+
+>>> from herbrand.language.parse import parse_theory
+>>> refuse_choices(parse_theory("1.5: smokes(x)").statements, "induce")
+
+Weights of proofs are not counted by formulas and bounds. To ``infer`` and ``bound`` a fact with a weight is a
+fact, and what a rule derives holds. So a probability asked of a predicate that rests on weights would be 0 or
+1 where ``query --algebra probability`` has it right.
+
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory('edge("a", "b") @ 0.5\\npath(x, y) :- edge(x, y)\\nnear(x, y) :- road(x, y)')
+>>> resting_on_weights(theory.rules, ["edge"])
+{'edge': 'facts of edge have weights', 'path': 'facts of edge have weights'}
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from herbrand.errors import LanguageError, Mistake, UnsupportedError
+from herbrand.facts.facts import Facts
+from herbrand.graphs import reached, strong_components
+from herbrand.language.computed import aggregates, inner_parts
+from herbrand.language.names import text_of_made
+from herbrand.language.show import show_statement
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Atom,
+    Choice,
+    Computed,
+    Formula,
+    Learned,
+    Not,
+    Rule,
+    Statement,
+    ValueIn,
+    ValueIs,
+    walk,
+)
+from herbrand.program.program import Program
+
+
+def strata(rules: Sequence[Rule]) -> list[list[Rule]]:
+    """The rules in groups, each to be run to its fixpoint before the next one.
+
+    Raises a ``LanguageError`` that names every rule in which a predicate depends on its own negation.
+    """
+    check_strata(rules)
+    level = {rule.head.predicate: 0 for rule in rules}
+    grown = True
+    while grown:
+        grown = False
+        for rule in rules:
+            for name, literal in body_predicates(rule):
+                least = level.get(name, 0) + (isinstance(literal, Not | Computed) and name in level)
+                if level[rule.head.predicate] < least:
+                    level[rule.head.predicate], grown = least, True
+    return [
+        [rule for rule in rules if level[rule.head.predicate] == number]
+        for number in sorted(set(level.values()))
+    ]
+
+
+def check_strata(rules: Sequence[Rule], kinds: tuple[type[Formula], ...] = (Not, Computed)) -> None:
+    """Raise a ``LanguageError`` that names every rule in which a predicate depends on its own negation.
+
+    ``kinds``: the literals that need a predicate complete.
+    """
+    needs: dict[str, set[str]] = {rule.head.predicate: set() for rule in rules}
+    for rule in rules:
+        needs[rule.head.predicate].update(name for name, _ in body_predicates(rule) if name in needs)
+    below = {name: reached([name], needs.__getitem__) for name in needs}
+    mistakes = [
+        Mistake(
+            f"{rule.head.predicate} depends on its own negation",
+            literal.span or rule.span,
+            "'not' stands before a predicate that is complete without this rule",
+        )
+        for rule in rules
+        for name, literal in body_predicates(rule)
+        if isinstance(literal, kinds) and rule.head.predicate in below.get(name, ())
+    ]
+    if mistakes:
+        raise LanguageError(mistakes)
+
+
+def body_predicates(rule: Rule) -> Iterator[tuple[str, Formula]]:
+    """Each predicate of a rule's body, those that it counts among them, with the literal it stands in."""
+    for literal in rule.body:
+        counts = aggregates(literal) if isinstance(literal, Computed) else ()
+        inner = [part for one in counts for part in inner_parts(one, (Atom, ValueIs, ValueIn))]
+        for part in (*walk(literal), *inner):
+            atom = part.atom if isinstance(part, ValueIs | ValueIn) else part
+            if isinstance(atom, Atom):
+                yield atom.predicate, literal
+
+
+def refuse_choices(statements: Iterable[Statement], what: str) -> None:
+    """An ``UnsupportedError`` that names the first choice among the statements, if there is one."""
+    for statement in statements:
+        if isinstance(statement, Choice):
+            message = f"{what} cannot use this statement: {next(show_statement(statement))}"
+            raise UnsupportedError(message, span=statement.span)
+
+
+def unusable_by(name: str, statement: Choice | Rule, signature: Signature) -> UnsupportedError:
+    """Why an engine other than the one of choices cannot use a statement that rests on them."""
+    hint = "infer, query and sample do, by --engine circuit, which auto takes"
+    head = next(heads_of(statement))
+    if signature.predicates[head].computed:
+        message = f"{name} cannot count what is uncertain: {text_of_made(head)}"
+    else:
+        message = f"{name} cannot use this statement: {next(show_statement(statement))}"
+    return UnsupportedError(message, span=statement.span, hint=hint)
+
+
+def refuse_resting(program: Program, what: str) -> None:
+    """An ``UnsupportedError`` that names a statement which rests on choices or counts what is uncertain."""
+    for statement in program.uncertain[:1]:
+        raise unusable_by(what, statement, program.signature)
+
+
+def heads_of(statement: Choice | Rule) -> Iterator[str]:
+    """The predicates that a rule or a choice derives."""
+    if isinstance(statement, Rule):
+        yield statement.head.predicate
+    else:
+        yield from (alternative.predicate for alternative in statement.alternatives)
+
+
+def only_count(statements: Sequence[Choice | Rule]) -> bool:
+    """Whether these are rules that count, and none rests on itself: then no choice is to be drawn."""
+    below: dict[str, set[str]] = {}
+    counts = False
+    for statement in statements:
+        if isinstance(statement, Choice):
+            return False
+        counts = counts or any(isinstance(part, Computed) for part in statement.body)
+        below.setdefault(statement.head.predicate, set()).update(
+            name for name, _ in body_predicates(statement)
+        )
+    known = {name: parts & below.keys() for name, parts in below.items()}
+    return counts and all(len(c) == 1 and c[0] not in known[c[0]] for c in strong_components(known))
+
+
+def resting_on_choices(
+    choices: Sequence[Choice], rules: Sequence[Rule], unknown: Collection[str] = ()
+) -> tuple[Choice | Rule, ...]:
+    """The choices and all rules whose conclusions depend on what is chosen, or on what is ``unknown``.
+
+    All rules of a predicate that one of them makes uncertain are among them. Raises where a predicate depends
+    on a count of itself, or a certain one on its own negation: of uncertain ones the ground atoms may be
+    stratified where their predicates are not, which grounding shows.
+    """
+    as_rules = [
+        Rule(a.atom, choice.body, span=choice.span) for choice in choices for a in choice.alternatives
+    ]
+    check_strata([*as_rules, *rules], (Computed,))
+    found = {name for choice in choices for name in heads_of(choice)}
+    found |= {rule.head.predicate for rule in rules} & set(unknown)
+    above = defaultdict[str, set[str]](set)
+    for rule in rules:
+        for name, _ in body_predicates(rule):
+            above[name].add(rule.head.predicate)
+    found |= {head for name in reached({*found, *unknown}, above.__getitem__) for head in above[name]}
+    check_strata([rule for rule in rules if rule.head.predicate not in found])
+    return (*choices, *(rule for rule in rules if rule.head.predicate in found))
+
+
+def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[str, str]:
+    """Why, for each predicate with facts of a weight other than 1, or with proofs that use such a weight."""
+    found = {name: f"facts of {name} have weights" for name in weighted}
+    for rule in rules:
+        if rule.weight not in (None, 1) and not isinstance(rule.weight, Learned):
+            found.setdefault(rule.head.predicate, f"this rule has a weight: {next(show_statement(rule))}")
+    grown = True
+    while grown:
+        grown = False
+        for rule in rules:
+            reasons = [found[name] for name, _ in body_predicates(rule) if name in found]
+            if reasons and rule.head.predicate not in found:
+                found[rule.head.predicate] = reasons[0]
+                grown = True
+    return found
+
+
+def weighted_predicates(facts: Facts) -> list[str]:
+    """The predicates with facts of a weight other than 1."""
+    tables = facts.tables.items()
+    return [name for name, table in tables if table.weights is not None and (table.weights != 1).any()]
+
+
+def refuse_weighted(command: str, asked: Iterable[str], resting: Mapping[str, str]) -> None:
+    """Raise where what is asked rests on weights of proofs."""
+    for name in sorted(set(asked) & resting.keys()):
+        raise UnsupportedError(
+            f"{name} rests on weights of proofs, which {command} does not count: {resting[name]}",
+            hint=f"herbrand query ... '{name}(...)' --algebra probability takes them as probabilities",
+        )

@@ -1,0 +1,195 @@
+"""Formulas written out: constants, or the values of atoms, in the place of variables.
+
+Quantifiers over some variables become disjunctions and conjunctions over the constants of these.
+
+>>> from herbrand.facts.domain import Domain
+>>> from herbrand.language.parse import parse_formula
+>>> from herbrand.language.show import show_formula
+>>> domains = {"x": Domain.of("person", ["ann", "bob"])}
+>>> show_formula(written_out(parse_formula("exists x: p(x, y)"), domains))
+'p("ann", y) or p("bob", y)'
+
+Variables that stand for the value of a many-valued atom become its values, one after another:
+``area(p) = v and topic(v)`` for a free ``v`` is one formula for each value; under ``exists v`` it is their
+disjunction. What remains has constants for values.
+
+A queried formula is taken once for each choice of constants for its free variables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from typing import NamedTuple
+
+from herbrand.errors import BudgetError, LanguageError
+from herbrand.facts.domain import Domain
+from herbrand.language.scope import (
+    Renaming,
+    anonymous_named,
+    free_variables,
+    variable_types,
+    with_terms,
+    written,
+)
+from herbrand.language.syntax import (
+    And,
+    Comparison,
+    Constant,
+    Exists,
+    Forall,
+    Formula,
+    Or,
+    Term,
+    Truth,
+    ValueIs,
+    Variable,
+    children,
+    walk,
+    with_children,
+)
+from herbrand.program.program import Program
+
+
+def written_out(formula: Formula, domains: Mapping[str, Domain], most: int | None = None) -> Formula:
+    """The formula without quantifiers over the variables that have a domain here.
+
+    ``most``: so many parts are taken for one variable; raises above that.
+    """
+    parts = [written_out(part, domains, most) for part in children(formula)]
+    if not isinstance(formula, Exists | Forall):
+        return with_children(formula, parts) if parts else formula
+    (body,) = parts
+    for variable in formula.variables:
+        if variable.name in domains:
+            body = _over(formula, body, variable.name, domains[variable.name], most)
+    kept = tuple(variable for variable in formula.variables if variable.name not in domains)
+    return type(formula)(kept, body, formula.span) if kept else body
+
+
+def _over(formula: Exists | Forall, body: Formula, name: str, domain: Domain, most: int | None) -> Formula:
+    if most is not None and (size := len(domain) * sum(1 for _ in walk(body))) > most:
+        raise BudgetError(
+            f"'{written(name)}' ranges over {len(domain):,} constants, and the formula has {size:,} parts "
+            f"then; at most {most:,} are taken",
+            span=formula.span,
+            hint="say it without that quantifier, or of fewer constants",
+        )
+    cases = tuple(with_terms(body, {name: Constant(value)}) for value in domain)
+    if len(cases) < 2:
+        return cases[0] if cases else Truth(isinstance(formula, Forall))
+    return Or(cases) if isinstance(formula, Exists) else And(cases)
+
+
+MOST_EXPANSIONS = 100_000
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The statement for one choice of values; ``by`` is what its weight depends on."""
+
+    formula: Formula
+    where: tuple[Comparison, ...]
+    by: tuple[Term, ...]
+
+
+def expanded(
+    formula: Formula,
+    where: Sequence[Comparison],
+    by: Sequence[Variable],
+    types: Mapping[str, str],
+    domains: Mapping[str, Domain],
+) -> Iterator[Expansion]:
+    """The statement once for each choice of values of its free value variables."""
+    names = value_variables(formula)
+    formula = written_out(formula, {name: domains[types[name]] for name in names})
+    free = [name for name in free_variables(formula) if name in names]
+    choices = [domains[types[name]] for name in free]
+    _refuse_explosion(formula, free, choices)
+    for indices in product(*(range(len(domain)) for domain in choices)):
+        values = {
+            name: Constant(domain.value(i)) for name, domain, i in zip(free, choices, indices, strict=True)
+        }
+        conditions = conditions_with(where, values)
+        if conditions is not None:
+            by_terms = tuple(values.get(variable.name, variable) for variable in by)
+            yield Expansion(with_terms(formula, values), conditions, by_terms)
+
+
+def conditions_with(
+    where: Sequence[Comparison], values: Mapping[str, Constant]
+) -> tuple[Comparison, ...] | None:
+    """What is left to check; ``None`` where two constants already fail."""
+    kept = []
+    for condition in where:
+        found = with_terms(condition, values)
+        assert isinstance(found, Comparison)
+        if not isinstance(found.left, Constant) or not isinstance(found.right, Constant):
+            kept.append(found)
+        elif (found.left == found.right) != (found.operator == "="):
+            return None
+    return tuple(kept)
+
+
+def value_variables(formula: Formula) -> frozenset[str]:
+    """Variables that stand for the value of a many-valued atom."""
+    return frozenset(
+        part.value.name
+        for part in walk(formula)
+        if isinstance(part, ValueIs) and isinstance(part.value, Variable)
+    )
+
+
+def _refuse_explosion(formula: Formula, free: Sequence[str], choices: Sequence[Domain]) -> None:
+    count = reduce(lambda total, domain: total * len(domain), choices, 1)
+    if count > MOST_EXPANSIONS:
+        raise LanguageError(
+            f"the variables {', '.join(map(written, free))} stand for {count:,} choices of values",
+            span=formula.span,
+            hint=f"at most {MOST_EXPANSIONS:,} are taken",
+        )
+
+
+MOST_INSTANCES = 100_000
+
+
+class Instance(NamedTuple):
+    """``said``: the formula with its constants. ``closed``: the same with variables that only a comparison
+    with a replaced one gave a type written out."""
+
+    said: Formula
+    closed: Formula
+
+
+def instances(formula: Formula, program: Program) -> Iterator[Instance]:
+    """The closed formulas, constants in the order of their domains; variables in the order they appear."""
+    named = anonymous_named(formula)
+    renamed = Renaming().formula(named)
+    names = list(free_variables(renamed))
+    types = variable_types([renamed], program.signature)
+    domains = [program.domain(types[name]) for name in names]
+    count = math.prod(map(len, domains))
+    if count > MOST_INSTANCES:
+        raise BudgetError(
+            f"the queried formula has {count:,} instances; at most {MOST_INSTANCES:,} are answered",
+            span=formula.span,
+            hint="put constants for some of its variables",
+        )
+    if not count:
+        return
+    untyped = {name: program.domain(types[name]) for name in _untyped(renamed, types, program)}
+    for values in product(*(domain.values_at(range(len(domain))) for domain in domains)):
+        constants = {n: Constant(v) for n, v in zip(names, values, strict=True)}
+        said = with_terms(named, constants)
+        closed = written_out(with_terms(renamed, constants), untyped, MOST_INSTANCES) if untyped else said
+        yield Instance(said, closed)
+
+
+def _untyped(renamed: Formula, types: Mapping[str, str], program: Program) -> set[str]:
+    """The quantified variables that have a type by comparisons with free ones alone."""
+    free = free_variables(renamed)
+    without = with_terms(renamed, {name: Constant(0) for name in free})
+    return types.keys() - free.keys() - variable_types([without], program.signature).keys()

@@ -1,1 +1,0 @@
-"""Meaning-preserving rewrites, one a file."""
