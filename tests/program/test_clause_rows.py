@@ -206,4 +206,5 @@ def test_a_body_too_wide_names_its_rule() -> None:
 
 
 def test_orders_of_joins_begin_with_what_is_small() -> None:
-    assert best_order([Candidate(("x",), 1e6), Candidate(("x",), 10.0)], (), {"x"}, {"x": 10**6}) == [1, 0]
+    candidates = [Candidate(("x",), 1e6), Candidate(("x",), 10.0)]
+    assert best_order(candidates, (), {"x"}, {"x": 10**6}).places == (1, 0)

@@ -110,7 +110,7 @@ class Body:
         candidates = [Candidate(part.variables, part.rows) for part in self.parts]
         kept = {*self.outputs, *_names((), self.conditions)}
         sizes = {name: self.size(name) for name in kept | _names(self.parts, ())}
-        return [self.parts[place] for place in best_order(candidates, (), kept, sizes)]
+        return [self.parts[place] for place in best_order(candidates, (), kept, sizes).places]
 
     def _joined(self, found: Relation, part: Relation) -> Relation:
         shared = [name for name in part.columns if name in found.columns and name != WEIGHT]

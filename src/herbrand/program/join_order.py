@@ -5,8 +5,8 @@ are expanded by a literal and then summed down to the variables that are still n
 
 >>> sizes = {"x": 100, "z": 100, "y": 100}
 >>> edge, far = Candidate(("z", "y"), 300.0), Candidate(("x", "z"), 200.0)
->>> best_order([edge, far], {"x"}, {"y"}, sizes)
-[1, 0]
+>>> best_order([edge, far], {"x"}, {"y"}, sizes).places
+(1, 0)
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class _Partial:
+class Order:
+    """The candidates' places in the order to join them, and about what that takes."""
+
     cost: float
-    order: tuple[int, ...]
+    places: tuple[int, ...]
 
 
 def best_order(
@@ -48,12 +50,12 @@ def best_order(
     bound: Collection[str],
     outputs: Collection[str],
     sizes: Mapping[str, int],
-) -> list[int]:
-    """The candidates' places in the order to join them; ``bound`` are known before, ``outputs`` are kept."""
+) -> Order:
+    """``bound`` are known before, ``outputs`` are kept."""
     if len(candidates) < 2:
-        return list(range(len(candidates)))
+        return Order(0.0, tuple(range(len(candidates))))
     search = _Search(candidates, frozenset(bound), frozenset(outputs), sizes)
-    return list(search.exact() if len(candidates) <= MOST_EXACT else search.greedy())
+    return search.exact() if len(candidates) <= MOST_EXACT else search.greedy()
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,10 @@ class _Search:
     sizes: Mapping[str, int]
     reached: dict[frozenset[int], _Done] = field(default_factory=dict)
 
-    def exact(self) -> tuple[int, ...]:
-        best = {frozenset[int](): _Partial(0.0, ())}
+    def exact(self) -> Order:
+        best = {frozenset[int](): Order(0.0, ())}
         for _ in self.candidates:
-            longer: dict[frozenset[int], _Partial] = {}
+            longer: dict[frozenset[int], Order] = {}
             for done, partial in best.items():
                 for place in range(len(self.candidates)):
                     if place in done:
@@ -85,18 +87,19 @@ class _Search:
                     cost = partial.cost + self._cost(done, place)
                     now = done | {place}
                     if now not in longer or cost < longer[now].cost:
-                        longer[now] = _Partial(cost, (*partial.order, place))
+                        longer[now] = Order(cost, (*partial.places, place))
             best = longer
-        return next(iter(best.values())).order
+        return next(iter(best.values()))
 
-    def greedy(self) -> tuple[int, ...]:
+    def greedy(self) -> Order:
         done: frozenset[int] = frozenset()
-        order: list[int] = []
+        order, cost = (), 0.0
         while len(order) < len(self.candidates):
             left = [place for place in range(len(self.candidates)) if place not in done]
-            order.append(min(left, key=lambda place: self._cost(done, place)))
-            done |= {order[-1]}
-        return tuple(order)
+            costs = {place: self._cost(done, place) for place in left}
+            place = min(left, key=costs.__getitem__)
+            order, cost, done = (*order, place), cost + costs[place], done | {place}
+        return Order(cost, order)
 
     def _cost(self, done: frozenset[int], place: int) -> float:
         """What joining one more literal takes."""

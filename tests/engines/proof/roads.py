@@ -6,6 +6,7 @@ which it changes its mind are drawn too, and so is the order in which literals a
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import strategies as st
 
-from herbrand.program.join_order import Candidate
+from herbrand.program.join_order import Candidate, Order
 
 CHOICES: dict[str, Sequence[object]] = {
     "table.SMALL_GRID": (2**13, 0),
@@ -32,6 +33,9 @@ CHOICES: dict[str, Sequence[object]] = {
     "recursion_loop.MOST_PLAIN": (2e5, 0),
     "join_sum.CHUNK": (2**20, 1),
     "fixpoint.DENSE_BYTES": (2**28, 0),
+    "planning.LED_FROM": (1e4, 0.0),
+    "planning.LED_SHARE": (0.5, math.inf),
+    "planning.LED_ROWS": (16, 0),
 }
 
 roads = st.fixed_dictionaries(
@@ -45,10 +49,10 @@ def taken(choices: Mapping[str, object]) -> Iterator[None]:
     """With these limits; ``order``: the seed of a random order of literals, or the best one;
     ``compiled``: loops are, however small."""
 
-    def any_order(candidates: Sequence[Candidate], *_: object) -> list[int]:
+    def any_order(candidates: Sequence[Candidate], *_: object) -> Order:
         order = list(range(len(candidates)))
         random.Random(f"{choices['order']} {candidates}").shuffle(order)
-        return order
+        return Order(1.0, tuple(order))
 
     with pytest.MonkeyPatch.context() as patch:
         for name in CHOICES:

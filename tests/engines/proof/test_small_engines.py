@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,8 +14,15 @@ from hypothesis import strategies as st
 
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.explain import ProofTree, heaviest
+from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.plan import Join
+from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.relation import IndexedFacts
 from herbrand.facts.facts import FactTable
+from herbrand.facts.load import fact_sources, load_facts
+from herbrand.language.check import check
+from herbrand.language.parse import parse_theory
+from herbrand.model import Model
 from herbrand.program.clauses import Clause
 from herbrand.program.join_order import MOST_EXACT, Candidate, best_order
 from herbrand.program.join_order import _Search as Search
@@ -44,11 +52,12 @@ def test_no_order_is_cheaper_than_the_best(rng: np.random.Generator) -> None:
     ]
     bound, outputs = (set(rng.permutation(list("xyzw"))[: rng.integers(0, 3)].tolist()) for _ in range(2))
     search = Search(candidates, frozenset(bound), frozenset(outputs), sizes)
-    found = best_order(candidates, bound, outputs, sizes)
+    found = best_order(candidates, bound, outputs, sizes).places
     assert sorted(found) == list(range(len(candidates)))
     least = min(cost(search, order) for order in itertools.permutations(range(len(candidates))))
     assert cost(search, found) == pytest.approx(least)
-    assert sorted(search.greedy()) == sorted(found)
+    assert best_order(candidates, bound, outputs, sizes).cost == pytest.approx(least if len(found) > 1 else 0)
+    assert sorted(search.greedy().places) == sorted(found)
 
 
 def test_a_long_body_is_ordered_step_by_step() -> None:
@@ -57,7 +66,7 @@ def test_a_long_body_is_ordered_step_by_step() -> None:
     links = [Candidate((a, b), 50.0) for a, b in itertools.pairwise(names)]
     sizes = dict.fromkeys(names, 100)
     turned = links[::-1]
-    assert best_order(turned, {"v0"}, {names[-1]}, sizes) == list(range(len(links)))[::-1]
+    assert best_order(turned, {"v0"}, {names[-1]}, sizes).places == tuple(range(len(links)))[::-1]
 
 
 # The heaviest proofs
@@ -175,3 +184,32 @@ def test_rows_by_any_of_their_columns(rng: np.random.Generator) -> None:
         assert index.is_unary == (len(bound) == 1)
         least = math.prod(max(1, sizes[place]) for place in bound)
         assert relation.fanout(bound) == pytest.approx(len(expected) / least)
+
+
+# Leads
+
+
+def test_few_values_lead_to_few_rows_of_a_large_relation() -> None:
+    """Pairs of amounts above a sum: payments of high amounts are joined, not all of them."""
+    rng = np.random.default_rng(0)
+    pays = sorted({tuple(row) for row in rng.integers(0, (4_000, 4_000, 300), (40_000, 3)).tolist()})
+    text = (
+        "type person = 0..3999\ntype amount = 0..299\npredicate pays(person, person, amount): observed\n"
+        "predicate high(amount, amount): observed\npredicate r(person, person)\n"
+        "r(x, z) :- pays(x, y, a), pays(y, z, b), high(a, b)"
+    )
+    high = [(a, b) for a in range(300) for b in range(300) if a + b > 540]
+    theory = parse_theory(text)
+    loaded = load_facts((), check(theory), fact_sources({"pays": pays, "high": high}))
+    plans = Plans(HornProgram.of(theory.rules, *loaded))
+    (clause,) = plans.plan("r", ()).clauses
+    first, second = clause.steps[:2]
+    assert isinstance(first, Join) and first.predicate == plans.program.standing("high", 0)
+    assert isinstance(second, Join) and second.predicate == "pays"
+    found = Model(theory, {"pays": pays, "high": high}).query("r(x, z)", algebra="count")
+    after: dict[int, list[tuple[int, int]]] = {}
+    for y, z, b in pays:
+        after.setdefault(y, []).append((z, b))
+    counts = Counter((x, z) for x, y, a in pays for z, b in after.get(y, ()) if a + b > 540)
+    assert len(found) == len(counts)
+    assert all(found[pair] == count for pair, count in counts.items())

@@ -156,6 +156,15 @@ class HornProgram:
             self._relations[predicate] = IndexedFacts.of(self.facts.tables[predicate], sizes)
         return self._relations[predicate]
 
+    def standing(self, predicate: str, place: int) -> str:
+        """A name for the relation of what stands in one place of a predicate's facts."""
+        name = f"{predicate}`{place}"
+        if name not in self._relations:
+            relation = self.relation(predicate)
+            found = np.unique(relation.columns[place])
+            self._relations[name] = IndexedFacts((found,), (relation.sizes[place],), len(found))
+        return name
+
     def all_positive(self, but: Collection[str] = (), rules: bool = True) -> bool:
         """Whether every weight is above 0: of the facts of all predicates but some, and of the ``rules``."""
         numbers = [rule.weight for rule in self.weighted if rules and not isinstance(rule.weight, Learned)]

@@ -18,7 +18,7 @@ path(bound, free)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.engines.proof.goals import is_part, positive, split
@@ -46,6 +46,10 @@ from herbrand.program.lower_rules import stated_clause
 
 ASKED_SHARE = 0.05
 """A derived predicate is taken to hold for this share of all rows, when orders are compared."""
+
+LED_FROM, LED_SHARE, LED_ROWS = 1e4, 0.5, 16
+"""An order that takes so many rows or more may be led by what stands in one place of a small relation, if it
+then takes less than this share; the relation has so many times fewer rows than what it leads to."""
 
 
 class Plans:
@@ -202,17 +206,37 @@ class Plans:
         return Ask(literal.predicate, literal.arguments, places, live, not is_part(literal.predicate))
 
     def _ordered(self, clause: Clause, bound: Collection[str], outputs: Collection[str]) -> list[Lookup]:
-        lookups = [part for part in clause.body if isinstance(part, Lookup)]
+        """In the cheapest order; led by what one place of a small relation holds, where that pays."""
+        parts = [part for part in clause.body if isinstance(part, Lookup)]
         tests = [part for part in clause.body if not isinstance(part, Lookup)]
+        known = {name for name in bound if name not in clause.constants}
         kept = {*outputs, *(name for part in tests for name in part.arguments)}
-        known = {*bound, *clause.constants}
-        order = best_order(
-            [self._candidate(part, clause) for part in lookups],
-            {name for name in known if name not in clause.constants},
-            kept,
-            {name: self.program.sizes[type_name] for name, type_name in clause.types.items()},
-        )
-        return [lookups[place] for place in order]
+        sizes = {name: self.program.sizes[type_name] for name, type_name in clause.types.items()}
+        candidates = [self._candidate(part, clause) for part in parts]
+        best = best_order(candidates, known, kept, sizes)
+        ordered, most = [parts[place] for place in best.places], LED_SHARE * best.cost
+        for small, lead in self._leads(parts, clause) if best.cost >= LED_FROM and not known else ():
+            fewer, values = _narrowed(candidates, small, self._candidate(lead, clause), sizes)
+            led = best_order(fewer, known, kept, values)
+            if led.cost < most and led.places[0] == 0:
+                ordered, most = [(lead, *parts)[place] for place in led.places], led.cost
+        return ordered
+
+    def _leads(self, parts: Sequence[Lookup], clause: Clause) -> Iterator[tuple[int, Lookup]]:
+        """What may stand for a variable by a small relation, with the relation's place, where a large one has
+        the variable too: pairs of amounts above a sum lead from few amounts to few payments."""
+        rows = [self._stated_rows(part) for part in parts]
+        for place, (small, count) in enumerate(zip(parts, rows, strict=True)):
+            large = [part for part, more in zip(parts, rows, strict=True) if more > LED_ROWS * count]
+            shared = {name for part in large for name in part.arguments}.difference(clause.constants)
+            for at, name in enumerate(small.arguments):
+                if name in shared and len(set(small.arguments)) > 1 and count:
+                    yield place, Lookup(self.program.standing(small.predicate, at), (name,), stated=True)
+
+    def _stated_rows(self, literal: Lookup) -> int:
+        """How many facts a literal ranges over; of one that is asked none."""
+        asked = not literal.stated and self.is_asked(literal.predicate)
+        return 0 if asked else self.program.relation(literal.predicate).count
 
     def _candidate(self, literal: Lookup, clause: Clause) -> Candidate:
         variables = tuple(dict.fromkeys(name for name in literal.arguments if name not in clause.constants))
@@ -224,6 +248,20 @@ class Plans:
         for name in variables:
             rows *= max(1, self.program.sizes[clause.types[name]])
         return Candidate(variables, max(rows, 1.0), True)
+
+
+def _narrowed(
+    candidates: Sequence[Candidate], small: int, lead: Candidate, sizes: Mapping[str, int]
+) -> tuple[list[Candidate], dict[str, int]]:
+    """The lead and the others, and the sizes, where a variable has no values but the lead's: all that the
+    small relation has are among them."""
+    (name,) = lead.variables
+    share = lead.rows / max(1, sizes[name])
+    others = [
+        one if place == small or name not in one.variables else replace(one, rows=one.rows * share)
+        for place, one in enumerate(candidates)
+    ]
+    return [lead, *others], {**sizes, name: max(1, int(lead.rows))}
 
 
 def _live(bound: Collection[str], left: Sequence[Literal], outputs: Sequence[str]) -> list[str]:
