@@ -7,17 +7,19 @@ are. So units are propagated, atoms that imply each other are made one, and what
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from herbrand.budget import Budget
 from herbrand.engines.mean_field.circuit import Event, Values
-from herbrand.engines.mean_field.grounded import Events, Leaders
+from herbrand.engines.mean_field.grounded import Events, Leaders, merged_rows
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.factors.ground_graph import ground_cases
+from herbrand.factors.ground_quantifiers import Allowed, Columns
+from herbrand.factors.pieces import unique_rows
 from herbrand.graphs import strong_component_of
 from herbrand.language.show import show_statement
 from herbrand.program.ground import Ground, LatentAtoms, ground
@@ -27,12 +29,23 @@ MOST_CHOICES = 256
 """A forbidden "no piece holds" is one clause for each way to break every piece; up to this many are tried."""
 
 
-@dataclass(frozen=True)
-class ForbiddenValues:
-    """Atoms with values that they must not all have together."""
+@dataclass(frozen=True, eq=False)
+class Forbidden:
+    """Rows of atoms [row, literal], each with values that its atoms must not all have together."""
 
     statement: int
-    literals: Mapping[int, Values]
+    atoms: np.ndarray
+    allowed: tuple[Allowed, ...]
+
+    def taken(self, rows: np.ndarray, literals: Sequence[int]) -> Forbidden:
+        allowed = tuple(self.allowed[place] for place in literals)
+        return Forbidden(self.statement, self.atoms[rows][:, literals], allowed)
+
+    def led_by(self, leaders: Leaders) -> Iterator[Forbidden]:
+        """In terms of leaders, rows of one form together; without those that nothing can break any more."""
+        columns = Columns(self.atoms, self.allowed, np.arange(len(self.atoms)))
+        for _, atoms, allowed in merged_rows(columns, leaders):
+            yield Forbidden(self.statement, atoms, allowed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,29 +89,46 @@ def leaders_of(ground: Ground) -> Leaders:
 
 @dataclass
 class _Work:
+    """``possible``: whether a value is left, each atom's from ``starts`` on; ``left``: how many are."""
+
     program: Program
     atoms: LatentAtoms
-    allowed: dict[int, Values] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.leaders = Leaders.nobody(self.atoms.count)
         valued = [self.atoms.evidence.is_valued(name) for name in self.atoms.codes]
         counts = [len(codes) for codes in self.atoms.codes.values()]
         self.true_or_false = ~np.repeat(np.array(valued, dtype=bool), np.array(counts, dtype=np.int64))
+        self.left = np.array(self.atoms.value_counts, dtype=np.int64)
+        self.starts = np.cumsum(self.left) - self.left
+        self.possible = np.ones(int(self.left.sum()), dtype=bool)
 
     def every(self, atom: int) -> Values:
         return frozenset(range(int(self.atoms.value_counts[atom])))
 
-    def clauses(self, ground: Ground) -> list[ForbiddenValues]:
+    def clauses(self, ground: Ground) -> list[Forbidden]:
         """Everything that the templates forbid."""
         cases = ground_cases(ground)
         events = Events(cases, self.leaders)
+        found: list[Forbidden] = []
+        for one, columns in zip(ground.templates, cases.rows, strict=True):
+            if one.multiplicity and one.conjunction.blocks:
+                found += self._without_blocks(one.template.statement, events.of(columns))
+            elif one.multiplicity:
+                rows = Forbidden(one.template.statement, columns.atoms, columns.allowed)
+                found += rows.led_by(self.leaders)
+        return found
+
+    def _without_blocks(self, statement: int, events: Iterable[tuple[int, Event]]) -> list[Forbidden]:
+        """What forbids events with quantifiers, rows of the same values together."""
+        atoms: dict[tuple[Allowed, ...], list[list[int]]] = {}
+        for _, event in events:
+            for literals in self._broken(statement, event):
+                allowed = tuple(tuple(sorted(values)) for values in literals.values())
+                atoms.setdefault(allowed, []).append(list(literals))
         return [
-            ForbiddenValues(one.template.statement, literals)
-            for one, columns in zip(ground.templates, cases.rows, strict=True)
-            if one.multiplicity
-            for _, event in events.of(columns)
-            for literals in self._broken(one.template.statement, event)
+            Forbidden(statement, np.array(rows, dtype=np.int64).reshape(len(rows), len(allowed)), allowed)
+            for allowed, rows in atoms.items()
         ]
 
     def _broken(self, statement: int, event: Event) -> Iterator[dict[int, Values]]:
@@ -137,58 +167,68 @@ class _Work:
         if all(joint.values()):
             yield from self._broken(statement, Event(joint, blocks))
 
-    def propagated(self, clauses: Sequence[ForbiddenValues]) -> tuple[list[ForbiddenValues], bool]:
+    def propagated(self, clauses: Sequence[Forbidden]) -> tuple[list[Forbidden], bool]:
         """What is left of the clauses once single atoms have lost the values that these forbid."""
         moved = False
         while True:
             left, again = [], False
             for clause in clauses:
-                literals = self._open(clause)
-                if literals is None:
-                    continue
-                if len(literals) > 1:
-                    left.append(ForbiddenValues(clause.statement, literals))
-                    continue
-                self._forbid(clause.statement, literals)
-                moved = again = True
+                for rest in self._open(clause):
+                    if len(rest.allowed) > 1:
+                        left.append(rest)
+                        continue
+                    self._forbid(rest)
+                    moved = again = True
             clauses = left
             if not again:
                 return left, moved
 
-    def _open(self, clause: ForbiddenValues) -> dict[int, Values] | None:
-        """The literals that may still be false; ``None`` where one is."""
-        literals = {}
-        for atom, values in clause.literals.items():
-            left = self.allowed.get(atom)
-            if left is not None and not left & values:
-                return None
-            if (left is None and len(values) == self.atoms.value_counts[atom]) or (
-                left is not None and left <= values
-            ):
-                continue
-            literals[atom] = values
-        return literals
+    def _open(self, clause: Forbidden) -> Iterator[Forbidden]:
+        """The literals that may still be false, rows with the same of them together; no row where one is."""
+        inside = np.zeros(clause.atoms.shape, np.int64)
+        for place, allowed in enumerate(clause.allowed):
+            starts = self.starts[clause.atoms[:, place]]
+            for value in allowed:
+                inside[:, place] += self.possible[starts + value]
+        rows = np.flatnonzero(inside.all(axis=1))
+        if not len(rows):
+            return
+        doubtful = (inside < self.left[clause.atoms])[rows]
+        if len(rows) == len(inside) and doubtful.all():
+            yield clause
+            return
+        first, form = unique_rows(doubtful)
+        for number, representative in enumerate(first.tolist()):
+            yield clause.taken(rows[form == number], np.flatnonzero(doubtful[representative]).tolist())
 
-    def _forbid(self, statement: int, literals: Mapping[int, Values]) -> None:
-        for atom, values in literals.items():
-            self.allowed[atom] = self.allowed.get(atom, self.every(atom)) - values
-            if self.allowed[atom]:
-                return
-        raise _contradiction(self.program, statement)
+    def _forbid(self, clause: Forbidden) -> None:
+        """Take the values of clauses of one literal from their atoms; one of none no world keeps."""
+        for column, allowed in zip(clause.atoms.T, clause.allowed, strict=True):
+            atoms = np.unique(column)
+            for value in allowed:
+                self._lose(atoms, value)
+        if not self.left[clause.atoms].any(axis=1).all():
+            raise _contradiction(self.program, clause.statement)
 
-    def tie(self, clauses: Sequence[ForbiddenValues]) -> bool:
+    def _lose(self, atoms: np.ndarray, value: int | np.ndarray) -> None:
+        """Take a value from each of some atoms, which are distinct."""
+        at = self.starts[atoms] + value
+        self.left[atoms] -= self.possible[at]
+        self.possible[at] = False
+
+    def tie(self, clauses: Sequence[Forbidden]) -> bool:
         """Make atoms one that imply each other, by the strong components of the implications."""
-        pairs = [
-            [(atom, next(iter(values))) for atom, values in clause.literals.items()]
+        ends = [
+            (rows, np.tile([values[0] for values in clause.allowed], (len(rows), 1)))
             for clause in clauses
-            if len(clause.literals) == 2 and all(self.true_or_false[atom] for atom in clause.literals)
+            if len(clause.allowed) == 2
+            and len(rows := clause.atoms[self.true_or_false[clause.atoms].all(axis=1)])
         ]
-        if not pairs:
+        if not ends:
             return False
-        ends = np.array(pairs, dtype=np.int64)
-        names, place = np.unique(ends[:, :, 0], return_inverse=True)
+        atoms, value = map(np.concatenate, zip(*ends, strict=True))
+        names, place = np.unique(atoms, return_inverse=True)
         place = place.reshape(-1, 2)
-        value = ends[:, :, 1]
         here, there = 2 * place + value, 2 * place + 1 - value
         size = 2 * len(names)
         links = np.stack([here, there[:, ::-1]], axis=2)
@@ -201,42 +241,33 @@ class _Work:
         leader, opposite = names[head // 2], head % 2 == 0
         if (leader == names).all():
             return False
-        self._follow(
-            dict(zip(names.tolist(), zip(leader.tolist(), opposite.tolist(), strict=True), strict=True))
-        )
+        self._follow(names, leader, opposite)
         return True
 
-    def _follow(self, new: Mapping[int, tuple[int, bool]]) -> None:
-        leader, opposite = self.leaders.leader.copy(), self.leaders.opposite.copy()
-        for atom in np.flatnonzero(np.isin(leader, list(new))).tolist():
-            to, flipped = new[int(leader[atom])]
-            leader[atom], opposite[atom] = to, bool(opposite[atom]) ^ flipped
-        before, self.leaders = self.allowed, Leaders(leader, opposite)
-        self.allowed = {}
-        for atom, values in before.items():
-            to, flipped = new.get(atom, (atom, False))
-            values = frozenset(1 - value for value in values) if flipped else values
-            self.allowed[to] = self.allowed.get(to, values) & values
+    def _follow(self, names: np.ndarray, leader: np.ndarray, opposite: np.ndarray) -> None:
+        """Atoms of these names follow others; what they have lost, those lose."""
+        to, flipped = np.arange(self.atoms.count), np.zeros(self.atoms.count, bool)
+        to[names], flipped[names] = leader, opposite
+        before = self.leaders
+        self.leaders = Leaders(to[before.leader], before.opposite ^ flipped[before.leader])
+        for value in (0, 1):
+            lost = ~self.possible[self.starts[names] + value]
+            for flip in (False, True):
+                self._lose(np.unique(leader[lost & (opposite == flip)]), value ^ flip)
 
-    def rewritten(self, clauses: Sequence[ForbiddenValues]) -> list[ForbiddenValues]:
+    def rewritten(self, clauses: Sequence[Forbidden]) -> list[Forbidden]:
         """The clauses in terms of leaders; one that can no longer be broken is dropped."""
-        found = []
-        for clause in clauses:
-            literals: dict[int, Values] = {}
-            for atom, allowed in clause.literals.items():
-                leader, values = self.leaders.literal(atom, allowed)
-                literals[leader] = literals.get(leader, values) & values
-            if all(literals.values()):
-                found.append(ForbiddenValues(clause.statement, literals))
-        return found
+        return [rest for clause in clauses for rest in clause.led_by(self.leaders)]
 
     def everywhere(self) -> dict[int, Values]:
-        """The values left, followers included."""
-        found = dict(self.allowed)
-        leading = np.isin(self.leaders.leader, list(self.allowed))
-        for atom in np.flatnonzero(leading).tolist():
-            values = self.allowed[int(self.leaders.leader[atom])]
-            found[atom] = frozenset(1 - v for v in values) if self.leaders.opposite[atom] else values
+        """The values left to those that have lost some, followers included."""
+        leader, opposite = self.leaders.leader, self.leaders.opposite
+        lost = np.flatnonzero(self.left[leader] < self.atoms.value_counts[leader])
+        found: dict[int, Values] = {}
+        for atom in lost.tolist():
+            start = self.starts[leader[atom]]
+            own = self.possible[start : start + self.atoms.value_counts[atom]]
+            found[atom] = frozenset(np.flatnonzero(own[::-1] if opposite[atom] else own).tolist())
         return found
 
 
