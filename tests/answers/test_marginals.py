@@ -15,7 +15,7 @@ from herbrand.answers import marginals
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import AtomTable, Marginals, Row
 from herbrand.answers.status import Status
-from herbrand.facts.constants import Constants
+from herbrand.facts.column import Constants
 from tests.laws import tries
 
 laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=tries(60))

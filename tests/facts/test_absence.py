@@ -8,8 +8,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.errors import HerbrandError, LanguageError
-from herbrand.facts.absence import MOST_COMPARED, absence, indices_in
-from herbrand.facts.domain import Domain
+from herbrand.facts.domain import MOST_COMPARED, Domain, absence, indices_in
 
 PEOPLE = Domain.of("person", ["anna", "bob"])
 FACTS = {"parent": [("anna", "bob"), ("bob", "anna")]}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herbrand.facts.arrays import TEXT, filled, number_array, text_array
+from herbrand.facts.column import TEXT, filled, number_array, text_array
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"])))
 NUMBERS = st.lists(st.integers(-(2**31), 2**31 - 1) | st.none(), max_size=40)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import herbrand as hb
-from herbrand.facts.column_names import looks_like_names
+from herbrand.facts.sources.text import looks_like_names
 from tests.cli.test_infer import Herbrand
 
 NOTE = "the first row of friends.csv was taken as data"

@@ -22,7 +22,7 @@ from herbrand.facts.column import (
     simplest_numbers,
 )
 from herbrand.facts.domain import Domain, array_of, one_number_type
-from herbrand.facts.marks import numbers_of
+from herbrand.facts.table_claims import numbers_of
 from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.facts import store as stores
-from herbrand.facts.arrays import filled
+from herbrand.facts.column import filled
 from herbrand.facts.store import Store
 from tests.facts.vocabulary import constants, load, message
 from tests.laws import tries

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.errors import BudgetError, ContradictionError
-from herbrand.facts.world import Worlds
+from herbrand.facts.facts import Worlds
 from herbrand.language import syntax as s
 from herbrand.learning.example import Aim
 from herbrand.program.evidence import arguments_of

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.budget import UNLIMITED
 from herbrand.errors import ContradictionError, HerbrandError, UnsupportedError
-from herbrand.facts.world import Worlds
+from herbrand.facts.facts import Worlds
 from herbrand.language import syntax as s
 from herbrand.learning.example import Aim
 from herbrand.learning.pseudo_likelihood import PseudoLikelihood, pseudo_likelihood

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 
 import herbrand as hb
 from herbrand.errors import FactsError
+from herbrand.facts.facts import Worlds
 from herbrand.facts.source import fact_sources
-from herbrand.facts.world import Worlds
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows
 from herbrand.relations.database import DuckDB

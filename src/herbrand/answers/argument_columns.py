@@ -19,8 +19,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from herbrand.facts.arrays import number_array
-from herbrand.facts.constants import Constants
+from herbrand.facts.column import Constants, number_array
 from herbrand.language.syntax import Value
 
 

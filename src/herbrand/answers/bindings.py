@@ -28,7 +28,7 @@ from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import Sheet
 from herbrand.answers.status import Status
 from herbrand.errors import UnsupportedError, nearest
-from herbrand.facts.constants import Constants
+from herbrand.facts.column import Constants
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
 

@@ -28,8 +28,7 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import PROBABILITIES, Sheet
 from herbrand.answers.status import Status
-from herbrand.facts.arrays import number_array, text_array
-from herbrand.facts.constants import Constants
+from herbrand.facts.column import Constants, number_array, text_array
 from herbrand.language.names import shown_constant
 from herbrand.language.show import atom_texts, show_atom
 from herbrand.language.syntax import Value

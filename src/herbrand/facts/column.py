@@ -1,28 +1,87 @@
-"""A column of constants in which each constant is kept once.
+"""Columns of constants as Arrow holds them.
 
 Takes Arrow arrays of text or numbers; gives a :class:`Column`: the distinct constants and, for every row,
 which of them stands there. All that is to be said about constants is then said of the distinct ones alone.
+:class:`Constants` reads such columns as Python's own values where somebody looks.
 
 >>> column = dictionary_column(pa.array(["bob", "anna", "bob", None]))
 >>> column.values.to_pylist(), column.codes.tolist(), column.kind
 (['bob', 'anna'], [0, 1, 0, -1], 'text')
+>>> column = Constants(pa.array(["anna", "bob", "carl"]), np.array([2, 0, 2]))
+>>> len(column), column[0], list(column[1:]), column == ["carl", "anna", "carl"]
+(3, 'carl', ['anna', 'carl'], True)
+>>> Constants(pa.array([1.0, 2.5])).to_arrow().to_pylist(), list(Constants(pa.array([1.0, 2.5])))
+([1.0, 2.5], [1, 2.5])
+>>> text_array(["anna", "bob"]).to_pylist(), number_array(np.array([3, 1])).to_pylist()
+(['anna', 'bob'], [3, 1])
+>>> numbers_in(pa.array([3, 1], pa.uint64())).tolist()
+[3, 1]
+>>> filled(pa.array([0, None, 2], pa.int32()), -1).tolist()
+[0, -1, 2]
 """
 
 # pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
-from herbrand.facts.arrays import TEXT, filled, number_array
+from herbrand.language.names import simplest
 from herbrand.language.signature import Kind
+from herbrand.language.syntax import Value
 from herbrand.row_keys import SPREAD, numbered
+
+# Text and whole numbers as Arrow arrays and back, by their buffers: pyarrow's own conversions do the same,
+# but import pandas wherever it is installed, which takes longer than all that a small theory's facts need.
+
+
+TEXT = pa.large_string()
+
+
+def text_array(texts: Sequence[str]) -> pa.Array:
+    """The texts as large strings; raises ``UnicodeEncodeError`` for one that is not valid Unicode."""
+    whole = "".join(texts)
+    lengths = map(len, texts if whole.isascii() else map(str.encode, texts))
+    ends = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, len(texts)), out=ends[1:])
+    return pa.Array.from_buffers(TEXT, len(texts), [None, pa.py_buffer(ends), pa.py_buffer(whole.encode())])
+
+
+def number_array(numbers: npt.NDArray[np.int64]) -> pa.Array:
+    kept = pa.py_buffer(np.ascontiguousarray(numbers))
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, kept])
+
+
+def numbers_in(array: pa.Array) -> npt.NDArray[np.int64]:
+    """The 64 bits of each entry of an array in which none is missing; read-only."""
+    kept = array.buffers()[1]
+    found = np.empty(0, np.int64) if kept is None else np.frombuffer(kept, np.int64)
+    return found[array.offset : array.offset + len(array)]
+
+
+def filled(numbers: pa.Array, absent: int) -> npt.NDArray[np.int32]:
+    """32-bit numbers, ``absent`` where there is none; read-only where all are there."""
+    present, kept = numbers.buffers()
+    if kept is None:
+        return np.full(len(numbers), absent, np.int32)
+    within = slice(numbers.offset, numbers.offset + len(numbers))
+    found = np.frombuffer(kept, np.int32)[within]
+    if present is None:
+        return found
+    bits = np.unpackbits(np.frombuffer(present, np.uint8), bitorder="little")
+    return np.where(bits[within], found, np.int32(absent))
+
+
+# Each constant once
+
 
 Index = npt.NDArray[np.int32]
 Marks = pa.ChunkedArray | npt.NDArray[Any]
@@ -148,3 +207,76 @@ def simplest_numbers(numbers: pa.Array) -> pa.Array:
     with np.errstate(invalid="ignore"):
         whole = bool(np.all((plain == np.floor(plain)) & (np.abs(plain) <= 2.0**53)))
     return pa.array(plain.astype(np.int64)) if whole else pa.array(plain + 0.0)
+
+
+# Python's own values, only where somebody looks
+
+
+@dataclass(frozen=True, eq=False)
+class Constants(Sequence[Value]):
+    """``indices``: places among ``values``, each of which is converted once; ``None``: all of them."""
+
+    values: pa.Array | pa.ChunkedArray
+    indices: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.values if self.indices is None else self.indices)
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+    @overload
+    def __getitem__(self, place: slice) -> Constants: ...
+    def __getitem__(self, place: int | slice) -> Value | Constants:
+        if isinstance(place, slice):
+            if self.indices is None:
+                return Constants(self.values[place])
+            return Constants(self.values, self.indices[place])
+        return canonical(self.values[int(place)].as_py()) if self.indices is None else self._listed[place]
+
+    def __iter__(self) -> Iterator[Value]:
+        return map(canonical, self.values.to_pylist()) if self.indices is None else iter(self._listed)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def to_arrow(self) -> pa.Array:
+        """As text or whole numbers where all are, else as floats."""
+        values = self.values
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        if self.indices is not None:
+            values = values.take(number_array(self.indices.astype(np.int64)))
+        if pa.types.is_large_string(values.type) or not len(values):
+            return values.cast(pa.string())
+        return simplest_numbers(values)
+
+    def taken(self, places: np.ndarray) -> Constants:
+        """What stands at these places, in their order."""
+        return Constants(self.values, places if self.indices is None else self.indices[places])
+
+    def distinct(self) -> Constants:
+        """Each constant that stands here, once."""
+        if self.indices is None:
+            return Constants(self.values.unique())
+        stands = np.zeros(len(self.values), bool)
+        stands[self.indices] = True
+        return Constants(self.values, np.flatnonzero(stands))
+
+    @cached_property
+    def _listed(self) -> list[Value]:
+        assert self.indices is not None
+        if len(self.indices) > len(self.values):  # each constant is converted once
+            every = [canonical(value) for value in self.values.to_pylist()]
+            return [every[index] for index in self.indices.tolist()]
+        taken = self.values.take(number_array(self.indices.astype(np.int64)))
+        return [canonical(value) for value in taken.to_pylist()]
+
+
+def canonical(value: Value) -> Value:
+    """Whole numbers as ``int``."""
+    return value if isinstance(value, str) else simplest(value)

@@ -8,6 +8,11 @@ Made by :func:`herbrand.facts.load.load_facts`, or directly:
 (2, 1, 'anna', None)
 >>> Domain.of("level", ["senior", "junior"], declared=True).indices_of(["junior", "boss"]).tolist()
 [1, -1]
+>>> print(absence("ana", person))
+"ana" is no constant of type person
+  did you mean 'anna'?
+>>> indices_in(person, ["bob", "anna"]).tolist()
+[1, 0]
 """
 
 # pyright: reportAttributeAccessIssue=false
@@ -24,9 +29,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
-from herbrand.facts.arrays import TEXT, filled, number_array, text_array
-from herbrand.facts.column import ABSENT, Index, simplest_numbers
-from herbrand.facts.constants import Constants, canonical
+from herbrand.errors import LanguageError, Mistake, Span, nearest
+from herbrand.facts.column import (
+    ABSENT,
+    TEXT,
+    Constants,
+    Index,
+    canonical,
+    filled,
+    number_array,
+    simplest_numbers,
+    text_array,
+)
+from herbrand.language.names import shown_constant
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value
 from herbrand.row_keys import places_among
@@ -164,3 +179,26 @@ def _as_other_number(numbers: pa.Array) -> pa.Array:
         other = plain.astype(np.float64 if plain.dtype == np.int64 else np.int64)
         changed = (other.astype(plain.dtype) != plain) | (np.abs(plain) >= 2.0**63)
     return pa.array(other, mask=changed)
+
+
+# Constants that their type does not have, reported with the nearest of those that it has
+
+
+MOST_COMPARED = 100_000
+"""Among more constants than these the nearest is not looked for: it would take seconds."""
+
+
+def absence(value: Value, domain: Domain, span: Span | None = None) -> Mistake:
+    """What is to be said of a constant that is none of the type's."""
+    near = nearest(str(value), map(str, domain)) if len(domain) <= MOST_COMPARED else ""
+    hint = near if len(domain) else f"type {domain.name} has no constants at all"
+    return Mistake(f"{shown_constant(value)} is no constant of type {domain.name}", span, hint)
+
+
+def indices_in(domain: Domain, values: Sequence[Value]) -> Index:
+    """The index of each constant; raises ``LanguageError`` for the first that is none of the type's."""
+    indices = domain.indices_of(values)
+    absent = np.flatnonzero(indices == ABSENT)
+    if len(absent):
+        raise LanguageError([absence(values[int(absent[0])], domain)])
+    return indices

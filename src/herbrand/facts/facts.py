@@ -1,6 +1,7 @@
 """All facts of a model: a domain for every type and a table of sorted rows of indices for every predicate.
 
-Made by :func:`herbrand.facts.load.load_facts`; immutable.
+Made by :func:`herbrand.facts.load.load_facts`; immutable. What is not listed is false in a closed world and
+unknown in an open one.
 
 >>> facts = Facts({"person": Domain.of("person", ["anna"])}, {"smokes": FactTable.empty(1, "open")})
 >>> facts
@@ -10,11 +11,14 @@ Facts(1 constant of 1 type, 0 facts of 1 predicate)
 >>> table = FactTable.empty(2, "closed")
 >>> table.true.shape, table.weights, table.world
 ((0, 2), None, 'closed')
+>>> smokes = Predicate("smokes", ("person",), declared=True)
+>>> Worlds().world(smokes, has_facts=True), Worlds(closed=("smokes",)).world(smokes, has_facts=True)
+('open', 'closed')
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -23,7 +27,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from herbrand.errors import FactsError, nearest
+from herbrand.errors import FactsError, Mistake, nearest
 from herbrand.facts.column import Index
 from herbrand.facts.domain import Domain
 from herbrand.language.signature import Predicate
@@ -120,3 +124,43 @@ def _named(known: Mapping[str, T], name: str, what: str) -> T:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+# What is not listed: false in a closed world, unknown in an open one
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """What the theory and the call say of each predicate's
+    world. ``open`` and ``closed`` have the last word."""
+
+    rule_heads: Collection[str] = ()
+    queried: Collection[str] = ()
+    open: Collection[str] = ()
+    closed: Collection[str] = ()
+
+    def world(self, predicate: Predicate, *, has_facts: bool) -> World:
+        name = predicate.name
+        if name in self.open:
+            return "open"
+        if name in self.closed or predicate.role is not None:
+            return "closed"
+        if predicate.declared and predicate.tells_world:
+            return "open"
+        listed = has_facts and name not in self.rule_heads and name not in self.queried
+        return "closed" if listed else "open"
+
+    def check(self, known: Iterable[str]) -> None:
+        """Raises where a predicate is not known, or is said to be both open and closed."""
+        known = set(known)
+        mistakes = [
+            Mistake(f"{option}: there is no predicate '{name}'", hint=nearest(name, known))
+            for option, names in (("open", self.open), ("closed", self.closed))
+            for name in names
+            if name not in known
+        ]
+        mistakes += [
+            Mistake(f"'{name}' is said to be open and closed") for name in self.open if name in self.closed
+        ]
+        if mistakes:
+            raise FactsError(mistakes)

@@ -20,19 +20,17 @@ from itertools import chain
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import BudgetError, FactsError, HerbrandError, Mistake, Mistakes, nearest
-from herbrand.facts.assembly import fact_table
-from herbrand.facts.column_names import doubtful_headers
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts, FactTable
+from herbrand.facts.facts import Facts, FactTable, Worlds
 from herbrand.facts.interning import domains_of
-from herbrand.facts.row_checks import read_claims
+from herbrand.facts.predicate_claims import fact_table
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.base import MARKS, OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables
 from herbrand.facts.sources.stored import StoredTable
+from herbrand.facts.sources.text import doubtful_headers
 from herbrand.facts.store import Progress, Store
-from herbrand.facts.table_claims import Claims
-from herbrand.facts.world import Worlds
+from herbrand.facts.table_claims import Claims, read_claims
 from herbrand.language.collection import collector_paused
 from herbrand.language.signature import Predicate, Signature, Type
 from herbrand.language.syntax import FactRows, Value

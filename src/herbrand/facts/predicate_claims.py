@@ -1,24 +1,34 @@
-"""All that is claimed of one predicate: the rows of its tables, one after the other, as keys.
+"""From all that is claimed of one predicate to its fact table: sorted unique indices without a contradiction.
 
->>> claimed_of(Predicate("alarm"), [], []).chosen(TRUE).tolist()
-[]
+The rows of its tables, one after the other, are keys. A probability of 0 or 1 is a fact. Refused are: an atom
+both true and false, two values of a many-valued atom, none of its values possible, two weights of one atom.
+Opinions about one atom add up.
+
+>>> alarm = Predicate("alarm")
+>>> nothing = claimed_of(alarm, [], [])
+>>> nothing.chosen(TRUE).tolist(), true_and_false(nothing, nothing.keys, nothing.keys)
+([], [])
+>>> fact_table(alarm, [], {}, lambda has_facts: "closed" if has_facts else "open")
+FactTable(0 true, 0 false, 0 soft, open)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from herbrand.errors import FactsError, Mistake
 from herbrand.facts.column import Column, Index
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Numbers
-from herbrand.facts.place import Place, shown
-from herbrand.facts.table_claims import Claims
+from herbrand.facts.facts import FactTable, Numbers, World
+from herbrand.facts.place import Place, rows_at_fault, shown
+from herbrand.facts.table_claims import Claims, Truths
 from herbrand.language.signature import Predicate
-from herbrand.row_keys import BLOCK, Keys, key_columns, row_keys, unique_pairs
+from herbrand.row_keys import BLOCK, Keys, key_columns, row_keys, unique_pairs, unique_sorted
 
 TRUE, FALSE, SOFT = np.int8(0), np.int8(1), np.int8(2)
 States = npt.NDArray[np.int8]
@@ -173,3 +183,155 @@ def _numbers(claim: Claims) -> Numbers:
         soft = (claim.probabilities > 0) & (claim.probabilities < 1)
         numbers[soft] = claim.probabilities[soft]
     return numbers
+
+
+# Claims that cannot stand together, each with the two places that make them
+
+
+def _conflict(atom: str, one: tuple[Place, str], other: tuple[Place, str]) -> Mistake:
+    return other[0].mistake(f"{atom} {other[1]}, but {one[0]} says that it {one[1]}")
+
+
+def true_and_false(claimed: Claimed, true: Keys, false: Keys) -> list[Mistake]:
+    """Atoms that one row says are true and another says are false."""
+    both = np.intersect1d(true, false, assume_unique=True) if len(false) else false
+    many = claimed.predicate.value_type is not None
+
+    def tell() -> Iterator[Mistake]:
+        for position, row in enumerate(claimed.rows(both)):
+            key = both[position : position + 1]
+            value = claimed.value(row) if many else "true"
+            denied = f"is not {value}" if many else "is false"
+            one, other = claimed.place(key, TRUE), claimed.place(key, FALSE)
+            yield _conflict(claimed.atom(row), (one, f"is {value}"), (other, denied))
+
+    return rows_at_fault(claimed.predicate.name, len(both), tell())
+
+
+def two_values(claimed: Claimed, true: Keys) -> list[Mistake]:
+    """Many-valued atoms that are said to have two values."""
+    if claimed.predicate.value_type is None or len(true) < 2:
+        return []
+    rows = claimed.rows(true)
+    again = np.flatnonzero(_same_atom(rows))
+
+    def tell() -> Iterator[Mistake]:
+        for position in again:
+            one, other = rows[position], rows[position + 1]
+            first = claimed.place(true[position : position + 1], TRUE), f"is {claimed.value(one)}"
+            second = claimed.place(true[position + 1 : position + 2], TRUE), f"is {claimed.value(other)}"
+            yield _conflict(claimed.atom(one), first, second)
+
+    return rows_at_fault(claimed.predicate.name, len(again), tell())
+
+
+def _same_atom(rows: Index) -> Truths:
+    """Whether each row is about the atom of the next one, their values aside."""
+    same = np.ones(len(rows) - 1, bool)
+    for column in rows.T[:-1]:
+        same &= column[1:] == column[:-1]
+    return same
+
+
+def no_value(claimed: Claimed, false: Keys) -> list[Mistake]:
+    """Many-valued atoms of which every value is said to be false."""
+    if claimed.predicate.value_type is None or not len(false):
+        return []
+    rows, values = claimed.rows(false), len(claimed.domains[-1])
+    starts = np.flatnonzero(np.append(True, ~_same_atom(rows)))
+    excluded = starts[np.diff(np.append(starts, len(rows))) == values]
+
+    def tell() -> Iterator[Mistake]:
+        for start in excluded:
+            place = claimed.place(false[start + values - 1 : start + values], FALSE)
+            yield place.mistake(f"every value of {claimed.atom(rows[start])} is excluded; it must have one")
+
+    return rows_at_fault(claimed.predicate.name, len(excluded), tell())
+
+
+def two_weights(claimed: Claimed, keys: Keys, weights: Numbers) -> list[Mistake]:
+    """Atoms with two weights."""
+    again = np.flatnonzero(keys[1:] == keys[:-1])
+
+    def tell() -> Iterator[Mistake]:
+        for position in again:
+            key, (one, other) = keys[position : position + 1], weights[position : position + 2]
+            row = claimed.rows(key)[0]
+            first = claimed.place(key, TRUE, one), f"has the weight {shown(float(one))}"
+            second = claimed.place(key, TRUE, other), f"has the weight {shown(float(other))}"
+            yield _conflict(_with_value(claimed, row), first, second)
+
+    return rows_at_fault(claimed.predicate.name, len(again), tell())
+
+
+def _with_value(claimed: Claimed, row: Index) -> str:
+    atom = claimed.atom(row)
+    return atom if claimed.predicate.value_type is None else f"{atom} = {claimed.value(row)}"
+
+
+def soft_in_closed(claimed: Claimed, soft: Keys) -> Mistake:
+    """Soft evidence where everything is known."""
+    predicate = claimed.predicate
+    hint = f"say open=['{predicate.name}'] (--open {predicate.name})"
+    if predicate.role is not None:
+        hint = f"declare `predicate {predicate}` without `: {predicate.role}`"
+    return claimed.place(soft[:1], SOFT).mistake(
+        f"'{predicate.name}' is closed (what is not listed is false), so it takes no soft evidence", hint
+    )
+
+
+# The fact table
+
+
+def fact_table(
+    predicate: Predicate,
+    claims: Sequence[Claims],
+    domains: Mapping[str, Domain],
+    world: Callable[[bool], World],
+) -> FactTable:
+    """``world`` is asked with whether there are facts; raises ``FactsError`` with all contradictions."""
+    own = [domains[name] for name in predicate.column_types]
+    if not claims:
+        return FactTable.empty(len(own), world(False))
+    claimed = claimed_of(predicate, claims, own)
+    true, false = unique_sorted(claimed.chosen(TRUE)), unique_sorted(claimed.chosen(FALSE))
+    soft, probabilities, log_odds = claimed.opinions()
+    weighted, weights = claimed.weighted()
+    mistakes = [
+        *true_and_false(claimed, true, false),
+        *two_values(claimed, true),
+        *no_value(claimed, false),
+        *two_weights(claimed, weighted, weights),
+    ]
+    chosen = world(bool(len(true) or len(false)) and not (len(soft) and predicate.undecided))
+    if len(soft) and chosen == "closed":
+        mistakes.append(soft_in_closed(claimed, soft))
+    if mistakes:
+        raise FactsError(mistakes)
+    rows = claimed.rows
+    weight_column = _aligned(true, weighted, weights) if len(weighted) else None
+    found = FactTable(rows(true), rows(false), rows(soft), probabilities, log_odds, weight_column, chosen)
+    return _without_other_values(found, own) if predicate.function and chosen == "closed" else found
+
+
+def _without_other_values(listed: FactTable, domains: Sequence[Domain]) -> FactTable:
+    """The values of a function: known where one is listed, and unknown elsewhere."""
+    *sizes, values = map(len, domains)
+    known = np.unique(listed.true[:, :-1], axis=0)
+    if len(known) == math.prod(sizes):
+        return listed
+    pairs = np.concatenate([np.repeat(known, values, axis=0), np.tile(range(values), len(known))[:, None]], 1)
+    keys = [
+        row_keys(list(rows.T), [*sizes, values], len(rows)) for rows in (pairs, listed.true, listed.false)
+    ]
+    others = pairs[~np.isin(keys[0], keys[1])]
+    stated = listed.false[~np.isin(keys[2], keys[0])]
+    false = np.concatenate([stated, others]).astype(listed.false.dtype)
+    return replace(listed, false=np.asfortranarray(false[np.lexsort(false.T[::-1])]), world="open")
+
+
+def _aligned(true: Keys, weighted: Keys, weights: Numbers) -> Numbers:
+    """The weight of every fact; 1 where none is said."""
+    aligned = np.ones(len(true))
+    aligned[np.searchsorted(true, weighted)] = weights
+    return aligned

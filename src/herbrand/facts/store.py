@@ -29,8 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
-from herbrand.facts.arrays import filled, numbers_in
-from herbrand.facts.column import ABSENT, Column, Index, Interned, constants
+from herbrand.facts.column import ABSENT, Column, Index, Interned, constants, filled, numbers_in
 from herbrand.row_keys import Places
 from herbrand.scratch_folders import ScratchFolder
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from herbrand.budget import UNLIMITED
 from herbrand.errors import ContradictionError, FactsError, Mistake, UnsupportedError, nearest
-from herbrand.facts.empty_tables import without_empty_tables
 from herbrand.facts.facts import Facts
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import FactSource, fact_sources, inner_folders
+from herbrand.facts.sources.text import without_empty_tables
 from herbrand.induction.database import Rows
 from herbrand.induction.machine import WIDEST
 from herbrand.language.check import check

@@ -10,8 +10,8 @@ from herbrand.engines.engine import options_in
 from herbrand.engines.registry import imported
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.extras import imported as imported_module
-from herbrand.facts.empty_tables import without_empty_tables
 from herbrand.facts.source import FactSource, fact_sources
+from herbrand.facts.sources.text import without_empty_tables
 from herbrand.language.syntax import Learned, Theory
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning

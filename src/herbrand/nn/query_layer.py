@@ -46,7 +46,7 @@ from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
 from herbrand.engines.proof.table import Table
 from herbrand.errors import BudgetError, LanguageError, UnsupportedError, nearest
-from herbrand.facts.absence import indices_in
+from herbrand.facts.domain import indices_in
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature

@@ -24,8 +24,7 @@ import pyarrow as pa
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import UnsupportedError
-from herbrand.facts.arrays import text_array
-from herbrand.facts.column import simplest_numbers
+from herbrand.facts.column import simplest_numbers, text_array
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.signature import Signature

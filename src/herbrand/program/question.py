@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from herbrand.errors import LanguageError, Mistake
-from herbrand.facts.absence import absence
+from herbrand.facts.domain import absence
 from herbrand.facts.facts import Facts
 from herbrand.language.arguments import in_body
 from herbrand.language.check import check

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from herbrand.facts.column import ABSENT, Index
-from herbrand.facts.constants import Constants, canonical
+from herbrand.facts.column import ABSENT, Constants, Index, canonical
 from herbrand.facts.domain import Domain, array_of
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value

@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 
 from herbrand.errors import FactsError, Mistakes
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts, FactTable
+from herbrand.facts.facts import Facts, FactTable, Worlds
 from herbrand.facts.load import grown, opened_tables
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.store import Store
-from herbrand.facts.world import Worlds
 from herbrand.language.signature import Kind, Signature
 from herbrand.language.syntax import FactRows, Theory, Value
 from herbrand.program.remarks import bare_remarks, constants_of, new_constant

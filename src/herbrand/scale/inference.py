@@ -27,11 +27,11 @@ from herbrand.engines.proof.request import Request
 from herbrand.engines.registry import DATABASE, engine_named, refuse_in_memory_only, refuse_unused
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.extras import imported
+from herbrand.facts.facts import Worlds
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import Reading
 from herbrand.facts.sources.duckdb_tables import TablesThere
 from herbrand.facts.store import Store
-from herbrand.facts.world import Worlds
 from herbrand.language.check import check
 from herbrand.language.computed import Definition
 from herbrand.language.parse import parse_formula, parse_literal

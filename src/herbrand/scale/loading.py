@@ -16,10 +16,9 @@ from herbrand.errors import FactsError
 from herbrand.facts.domain import Domain
 from herbrand.facts.interning import mixed_numbers
 from herbrand.facts.place import shown
-from herbrand.facts.row_checks import mark_of, read_claims
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable
-from herbrand.facts.table_claims import Claims
+from herbrand.facts.table_claims import Claims, mark_of, read_claims
 from herbrand.language.signature import Kind, Predicate, Signature
 from herbrand.program.growing_facts import EXACT
 from herbrand.relations.database import Database

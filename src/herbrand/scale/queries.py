@@ -28,7 +28,7 @@ from herbrand.engines.proof.goals import Goal, NarrowError, read_goal
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.errors import LanguageError, UnsupportedError
-from herbrand.facts.constants import Constants
+from herbrand.facts.column import Constants
 from herbrand.graphs import reached
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Formula, Rule

@@ -11,7 +11,7 @@ import pyarrow as pa
 from herbrand.answers.marginals import AtomTable
 from herbrand.budget import allowed_bytes, readable
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.facts.constants import Constants
+from herbrand.facts.column import Constants
 from herbrand.program.question import AtomPattern, Question
 from herbrand.scale.beliefs import BeliefLayout
 from herbrand.scale.evidence import StoredEvidence

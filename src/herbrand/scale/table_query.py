@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from herbrand.errors import FactsError, UnsupportedError
 from herbrand.facts.place import shown
-from herbrand.facts.row_checks import mark_of
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable, quoted
+from herbrand.facts.table_claims import mark_of
 from herbrand.language.names import moment
 from herbrand.language.signature import Kind, Predicate, Type
 from herbrand.language.syntax import Value

@@ -42,8 +42,7 @@ import numpy as np
 
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import LanguageError, Mistake, nearest
-from herbrand.facts.absence import absence
-from herbrand.facts.domain import Domain
+from herbrand.facts.domain import Domain, absence
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.graphs import Classes, linked
 from herbrand.language.names import shown_name

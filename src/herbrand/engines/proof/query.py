@@ -43,7 +43,7 @@ from herbrand.engines.proof.table import ROW, Table, without_zeros
 from herbrand.engines.proof.unrolled import AskedRows, GroundProofs, Unrolled, is_cut_off
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.extras import later
-from herbrand.facts.absence import indices_in
+from herbrand.facts.domain import indices_in
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Formula, Rule, Value

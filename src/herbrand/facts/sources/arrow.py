@@ -19,7 +19,7 @@ from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
-from herbrand.facts.sources.python_values import python_columns
+from herbrand.facts.sources.memory import python_columns
 from herbrand.facts.sources.stored import not_constants, stored_table
 from herbrand.facts.store import Progress, Store
 

@@ -25,8 +25,8 @@ from herbrand.facts.column import ABSENT, Column, Interned
 from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.arrow import ArrowTable
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.memory import python_array, python_columns, wrong_constants
 from herbrand.facts.sources.opening import BROKEN, open_text, read_by_duckdb
-from herbrand.facts.sources.python_values import python_array, python_columns, wrong_constants
 from herbrand.facts.sources.stored import literal, part
 from herbrand.facts.sources.text import EmptyTable
 from herbrand.facts.store import Progress, Staged, Store

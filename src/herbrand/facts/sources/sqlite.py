@@ -25,7 +25,7 @@ from herbrand.facts.column import Interned
 from herbrand.facts.place import Place
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.sources.duckdb_tables import wanted
-from herbrand.facts.sources.python_values import python_columns
+from herbrand.facts.sources.memory import python_columns
 from herbrand.facts.sources.stored import quoted
 from herbrand.facts.store import Progress, Store
 
