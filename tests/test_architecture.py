@@ -12,11 +12,10 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "herbrand"
 
 FLOORS = [
-    "visible regular_files loops graphs",
+    "visible loops graphs",
     "errors",
     "extras",
-    "scratch_folders",
-    "whole_files row_keys",
+    "files row_keys",
     "options",
     "budget",
     "arrays relations",

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from herbrand.errors import HerbrandError
+from herbrand.files import refuse_unwritable, written_whole
 from herbrand.visible import visible
-from herbrand.whole_files import refuse_unwritable, written_whole
 from tests.conftest import Outcome
 
 NAMES = ["plain", "with space", "ünïcödé-東京", ".hidden", "a" * 200, "%s{}", "-o"]

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.budget import UNLIMITED, Budget, budget_of
 from herbrand.engines.engine import Settings, first_state, settings_from
 from herbrand.engines.loop import run
@@ -34,14 +34,6 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Theory,
     Value,
-)
-from herbrand.options.keywords import (
-    BoundOptions,
-    ExplainOptions,
-    InferOptions,
-    LearnOptions,
-    QueryOptions,
-    SampleOptions,
 )
 from herbrand.options.kinds import Text, texts
 from herbrand.options.table import check, refuse_unknown
@@ -68,6 +60,14 @@ if TYPE_CHECKING:
     from herbrand.engines.choice import LatestChoice, Settled
     from herbrand.engines.circuit.engine import CircuitEngine
     from herbrand.learning.learned import Learning
+    from herbrand.options.keywords import (
+        BoundOptions,
+        ExplainOptions,
+        InferOptions,
+        LearnOptions,
+        QueryOptions,
+        SampleOptions,
+    )
     from herbrand.scale.inference import StoredModel
 Texts = str | Iterable[str]
 

@@ -23,8 +23,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from herbrand.errors import HerbrandError
-from herbrand.regular_files import irregular
-from herbrand.whole_files import written_whole
+from herbrand.files import irregular, written_whole
 
 ABOUT = "herbrand"
 """The only entry of a file's metadata: safetensors writes several in an order that changes by the run."""

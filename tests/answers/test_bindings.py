@@ -12,8 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from herbrand.answers.bindings import NULL_SCORE, Bindings, shown_weight
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Value
 from tests.laws import tries

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from herbrand.answers.bounds import Bounds
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 
 
 @pytest.fixture

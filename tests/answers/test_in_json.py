@@ -13,9 +13,8 @@ import pytest
 import herbrand as hb
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.explanation import Explanation, Reason
-from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.marginals import Marginals
-from herbrand.answers.status import Status
 from herbrand.language.syntax import Theory
 from herbrand.learning.learned import LearnedWeight, Learning
 from tests.conftest import Outcome

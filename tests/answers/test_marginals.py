@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers import marginals
-from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals, Row
-from herbrand.answers.status import Status
 from herbrand.facts.column import Constants
 from tests.laws import tries
 

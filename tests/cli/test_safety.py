@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from herbrand.files import ALIVE, PREFIX, ScratchFolder
 from herbrand.language.parse import parse_theory
-from herbrand.scratch_folders import ALIVE, PREFIX, ScratchFolder
 from tests.conftest import Outcome
 
 Run = Callable[..., Outcome]
@@ -212,7 +212,7 @@ def test_signals_end_a_command_cleanly(tmp_path: Path, number: int, status: int)
     if number != signal.SIGKILL:
         assert told.endswith("; no file is left half-written\n")
     subprocess.run(
-        [sys.executable, "-c", "from herbrand.scratch_folders import ScratchFolder as F\nwith F(): pass"],
+        [sys.executable, "-c", "from herbrand.files import ScratchFolder as F\nwith F(): pass"],
         env=environment, check=True,
     )  # fmt: skip
     assert not list(temporary.iterdir())

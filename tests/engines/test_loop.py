@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from herbrand.answers.status import out_of_iterations
+from herbrand.answers.guarantee import out_of_iterations
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines import registry
 from herbrand.engines.engine import Cost, Prepared

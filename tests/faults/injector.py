@@ -30,7 +30,7 @@ from typing import Any
 import pyarrow.csv
 import pyarrow.parquet
 
-from herbrand import scratch_folders, whole_files
+from herbrand import files
 from herbrand.cli import app
 from herbrand.errors import BudgetError
 from herbrand.relations.database import DuckDB
@@ -351,17 +351,15 @@ def _new(folder: Path, case: Case) -> bool:
 
 
 def _temporary(folder: Path) -> Iterator[str]:
-    yield from (
-        path.name for path in (folder / "tmp").iterdir() if path.name.startswith(scratch_folders.PREFIX)
-    )
-    known = (".spill", whole_files.UNFINISHED)
+    yield from (path.name for path in (folder / "tmp").iterdir() if path.name.startswith(files.PREFIX))
+    known = (".spill", files.UNFINISHED)
     yield from (path.name for path in (folder / "work").iterdir() if path.name.endswith(known))
 
 
 def _never_locked(folder: Path) -> set[str]:
     """Folders whose process was killed before it could lock them: they are ignored."""
     made = (folder / "tmp").iterdir()
-    return {path.name for path in made if path.is_dir() and not (path / scratch_folders.ALIVE).exists()}
+    return {path.name for path in made if path.is_dir() and not (path / files.ALIVE).exists()}
 
 
 def _whole(path: Path) -> bool:

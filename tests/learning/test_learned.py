@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.language.syntax import Learned
 from herbrand.language.written_weights import with_weights
 from herbrand.learning.learned import LearnedWeight, Learning, learned_weights, statement_text

@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.errors import BudgetError
 from herbrand.learning import opinions as told_opinions
 from herbrand.learning.batch import Batches, _all_but_one

@@ -24,9 +24,8 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.argument_columns import atom_columns
-from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.sheet import PROBABILITIES, Sheet
-from herbrand.answers.status import Status
 
 SEEN = 1e-6
 """A gap smaller than this share of an interval's upper end is not remarked on in a table."""

@@ -24,10 +24,9 @@ import pyarrow as pa
 
 from herbrand.answers.argument_columns import argument_kinds, column_array, constant_array, kind_of
 from herbrand.answers.columns import Columns, in_columns
-from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.numbers import in_json
 from herbrand.answers.sheet import PROBABILITIES, Sheet
-from herbrand.answers.status import Status
 from herbrand.facts.column import Constants, number_array, text_array
 from herbrand.language.names import shown_constant
 from herbrand.language.show import atom_texts, show_atom

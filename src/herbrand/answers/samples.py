@@ -20,9 +20,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.sheet import PROBABILITIES, Bar, Sheet
-from herbrand.answers.status import Status
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
 

@@ -12,7 +12,7 @@ import duckdb
 from herbrand.errors import HerbrandError
 from herbrand.facts.source import is_sqlite
 from herbrand.facts.sources.stored import quoted
-from herbrand.whole_files import refuse_unwritable
+from herbrand.files import refuse_unwritable
 
 if TYPE_CHECKING:
     import pyarrow as pa

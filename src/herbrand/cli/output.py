@@ -24,14 +24,14 @@ from herbrand.cli.options import Format, Written
 from herbrand.cli.tables import Table, lines
 from herbrand.errors import HerbrandError
 from herbrand.facts.place import shown
+from herbrand.files import written_whole
 from herbrand.visible import visible, visible_lines
-from herbrand.whole_files import written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.progress import Progress, TaskID
 
-    from herbrand.answers.status import Status
+    from herbrand.answers.guarantee import Status
 
 NOT_CONVERGED = 3
 FORMULA = r"^[=+\-@\t\r]"

@@ -20,8 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from herbrand.answers.explanation import Reason
-from herbrand.engines.chains import chained
-from herbrand.engines.components import Core
+from herbrand.engines.components import Core, chained
 from herbrand.engines.elimination import Elimination, planned_entirely
 from herbrand.factors.graph import FORBIDDEN, Array
 from herbrand.factors.ground_graph import ground_graph

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Cost, Engine, Prepared, Refusal, Settings, first_state
 from herbrand.engines.fallback import HandedOver

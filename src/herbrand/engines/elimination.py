@@ -44,11 +44,9 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand import arrays
+from herbrand import arrays, contraction
 from herbrand.budget import ANY_MACHINE, UNLIMITED, Budget
-from herbrand.contraction import Contraction, Dense, Plan, Statistics, plan, run
-from herbrand.engines.chains import chained
-from herbrand.engines.components import Batch, Core, batches
+from herbrand.engines.components import Batch, Core, batches, chained
 from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.factors.graph import Array, FactorGraph, table_factors
 
@@ -310,7 +308,7 @@ class Elimination:
     leaves: Leaves
     alone: Array
     batches: tuple[Batch, ...]
-    plans: tuple[Plan, ...]
+    plans: tuple[contraction.Plan, ...]
 
     @property
     def graph(self) -> FactorGraph:
@@ -404,12 +402,14 @@ class Elimination:
             return most + np.log(sums), chances / np.where(sums > 0, sums, 1.0)[:, None]
 
 
-def _run(batch: Batch, made: Plan, operands: Sequence[arrays.Array]) -> tuple[Array, list[Array | None]]:
+def _run(
+    batch: Batch, made: contraction.Plan, operands: Sequence[arrays.Array]
+) -> tuple[Array, list[Array | None]]:
     """Each component's total, given its weights and tables; and the gradients by those that are watched."""
     weights, *tables = operands
     sizes = [batch.sizes[axis] for axis in batch.weighted]
     unary = weights.split(sizes, dim=1) if sizes else []
-    total = run(made, list(map(Dense, [*unary, *tables]))).to_dense()
+    total = contraction.run(made, list(map(contraction.Dense, [*unary, *tables]))).to_dense()
     wanted = [operand for operand in operands if operand.watched]
     gradients = arrays.gradients(total[total > -math.inf].sum(), wanted) if wanted else []
     return total.data, gradients
@@ -441,16 +441,16 @@ def _planned(core: Core, leaves: Leaves, algebra: str, gradient: bool, budget: B
     return Elimination(core, algebra, gradient, leaves, core.alone(), pieces, plans)
 
 
-def _plan(batch: Batch, algebra: str, gradient: bool, budget: Budget, atom_count: int) -> Plan:
+def _plan(batch: Batch, algebra: str, gradient: bool, budget: Budget, atom_count: int) -> contraction.Plan:
     """One contraction for all components of a batch: the weights of axes, then the tables."""
     names = [f"a{i}" for i in range(len(batch.sizes))]
     unary = [("batch", names[i]) for i in batch.weighted]
     tables = [("batch", *(names[i] for i in scope)) for scope in batch.scopes]
     sizes = {"batch": len(batch), **dict(zip(names, batch.sizes, strict=True))}
-    contraction = Contraction((*unary, *tables), ("batch",), sizes, algebra=algebra)
-    known = [Statistics()] * len(contraction.operands)
+    asked = contraction.Contraction((*unary, *tables), ("batch",), sizes, algebra=algebra)
+    known = [contraction.Statistics()] * len(asked.operands)
     try:
-        return plan(contraction, known, ANY_MACHINE, gradient, budget=budget)
+        return contraction.plan(asked, known, ANY_MACHINE, gradient, budget=budget)
     except OutOfTimeError:
         raise
     except BudgetError:

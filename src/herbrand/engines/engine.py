@@ -25,8 +25,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import UNLIMITED, Budget, budget_of
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.options.table import check, options_of, refuse_unknown

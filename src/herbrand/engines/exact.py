@@ -15,18 +15,16 @@ from typing import ClassVar
 import numpy as np
 
 from herbrand.answers.explanation import Explanation, Reason
-from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import Marginals, Row
-from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget, readable
-from herbrand.engines.attribution import attributed
-from herbrand.engines.chains import chained
-from herbrand.engines.components import Core
+from herbrand.engines.components import Core, chained
 from herbrand.engines.contradiction import contradicting, no_weight, smallest_contradiction
 from herbrand.engines.elimination import Eliminated, Elimination, planned
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.reading import ChosenWorld, ExplainedAtom, atom_tables, by_number, forced
 from herbrand.errors import BudgetError
+from herbrand.extras import later
 from herbrand.factors.graph import Assembly, FactorGraph
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.show import show_formula, show_statement
@@ -38,6 +36,7 @@ from herbrand.program.network_cells import in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
+_attributed = later("herbrand.engines.attribution:attributed")
 OPERATIONS_A_SECOND = 1e8
 """A cautious figure, to know beforehand whether a time limit can be kept."""
 
@@ -122,7 +121,7 @@ class Exact:
         ground = state.ground
         asked = ExplainedAtom.of(state.question, ground.evidence)
         atom = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
-        found = attributed(ground, atom, asked.value, self.refuse_too_much)
+        found = _attributed(ground, atom, asked.value, self.refuse_too_much)
         if math.isfinite(found.value):
             reasons, remainder = found.reasons, found.remainder
         else:

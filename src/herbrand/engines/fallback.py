@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Cost, Engine, Prepared, Refusal
 from herbrand.errors import HerbrandError, Mistake

@@ -28,7 +28,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from herbrand.answers.status import Status, out_of_iterations, out_of_time
+from herbrand.answers.guarantee import Status, out_of_iterations, out_of_time
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import Engine, first_state
 

@@ -24,7 +24,7 @@ from herbrand.facts.address import Address, is_server, parse_address, parse_sele
 from herbrand.facts.sources.base import FactSource
 from herbrand.facts.sources.memory import PythonRows
 from herbrand.facts.sources.opening import is_compressed
-from herbrand.regular_files import irregular
+from herbrand.files import irregular
 
 Reader = Callable[[str, Path], FactSource]
 

@@ -30,8 +30,8 @@ import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
 from herbrand.facts.column import ABSENT, Column, Index, Interned, constants, filled, numbers_in
+from herbrand.files import ScratchFolder
 from herbrand.row_keys import Places
-from herbrand.scratch_folders import ScratchFolder
 
 Progress = Callable[[float], None]
 _POLL_SECONDS = 0.1

@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from herbrand.errors import HerbrandError
-from herbrand.regular_files import irregular
-from herbrand.whole_files import refuse_unwritable
+from herbrand.files import irregular, refuse_unwritable
 
 BEGINS = b"herbrand induce 1\n"
 """How a file begins; the number is raised when records change."""

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals
-from herbrand.answers.status import Status
 from herbrand.errors import FactsError, HerbrandError
 from herbrand.induction.checkpoint import load_machine, save_machine
 from herbrand.induction.given_sample import Vocabulary, fitting_rows, sample_of

@@ -9,6 +9,9 @@ herbrand.errors.LanguageError: <text>:1:16: unexpected '->'
   1.5: smokes(x) -> smokes(y)
                  ^^
   write => for 'implies'
+>>> read_source("no such file.mln")
+Traceback (most recent call last):
+herbrand.errors.LanguageError: there is no file 'no such file.mln'
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from lark import Lark, UnexpectedInput
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
+from herbrand.files import irregular, is_open_pipe
 from herbrand.language.arguments import computes_argument
 from herbrand.language.build import Builder
 from herbrand.language.collection import collector_paused
@@ -239,3 +243,35 @@ def _parser() -> tuple[Lark, Builder]:
         maybe_placeholders=True,
     )
     return parser, builder
+
+
+# Text files as sources, whatever bytes they hold
+
+
+def read_source(path: str | Path) -> Source:
+    """The file's text, with plain line ends. Raises LanguageError where it is missing or is no text."""
+    return plain_source(_decoded(path, _bytes_of(Path(path))), str(path))
+
+
+def _bytes_of(path: Path) -> bytes:
+    kind = irregular(path)
+    if kind is not None and not is_open_pipe(path):
+        raise LanguageError(f"'{path}' is {kind}; expected a file")
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise LanguageError(f"there is no file '{path}'") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise LanguageError(f"'{path}' cannot be read: {reason}") from None
+
+
+def _decoded(path: str | Path, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise LanguageError(
+            f"'{path}' is not UTF-8 text: byte 0x{data[error.start]:02x} on line {line}",
+            hint="save the file as UTF-8",
+        ) from None

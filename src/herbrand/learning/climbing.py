@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from herbrand.answers.status import out_of_iterations, out_of_time
+from herbrand.answers.guarantee import out_of_iterations, out_of_time
 from herbrand.budget import UNLIMITED, Budget
 
 MOST_NEWTON = 500

@@ -25,8 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status, out_of_iterations, out_of_time
+from herbrand.answers.guarantee import Guarantee, Status, out_of_iterations, out_of_time
 from herbrand.language.syntax import Theory
 from herbrand.language.written_weights import relearned, with_weights
 from herbrand.learning.both_sides import BothSides, both_sides

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.batch import Batches

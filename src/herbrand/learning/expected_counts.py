@@ -18,8 +18,7 @@ from scipy.sparse import csr_array
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
-from herbrand.engines.chains import chained
-from herbrand.engines.components import Core
+from herbrand.engines.components import Core, chained
 from herbrand.engines.contradiction import contradiction, no_weight
 from herbrand.engines.elimination import Elimination, planned_entirely
 from herbrand.engines.exact import MOST_GROUNDINGS, Exact

@@ -33,8 +33,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status, out_of_iterations, out_of_time
+from herbrand.answers.guarantee import Guarantee, Status, out_of_iterations, out_of_time
 from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.language.syntax import Theory
 from herbrand.language.written_weights import with_weights
 from herbrand.learning.climbing import Patience, Penalty, Slope, Top

@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals
-from herbrand.answers.status import Status
 from herbrand.errors import BudgetError
 from herbrand.language.syntax import FactRows
 from herbrand.learning.predictor import Predictor

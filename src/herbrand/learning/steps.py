@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from herbrand.answers.status import Status, out_of_time
+from herbrand.answers.guarantee import Status, out_of_time
 from herbrand.learning.settings import LearningSettings, Progress
 from herbrand.learning.stopping import EarlyStopping
 

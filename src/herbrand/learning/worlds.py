@@ -20,7 +20,7 @@ from typing import Any
 from herbrand.errors import FactsError
 from herbrand.facts.source import holds_tables, inner_folders
 from herbrand.language.dialects import read_theory_text
-from herbrand.language.dialects.sources import read_source
+from herbrand.language.parse import read_source
 from herbrand.language.syntax import Theory
 
 _BAR = re.compile(r"-{3,}")

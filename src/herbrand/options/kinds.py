@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from herbrand.errors import UnsupportedError, nearest
-from herbrand.whole_files import refuse_unwritable
+from herbrand.files import refuse_unwritable
 
 MOST = 2**63 - 1
 """Larger whole numbers are refused: they do not fit into the 64 bits of arrays, databases and generators."""

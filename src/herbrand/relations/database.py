@@ -26,9 +26,9 @@ import pyarrow as pa
 
 from herbrand.budget import allowed_bytes, readable
 from herbrand.errors import BudgetError, FactsError, HerbrandError
+from herbrand.files import ScratchFolder
 from herbrand.relations.dialects import DUCKDB, Dialect
 from herbrand.relations.expression import too_large
-from herbrand.scratch_folders import ScratchFolder
 
 
 class Database(ABC):

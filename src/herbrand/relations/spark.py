@@ -18,10 +18,10 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.files import written_whole
 from herbrand.relations.database import Database
 from herbrand.relations.dialects import SPARK
 from herbrand.relations.expression import too_large
-from herbrand.whole_files import written_whole
 
 SETTINGS = {
     "spark.ui.enabled": "false",

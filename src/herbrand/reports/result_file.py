@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.errors import HerbrandError, LanguageError
+from herbrand.files import irregular
 from herbrand.language.parse import parse_formula, parse_theory
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Atom, Constant
-from herbrand.regular_files import irregular
 
 COLUMNS = ("atom", "predicate", "probability", "value")
 

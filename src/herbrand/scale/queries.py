@@ -17,8 +17,7 @@ import numpy as np
 
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import Budget
 from herbrand.contraction.algebra import Algebra
 from herbrand.engines.engine import Cost, Prepared

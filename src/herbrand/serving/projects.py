@@ -22,9 +22,8 @@ from typing import Any
 
 from herbrand.errors import HerbrandError
 from herbrand.facts.source import COMPRESSIBLE, FILE_READERS, TABLE_READERS
-from herbrand.scratch_folders import ScratchFolder
+from herbrand.files import ScratchFolder, written_whole
 from herbrand.serving.refusals import BAD_REQUEST, NOT_FOUND, RefusedError
-from herbrand.whole_files import written_whole
 
 THEORIES = (".hb", ".mln", ".lcn", ".ppr", ".tlog", ".pl", ".bif", ".uai")
 DEEPEST, MOST_FILES = 3, 500

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from herbrand.errors import HerbrandError
-from herbrand.scratch_folders import ScratchFolder
+from herbrand.files import ScratchFolder
 from herbrand.serving.frames import ANSWER, EVENT
 from herbrand.serving.json_requests import request_of, seconds_of
 from herbrand.serving.nursery import Child, Nursery

@@ -9,8 +9,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.answers.explanation import Explanation, Reason
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.belief.origins import reason_of
 from herbrand.engines.engine import first_state

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import herbrand as hb
-from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief import engine as module
 from herbrand.engines.belief.engine import BeliefPropagation, BeliefState

@@ -11,7 +11,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.engines.engine import first_state
 from herbrand.engines.gibbs import explanation
 from herbrand.engines.gibbs.engine import Gibbs

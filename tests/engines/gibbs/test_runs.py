@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import herbrand as hb
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Settings, first_state
 from herbrand.engines.gibbs import engine as module

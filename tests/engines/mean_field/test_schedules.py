@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import first_state
 from herbrand.engines.loop import Limits, settle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.engines.engine import first_state
 from herbrand.engines.proof.engine import ByProofs, Goals
 from herbrand.engines.proof.query import Proof

@@ -13,9 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import Marginals
-from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.belief.explanation import explained
 from herbrand.engines.belief.forest import forest_order

@@ -17,10 +17,9 @@ from functools import partial
 import numpy as np
 
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals, Row
 from herbrand.answers.samples import Samples
-from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.bounds import Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of

@@ -21,7 +21,7 @@ from typing import Any
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import IntervalExplanation
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.budget import Budget
 from herbrand.engines.choice import Choice, Refused, offered, unasked
 from herbrand.engines.credal.lowering import Lowering

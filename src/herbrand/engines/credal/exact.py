@@ -20,8 +20,7 @@ import numpy as np
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.contradictions import contradiction
 from herbrand.engines.credal.interval import (

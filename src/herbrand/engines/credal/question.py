@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula

@@ -16,9 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.marginals import Marginals
-from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.gibbs.chains import Chains, begun

@@ -14,9 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from herbrand.answers.guarantee import Guarantee
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.marginals import Marginals, Row
-from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.circuit.engine import CircuitEngine
 from herbrand.engines.contradiction import no_weight

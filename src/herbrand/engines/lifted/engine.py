@@ -13,9 +13,8 @@ from functools import partial
 from typing import ClassVar
 
 from herbrand.answers.explanation import Explanation, Reason
-from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import Marginals, Row
-from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.contradiction import contradiction, no_weight, proved_contradiction
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings, first_state

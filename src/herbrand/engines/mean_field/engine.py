@@ -12,9 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import Marginals
-from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.loop import Schedule

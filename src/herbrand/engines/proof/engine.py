@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from herbrand.answers.bindings import Bindings
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.proof.goals import Goal, NarrowError, Shape

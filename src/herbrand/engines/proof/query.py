@@ -25,8 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from herbrand.answers.bindings import Bindings
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.chances import (
     PossibleWorlds,

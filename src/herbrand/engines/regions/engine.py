@@ -17,9 +17,8 @@ import numpy as np
 
 from herbrand import arrays
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
+from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import Marginals
-from herbrand.answers.status import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.engine import BeliefPropagation, BeliefState, refuse_what_is_no_marginal
 from herbrand.engines.contradiction import contradiction

@@ -25,8 +25,7 @@ from herbrand.errors import LanguageError, Mistake, Source, UnsupportedError, ne
 from herbrand.extras import later
 from herbrand.language.collection import collector_paused
 from herbrand.language.computed import separated
-from herbrand.language.dialects.sources import read_source
-from herbrand.language.parse import plain_source
+from herbrand.language.parse import plain_source, read_source
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, PredicateDeclaration, Theory, TypeDeclaration
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.query import Proof

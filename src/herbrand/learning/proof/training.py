@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Status
 from herbrand.budget import Budget
 from herbrand.engines.proof.differentiable import scores
 from herbrand.engines.proof.query import Proof

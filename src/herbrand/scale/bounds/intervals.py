@@ -17,8 +17,7 @@ import numpy as np
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.engine import MOST_PASSES
 from herbrand.engines.credal.ariel.messages import CROSSED

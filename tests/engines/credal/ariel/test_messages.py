@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.bounds import Bounds
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.engines.credal.ariel.engine import Ariel
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.question import read_bound_question

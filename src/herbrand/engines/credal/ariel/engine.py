@@ -25,8 +25,7 @@ import numpy as np
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
-from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.status import Status
+from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.credal.ariel.explaining import explained
 from herbrand.engines.credal.ariel.independence import Links

@@ -1,0 +1,226 @@
+"""Files on disk: those that can be read to their end, scratch folders, and files written whole or not at all.
+
+A pipe, a device or a socket may wait for ever. Scratch folders are removed by the process that made them or,
+if it was killed, by the next one: a folder holds a file that its process has locked, and the lock ends with
+the process, however it ends. A file is written under another name first, then moved into place: until then
+it is ``.NAME.*.herbrand`` in the same folder; what a killed process left there is removed when a file of that
+name is written next.
+
+>>> irregular(tempfile.gettempdir()), irregular("/dev/null"), irregular("no such file")
+('a folder', 'a device', None)
+>>> with ScratchFolder() as folder:
+...     (Path(folder) / "spill").touch()
+>>> Path(folder).exists()
+False
+>>> path = Path(tempfile.mkdtemp()) / "answer.txt"
+>>> with written_whole(path) as file:
+...     _ = file.write(b"42")
+>>> path.read_text()
+'42'
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from herbrand.errors import HerbrandError
+
+# Files that can be read to their end
+
+
+PIPE = "a named pipe"
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: PIPE,
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+_OPEN_ALREADY = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+
+
+def irregular(path: str | Path) -> str | None:
+    """What a path leads to if it is no regular file; None for one, and where nothing can be found."""
+    try:
+        return _KINDS.get(stat.S_IFMT(os.stat(path).st_mode))
+    except OSError as error:
+        return "a circle of links" if error.errno == errno.ELOOP else None
+    except ValueError:
+        return None
+
+
+def is_open_pipe(path: str | Path) -> bool:
+    """Whether it is a pipe that this process was started with: standard input, or the shell's <(...)."""
+    return irregular(path) == PIPE and os.path.abspath(path).startswith(_OPEN_ALREADY)
+
+
+# Scratch folders
+
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows: there, what a killed process leaves stays
+    fcntl = None
+
+PREFIX = "herbrand-"
+ALIVE = "alive"
+
+
+class ScratchFolder:
+    """A new folder among the temporary ones; ``name`` is its path."""
+
+    def __init__(self) -> None:
+        parent = tempfile.gettempdir()
+        remove_abandoned(parent)
+        self.name = os.path.join(parent, f"{PREFIX}{secrets.token_hex(8)}")
+        self._removal = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+        try:
+            self._make()
+        except OSError as error:
+            self.cleanup()
+            raise HerbrandError(
+                f"no temporary folder can be made in '{parent}': {error.strerror}",
+                hint="free some room there, or name another folder by TMPDIR",
+            ) from None
+        except BaseException:
+            self.cleanup()
+            raise
+
+    def _make(self) -> None:
+        """The folder with its lock, which has its name only once it is locked."""
+        os.mkdir(self.name, 0o700)
+        unlocked = os.path.join(self.name, "unlocked")
+        lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
+        weakref.finalize(self, os.close, lock)
+        take(lock)
+        os.rename(unlocked, os.path.join(self.name, ALIVE))
+
+    def cleanup(self) -> None:
+        try:
+            shutil.rmtree(self.name, ignore_errors=True)
+        finally:  # where that was interrupted, once more
+            self._removal()
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *error: object) -> None:
+        self.cleanup()
+
+
+def take(handle: int) -> bool:
+    """Lock an open file until it is closed; False where another process has, or files cannot be locked."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def is_abandoned(path: str | Path) -> bool:
+    """Whether a file was locked by a process that is no more."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return take(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_abandoned(parent: str) -> None:
+    """Remove scratch folders whose processes were killed."""
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX) and is_abandoned(os.path.join(entry.path, ALIVE)):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+# Files written whole
+
+
+UNFINISHED = ".herbrand"
+
+
+def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
+    """Raise where no file can be written under a name, before work that would be lost.
+
+    ``folders``: those it needs will be made.
+    """
+    place = Path(path)
+    try:
+        if place.is_dir():
+            raise HerbrandError(f"cannot write '{path}': it is a folder", hint="name a file in it")
+        if not folders and not Path(os.path.realpath(place)).parent.exists():
+            raise HerbrandError(
+                f"cannot write '{path}': there is no folder '{place.parent}'",
+                hint="make it, or name a file in another folder",
+            )
+    except (OSError, ValueError):
+        return  # writing says what is wrong with the name
+
+
+@contextmanager
+def written_whole(path: str | Path, folders: bool = False) -> Iterator[IO[bytes]]:
+    """The file to write to. It stands under its name once the block is done; if the block raises, whatever
+    stood there stays. A link goes on leading where it led; a device or a pipe is written to as it is.
+
+    ``folders``: those it needs are made.
+    """
+    refuse_unwritable(path, folders)
+    try:
+        place = Path(os.path.realpath(path))
+        if folders:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        with _opened(place) as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise HerbrandError(f"{path}: {reason}") from None
+
+
+@contextmanager
+def _opened(place: Path) -> Iterator[IO[bytes]]:
+    if place.exists() and not place.is_file() and not place.is_dir():
+        with place.open("wb") as file:
+            yield file
+        return
+    begins = f".{place.name[:100]}."
+    _remove_abandoned(place.parent, begins)
+    temporary = place.parent / f"{begins}{secrets.token_hex(8)}{UNFINISHED}"
+    try:  # begun before the file is there, so that no interruption can leave it
+        with temporary.open("xb") as file:
+            take(file.fileno())
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # else a crash could leave the new name and none of the data
+            os.replace(temporary, place)
+    except BaseException:
+        with contextlib.suppress(OSError, ValueError):  # the first error says more
+            temporary.unlink()
+        raise
+
+
+def _remove_abandoned(folder: Path, begins: str) -> None:
+    """Remove what killed processes have left of files of this name; a process holds its own locked."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            named = entry.name.startswith(begins) and entry.name.endswith(UNFINISHED)
+            if named and is_abandoned(entry.path):
+                os.unlink(entry.path)
