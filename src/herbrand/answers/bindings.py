@@ -24,8 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee, Status
-from herbrand.answers.numbers import in_json
-from herbrand.answers.sheet import Sheet
+from herbrand.answers.sheet import Sheet, in_json
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.facts.column import Constants
 from herbrand.language.names import shown_constant

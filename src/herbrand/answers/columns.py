@@ -2,18 +2,21 @@
 
 >>> list(aligned(lambda: in_columns([("atom", "probability"), ("p(1)", "0.5000")]), words=(0,)))
 ['atom  probability', 'p(1)       0.5000']
+>>> list(in_rows(in_columns([("atom", "probability"), ("p(1)", "0.5000")])))
+[('atom', 'probability'), ('p(1)', '0.5000')]
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice, repeat, zip_longest
+from itertools import chain, islice, repeat, zip_longest
 from unicodedata import combining, east_asian_width
 
 from herbrand.visible import visible
 
 GAP = "  "
 TOGETHER = 4_096
+"""So many rows or lines are taken at once."""
 Columns = Iterable[Sequence[Sequence[str]]]
 """Some rows at a time, as the texts of each column."""
 Measure = Callable[[str], int]
@@ -26,6 +29,11 @@ def in_columns(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[Sequence[str]
     left = iter(rows)
     while some := list(islice(left, TOGETHER)):
         yield [*zip_longest(*some, fillvalue="")]
+
+
+def in_rows(columns: Columns) -> Iterator[tuple[str, ...]]:
+    """Each row of them."""
+    return chain.from_iterable(zip(*some, strict=True) for some in columns)
 
 
 def aligned(columns: Callable[[], Columns], words: Collection[int]) -> Iterator[str]:

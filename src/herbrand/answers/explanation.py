@@ -26,8 +26,7 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee
-from herbrand.answers.numbers import in_json
-from herbrand.answers.sheet import ROWS_PLOTTED, Sheet, stacked
+from herbrand.answers.sheet import ROWS_PLOTTED, Sheet, in_json, stacked
 from herbrand.language.drawing import Drawing
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value

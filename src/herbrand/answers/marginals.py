@@ -23,10 +23,9 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.argument_columns import argument_kinds, column_array, constant_array, kind_of
-from herbrand.answers.columns import Columns, in_columns
+from herbrand.answers.columns import Columns, in_columns, in_rows
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
-from herbrand.answers.numbers import in_json
-from herbrand.answers.sheet import PROBABILITIES, Sheet
+from herbrand.answers.sheet import PROBABILITIES, Sheet, in_json
 from herbrand.facts.column import Constants, number_array, text_array
 from herbrand.language.names import shown_constant
 from herbrand.language.show import atom_texts, show_atom
@@ -131,14 +130,12 @@ class AtomTable(Sheet):
     def heads(self) -> tuple[str, str]:
         return "atom", "probability"
 
-    def cells(self) -> Iterator[tuple[str, str]]:
-        if self.values is not None or self.reach is not None:
-            return (row.cells() for row in self.rows())
-        return chain.from_iterable(zip(*some, strict=True) for some in self.cell_columns())
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        return in_rows(self.cell_columns())
 
     def cell_columns(self) -> Columns:
         if self.values is not None or self.reach is not None:
-            return in_columns(self.cells())
+            return in_columns(row.cells() for row in self.rows())
         probabilities = self.reported_probabilities
         return (
             (self._texts(piece), [*map("{:.4f}".format, probabilities[piece].tolist())])
@@ -385,17 +382,15 @@ class Marginals(Sheet):
             return f"{summary}, not converged: {self.status.advice}"
         return f"{summary}, {self.status.advice}" if self.status.advice else summary
 
-    def cells(self) -> Iterator[tuple[str, str]]:
-        """Each row as it is shown; of a many-valued atom in the most probable world only its value."""
-        if self.most_probable:
-            return (row.world_cells() for row in self._shown())
-        if self.heaviest_first:
-            return (row.cells() for row in self.rows())
-        return chain(*(table.cells() for table in self.tables), (row.cells() for row in self.formulas))
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        return in_rows(self.cell_columns())
 
     def cell_columns(self) -> Columns:
-        if self.most_probable or self.heaviest_first:
-            return in_columns(self.cells())
+        """Each row as it is shown; of a many-valued atom in the most probable world only its value."""
+        if self.most_probable:
+            return in_columns(row.world_cells() for row in self._shown())
+        if self.heaviest_first:
+            return in_columns(row.cells() for row in self.rows())
         formulas = in_columns(row.cells() for row in self.formulas)
         return chain(*(table.cell_columns() for table in self.tables), formulas)
 

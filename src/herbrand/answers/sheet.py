@@ -21,10 +21,16 @@ Bars are an SVG picture, without a plotting library: a label, a bar and a number
 >>> chart = bar_chart("marginals", [Bar("rain", 0.0, 0.8, "0.8000"), Bar("wet", 0.0, 0.5, "0.5000")])
 >>> chart.svg.count("<rect")
 2
+
+JSON has no infinity: a number that is not finite is written by its name.
+
+>>> in_json(0.5), in_json(float("-inf")), in_json(3), in_json(None)
+(0.5, '-inf', 3, None)
 """
 
 from __future__ import annotations
 
+import math
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -242,3 +248,11 @@ def _bar(begin: float, end: float) -> str:
     left, width = BAR_WIDTH * begin, max(BAR_WIDTH * (end - begin), 1.5)
     inner = f"margin-left:{left:.1f}px;width:{width:.1f}px;height:10px;background:#4a7ebb"
     return f"<div style='width:{BAR_WIDTH}px;background:#8882'><div style='{inner}'></div></div>"
+
+
+# Numbers as JSON can hold them
+
+
+def in_json(value: Any) -> Any:
+    """The value itself, or the name of a float that is not finite."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

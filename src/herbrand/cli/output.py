@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
+from herbrand.answers.columns import TOGETHER
 from herbrand.cli.options import Format, Written
 from herbrand.cli.tables import Table, lines
 from herbrand.errors import HerbrandError
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 NOT_CONVERGED = 3
 FORMULA = r"^[=+\-@\t\r]"
 NUMBER = r"^[+-][\d .,eE+-]*$"
-TOGETHER = 4_096
-"""So many lines are written at once."""
 WAIT = 1.0
 """A progress bar appears for work over this many seconds."""
 

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.marginals import Marginals
-from herbrand.answers.numbers import in_json
-from herbrand.answers.sheet import Sheet
+from herbrand.answers.sheet import Sheet, in_json
 from herbrand.language.names import shown_constant
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show, show_statement

@@ -15,7 +15,7 @@ first, whose count is what is left. Multiplying puts elements together: a convol
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -155,21 +155,18 @@ def _convolved(left: Array, right: Array, leading: int, algebra: Algebra) -> Arr
     walk = _Walk(left.data, right.data, leading, entries[1].tolist())
     result = np.full((*hubs, *counts), -math.inf)
     for window, _, joint in walk.steps():
-        _ADDED[algebra.name](result[window], joint, out=result[window])
+        algebra.pair(result[window], joint, out=result[window])
     slopes: list[np.ndarray] = []
 
     def pull(side: int) -> Pull:
         def back(slope: np.ndarray) -> np.ndarray:
             if not slopes:
-                slopes.extend(walk.back(result, slope, algebra.name == "maximum"))
+                slopes.extend(walk.back(result, slope, algebra.idempotent))
             return slopes[side]
 
         return back
 
     return arrays.made(result, (left, pull(0)), (right, pull(1)))
-
-
-_ADDED: Mapping[str, np.ufunc] = {"log": np.logaddexp, "maximum": np.maximum}
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,25 +178,23 @@ class _Walk:
     leading: int
     places: Sequence[Sequence[int]]
 
+    @property
+    def beside(self) -> tuple[int, ...]:
+        """The shape of an entry beside the counts of ``left``."""
+        return (*self.right.shape[: self.leading], *[1] * (self.left.ndim - self.leading))
+
     def steps(self) -> Iterator[tuple[Any, Any, np.ndarray]]:
         """Where each step adds, the entry that it takes, and what it adds."""
-        hubs, sizes = self.right.shape[: self.leading], self.left.shape[self.leading :]
-        ones = [1] * len(sizes)
+        sizes = self.left.shape[self.leading :]
         for place in self.places:
             window = (..., *(slice(at, at + size) for at, size in zip(place, sizes, strict=True)))
             entry = (..., *place)
-            yield (
-                window,
-                entry,
-                self.left + self.right[entry].reshape((*hubs, *ones)),
-            )
+            yield window, entry, self.left + self.right[entry].reshape(self.beside)
 
     def back(self, result: np.ndarray, slope: np.ndarray, best: bool) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives by both tables; of equal ``best`` steps the first has all."""
         to_left, to_right = np.zeros_like(self.left), np.zeros_like(self.right)
         free = np.array(result > -math.inf)
-        hubs = self.right.shape[: self.leading]
-        ones = [1] * (self.left.ndim - self.leading)
         for window, entry, joint in self.steps():
             if best:
                 share = (free[window] & (joint == result[window])).astype(float)
@@ -208,7 +203,7 @@ class _Walk:
                 share = np.exp(joint - np.where(free[window], result[window], math.inf))
             part = slope[window] * share
             to_left += summed_to(part, to_left.shape)
-            to_right[entry] += summed_to(part, (*hubs, *ones)).reshape(hubs)
+            to_right[entry] += summed_to(part, self.beside).reshape(to_right[entry].shape)
         return to_left, to_right
 
 
