@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from herbrand.answers.columns import Columns, aligned, in_columns
 from herbrand.errors import UnsupportedError
-from herbrand.language.drawing import Drawing
+from herbrand.language.drawing import Drawing, cut, in_xml, text_at
 
 if TYPE_CHECKING:
     import pandas
@@ -53,7 +53,6 @@ ROW, LETTER, MARGIN, WIDTH = 22, 7.3, 10, 320
 """Pixels: the height of a row, the width of a letter, the space around all, the width of the longest bar."""
 LONGEST_LABEL = 60
 COLOUR = "#4a7ebb"
-_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -68,10 +67,10 @@ class Bar:
 
 def bar_chart(title: str, bars: Sequence[Bar], ticks: Sequence[str] = ()) -> Drawing:
     """The bars under a title; ``ticks`` are spread evenly over the axis below them."""
-    labels = [_cut(bar.label) for bar in bars]
+    labels = [cut(bar.label, LONGEST_LABEL) for bar in bars]
     left = MARGIN * 2 + LETTER * max(map(len, labels), default=0)
     right = left + WIDTH
-    heads = [_cut(line) for line in title.splitlines()]
+    heads = [cut(line, LONGEST_LABEL) for line in title.splitlines()]
     top = MARGIN + ROW * len(heads)
     bottom = top + ROW * len(bars)
     width = right + MARGIN * 2 + LETTER * max((len(bar.number) for bar in bars), default=0)
@@ -93,7 +92,7 @@ def bar_chart(title: str, bars: Sequence[Bar], ticks: Sequence[str] = ()) -> Dra
             )
         parts.append(text_at(bar.number, right + MARGIN, y + ROW * 0.7))
     height = bottom + (ROW if ticks else 0) + MARGIN
-    name = escape(_xml(title), quote=True)
+    name = escape(in_xml(title), quote=True)
     return Drawing(
         f"<svg xmlns='http://www.w3.org/2000/svg' role='img' aria-label=\"{name}\" width='{width:.0f}' "
         f"height='{height:.0f}' font-family='monospace' font-size='12'>{''.join(parts)}</svg>"
@@ -111,20 +110,6 @@ def stacked(drawings: Sequence[Drawing]) -> Drawing:
     return Drawing(
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{y}'>{''.join(parts)}</svg>"
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
-
-
-def _xml(text: str) -> str:
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def text_at(text: str, x: float, y: float, anchor: str = "start") -> str:
-    """Words at a place of a picture."""
-    place = f"x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' fill='currentColor'"
-    return f"<text {place}>{escape(_xml(text))}</text>"
 
 
 ROWS_SHOWN, NOTEBOOK_ROWS, ROWS_PLOTTED = 20, 200, 40

@@ -12,21 +12,21 @@ from __future__ import annotations
 
 import importlib
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from itertools import product
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from herbrand import arrays
 from herbrand.arrays import Array, Tensor, library
 from herbrand.arrays.array import Pull
-from herbrand.contraction.algebra import Shapes, viewed
+from herbrand.contraction.algebra import Algebra, Shapes, viewed
 
 BLOCK_ENTRIES = 1 << 17
 """Entries of a joint table built at once: 1 MB of float64, what stays in a core's cache."""
@@ -52,8 +52,24 @@ def blocks(shape: Sequence[int], leading: int, entries: int) -> Iterator[Block]:
     yield from product(*cuts)
 
 
-class Softmax(ABC):
-    """How an algebra whose ⊗ is + adds over dimensions, and how its result depends on each term."""
+class Softmax(Algebra):
+    """An algebra whose ⊗ is +: how it adds over dimensions, and how its result depends on each term."""
+
+    zero, one = -math.inf, 0.0
+
+    def times(self, left: Any, right: Any) -> Any:
+        return left + right
+
+    def product_of_rows(self, tensor: Tensor) -> Tensor:
+        return tensor.sum(0)
+
+    def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
+        return (
+            eliminate(self, operands, shapes, leading) if leading else self.product(viewed(operands, shapes))
+        )
+
+    def workspace(self, joint: int, result: int, factors: int) -> int:
+        return block_workspace(joint, result)
 
     @abstractmethod
     def total(self, joint: Tensor, leading: int) -> Tensor:

@@ -57,7 +57,7 @@ def drawn(theory: Theory) -> Drawing:
     wanted = (s for s in theory.singly() if isinstance(s, WeightedFormula | Bound | Rule | Choice))
     statements = list(islice(wanted, STATEMENTS_SHOWN))
     names = list(dict.fromkeys(chain.from_iterable(map(_named, statements))))
-    texts = [_cut(next(show_statement(statement))) for statement in statements]
+    texts = [cut(next(show_statement(statement)), LONGEST_TEXT) for statement in statements]
     box = LETTER * max(map(len, texts), default=0) + 2 * MARGIN
     ellipse = LETTER * max(map(len, names), default=0) + 4 * MARGIN
     height = ROW * max(len(texts), len(names), 1) + 2 * MARGIN
@@ -110,10 +110,21 @@ def _spread(count: int, height: float) -> list[float]:
     return [height * (2 * i + 1) / (2 * count) for i in range(count)]
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
-
-
 def _text(text: str, x: float, y: float) -> str:
-    place = f"x='{x:.0f}' y='{y + 4:.0f}' text-anchor='middle' fill='currentColor'"
-    return f"<text {place}>{escape(_NOT_XML.sub(REPLACEMENT, text))}</text>"
+    return text_at(text, x, y + 4, "middle")
+
+
+def cut(text: str, most: int) -> str:
+    """The text, at most so long."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def in_xml(text: str) -> str:
+    """The text, with a sign in place of each that XML cannot hold."""
+    return _NOT_XML.sub(REPLACEMENT, text)
+
+
+def text_at(text: str, x: float, y: float, anchor: str = "start") -> str:
+    """Words at a place of a picture."""
+    place = f"x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' fill='currentColor'"
+    return f"<text {place}>{escape(in_xml(text))}</text>"

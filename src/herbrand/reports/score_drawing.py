@@ -12,8 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from herbrand.answers.sheet import text_at
-from herbrand.language.drawing import Drawing
+from herbrand.language.drawing import Drawing, text_at
 from herbrand.reports.metrics import Bin, Cut
 
 SIDE, MARGIN, LINE = 200, 44, 16

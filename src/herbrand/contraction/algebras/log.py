@@ -13,29 +13,23 @@ Safe for entries of -inf: the sum of impossible terms is -inf, and its gradient 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from herbrand.arrays import Tensor, library
-from herbrand.contraction.algebra import Algebra, Shapes, segment_extreme, viewed
-from herbrand.contraction.blocks import Softmax, block_workspace, eliminate, leading_dims
+from herbrand.contraction.algebra import segment_extreme
+from herbrand.contraction.blocks import Softmax, eliminate, leading_dims
 from herbrand.relations.expression import Expression
 
 MOST_PAIRWISE = 4
 """Up to this many terms, adding pair by pair beats torch.logsumexp (no temporaries)."""
 
 
-class Log(Algebra, Softmax):
+class Log(Softmax):
     name = "log"
-    zero, one = -math.inf, 0.0
     folds = "log_sum"
 
     def plus(self, left: Tensor, right: Tensor) -> Tensor:
         used = library(left, right)
         return self.sum(used.stack(used.broadcast_tensors(left, right)), (0,))
-
-    def times(self, left: Any, right: Any) -> Any:
-        return left + right
 
     def sum(self, tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
         return eliminate(self, *leading_dims(tensor, dims))
@@ -47,19 +41,8 @@ class Log(Algebra, Softmax):
         empty = total == 0
         return (total.masked_fill(empty, 1).log() + peaks).masked_fill(empty, -math.inf)
 
-    def product_of_rows(self, tensor: Tensor) -> Tensor:
-        return tensor.sum(0)
-
     def repeat(self, tensor: Tensor, times: int) -> Tensor:
         return tensor + math.log(times)
-
-    def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
-        return (
-            eliminate(self, operands, shapes, leading) if leading else self.product(viewed(operands, shapes))
-        )
-
-    def workspace(self, joint: int, result: int, factors: int) -> int:
-        return block_workspace(joint, result)
 
     def total(self, joint: Tensor, leading: int) -> Tensor:
         used = library(joint)

@@ -9,33 +9,13 @@ tensor([0., 1., 0.])
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
-
 from herbrand.arrays import Tensor, library
-from herbrand.contraction.algebra import Shapes, viewed
-from herbrand.contraction.blocks import Softmax, block_workspace, eliminate
+from herbrand.contraction.blocks import Softmax
 from herbrand.contraction.extreme import Extreme, row_numbers
 
 
 class Maximum(Extreme, Softmax):
     name = "maximum"
-    zero, one = -math.inf, 0.0
-
-    def times(self, left: Any, right: Any) -> Any:
-        return left + right
-
-    def product_of_rows(self, tensor: Tensor) -> Tensor:
-        return tensor.sum(0)
-
-    def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
-        return (
-            eliminate(self, operands, shapes, leading) if leading else self.product(viewed(operands, shapes))
-        )
-
-    def workspace(self, joint: int, result: int, factors: int) -> int:
-        return block_workspace(joint, result)
 
     def total(self, joint: Tensor, leading: int) -> Tensor:
         if leading == 1 and joint.shape[0] == 2:

@@ -18,7 +18,7 @@ from herbrand.errors import FactsError
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place
-from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.base import FactSource, FileSource, OpenTable, Reading
 from herbrand.facts.sources.memory import python_columns
 from herbrand.facts.sources.stored import not_constants, stored_table
 from herbrand.facts.store import Progress, Store
@@ -103,15 +103,11 @@ class ArrowTable(OpenTable):
 
 
 @dataclass(frozen=True)
-class ArrowFile(FactSource):
+class ArrowFile(FileSource):
     """An Arrow IPC file or stream; Feather is one of them."""
 
     predicate: str
     path: Path
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.path.name
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         try:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -127,3 +128,13 @@ class FactSource(ABC):
     def queried(self, store: Store, predicate: str, query: str) -> OpenTable | None:
         """The rows that a query of a theory finds; ``None`` of what is no database."""
         return None
+
+
+class FileSource(FactSource):
+    """A file, which is called by its name without folders."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.path.name

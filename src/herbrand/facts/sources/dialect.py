@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from herbrand.errors import FactsError
-from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.base import FileSource, OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables
 from herbrand.facts.store import Store
 from herbrand.language.dialects import read_facts_file, read_source
@@ -21,15 +21,11 @@ from herbrand.language.syntax import FactRows, TypeDeclaration
 
 
 @dataclass(frozen=True)
-class DialectFile(FactSource):
+class DialectFile(FileSource):
     """The facts of a file, or those of one predicate."""
 
     path: Path
     predicate: str | None = None
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.path.name
 
     def constants(self) -> Sequence[TypeDeclaration]:
         if self.predicate is not None or "{" not in read_source(self.path).text:

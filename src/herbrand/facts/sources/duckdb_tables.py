@@ -21,7 +21,7 @@ import pyarrow as pa
 from herbrand.errors import FactsError, nearest
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
-from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.base import FactSource, FileSource, OpenTable, Reading
 from herbrand.facts.sources.stored import (
     StoredTable,
     literal,
@@ -36,15 +36,11 @@ _BATCH = 1_000_000
 
 
 @dataclass(frozen=True)
-class DuckDBFile(FactSource):
+class DuckDBFile(FileSource):
     """All tables and views of a database file's main schema, or the one that is named."""
 
     path: Path
     table: str | None = None
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.path.name
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         store, database = self._sealed(store)

@@ -24,7 +24,7 @@ from herbrand.facts.address import Selection
 from herbrand.facts.column import ABSENT, Column, Interned
 from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.arrow import ArrowTable
-from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.base import FileSource, OpenTable, Reading
 from herbrand.facts.sources.memory import python_array, python_columns, wrong_constants
 from herbrand.facts.sources.opening import BROKEN, open_text, read_by_duckdb
 from herbrand.facts.sources.stored import literal, part
@@ -36,13 +36,9 @@ Line = tuple[int, Any]
 
 
 @dataclass(frozen=True)
-class JsonLinesFile(FactSource):
+class JsonLinesFile(FileSource):
     predicate: str
     path: Path
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.path.name
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         first = next(self.lines(), None)

@@ -12,21 +12,17 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.base import FileSource, OpenTable, Reading
 from herbrand.facts.sources.stored import literal, stored_table
 from herbrand.facts.store import Store
 
 
 @dataclass(frozen=True)
-class ParquetFile(FactSource):
+class ParquetFile(FileSource):
     """A table in a Parquet file."""
 
     predicate: str
     path: Path
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.path.name
 
     def cells(self, read: Collection[str] | None, columns: int | None = None) -> int:
         import pyarrow.parquet  # only here: no other run needs it

@@ -23,7 +23,7 @@ from herbrand.errors import FactsError
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
 from herbrand.facts.place import Place
-from herbrand.facts.sources.base import FactSource, OpenTable, Reading
+from herbrand.facts.sources.base import FileSource, OpenTable, Reading
 from herbrand.facts.sources.duckdb_tables import wanted
 from herbrand.facts.sources.memory import python_columns
 from herbrand.facts.sources.stored import quoted
@@ -39,15 +39,11 @@ _ROWS_AT_A_TIME = 100_000
 
 
 @dataclass(frozen=True)
-class SqliteFile(FactSource):
+class SqliteFile(FileSource):
     """All tables and views of a file, or the one that is named."""
 
     path: Path
     table: str | None = None
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.path.name
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"

@@ -41,7 +41,7 @@ from herbrand.errors import FactsError, Mistake
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place, rows_at_fault
-from herbrand.facts.sources.base import MARKS, EmptyTable, FactSource, OpenTable, Reading
+from herbrand.facts.sources.base import MARKS, EmptyTable, FactSource, FileSource, OpenTable, Reading
 from herbrand.facts.sources.opening import BROKEN, open_text, read_by_duckdb
 from herbrand.facts.sources.stored import StoredTable, literal, part, quoted, where
 from herbrand.facts.store import Progress, Staged, Store
@@ -52,16 +52,12 @@ Record = tuple[int, list[str]]
 
 
 @dataclass(frozen=True)
-class TextFile(FactSource):
+class TextFile(FileSource):
     """A table in a text file, perhaps compressed."""
 
     predicate: str
     path: Path
     delimiter: str = ","
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.path.name
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         first = next(self.records(), None)
