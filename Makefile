@@ -18,8 +18,9 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	@$(BIN)/python examples/tour.py
 
+# A file to a worker: loops are compiled once and kept, tables of a module are made once.
 test: $(READY)
-	$(PYTEST) -n 2
+	$(PYTEST) -n 2 --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 
 
@@ -13,6 +14,12 @@ def tries(most: int) -> int:
     """How many random draws a law makes: ``most`` in `make check-all`, which draws others every time. A third
     of them where the same are repeated."""
     return max(most // 3, min(most, 8)) if settings().derandomize else most
+
+
+def long(numbers: Iterable[Any], ordinary: int) -> list[Any]:
+    """Parameters of a test: the first few are for `make test`, the others for `make check-all` alone."""
+    every = list(numbers)
+    return [*every[:ordinary], *(pytest.param(one, marks=pytest.mark.slow) for one in every[ordinary:])]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
+from tests.laws import long
 from tests.program.test_computed import answers, random_facts, random_program
 
 
@@ -37,14 +38,8 @@ def check_program(seed: int, folder: Path) -> None:
         assert told(there, name, arity) == told(here, name, arity), text
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", long(range(150), 5))
 def test_random_programs_equal_memory(seed: int, tmp_path: Path) -> None:
-    check_program(seed, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12, 150))
-def test_many_random_programs_equal_memory(seed: int, tmp_path: Path) -> None:
     check_program(seed, tmp_path)
 
 

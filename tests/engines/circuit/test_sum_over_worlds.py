@@ -10,6 +10,7 @@ import herbrand as hb
 from herbrand.errors import ContradictionError, FactsError
 from herbrand.language.parse import parse_formula
 from tests.engines.circuit.programs import random_program
+from tests.laws import long
 from tests.oracles.choices import ChoiceWorlds, worlds_of
 
 MOST_WORLDS = 20_000
@@ -45,13 +46,6 @@ def _world_count(worlds: ChoiceWorlds) -> float:
     return count
 
 
-@pytest.mark.parametrize("start", range(0, 300, 50))
+@pytest.mark.parametrize("start", long([*range(0, 300, 50), *range(1000, 2500, 50)], 3))
 def test_random_programs(start: int) -> None:
-    checked = sum(_check(seed) for seed in range(start, start + 50))
-    assert checked >= 25
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("start", range(1000, 2500, 50))
-def test_many_random_programs(start: int) -> None:
     assert sum(_check(seed) for seed in range(start, start + 50)) >= 25

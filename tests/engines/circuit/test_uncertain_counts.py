@@ -13,6 +13,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.errors import ContradictionError, FactsError, UnsupportedError
+from tests.laws import long
 from tests.oracles.choices import worlds_of
 from tests.oracles.worlds import GroundAtom
 
@@ -161,12 +162,12 @@ def check_formula(seed: int, forms: int = 1) -> bool:
     return True
 
 
-@pytest.mark.parametrize("start", range(0, 200, 25))
+@pytest.mark.parametrize("start", long(range(0, 200, 25), 4))
 def test_formulas(start: int) -> None:
     assert sum(check_formula(seed) for seed in range(start, start + 25)) >= 12
 
 
-@pytest.mark.parametrize("start", range(5000, 5200, 25))
+@pytest.mark.parametrize("start", long(range(5000, 5200, 25), 4))
 def test_formulas_of_several_counts_and_sums(start: int) -> None:
     assert sum(check_formula(seed, forms=6) for seed in range(start, start + 25)) >= 10
 

@@ -14,6 +14,7 @@ from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network_query import NetworkQuestion
 from tests.engines.credal.ariel.networks import bayesian, conditionals, random_parents
+from tests.laws import long
 
 CHAIN = "P(a) in [0.2, 0.3]\nP(b | a) in [0.6, 0.7]\nP(b | not a) in [0.1, 0.2]"
 
@@ -64,7 +65,7 @@ def _marginals(parents: list[tuple[int, ...]], tables: list[list[float]]) -> np.
     return found
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", long([0, 1, 2, 4, 3], 4))
 def test_the_engine_says_the_same_with_and_without(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = bayesian(seed, 7, 3, tree=True, extra=0)
     short = hb.Model(hb.parse(hidden.text)).bound(engine="exact")
