@@ -1,0 +1,47 @@
+"""Bounds ask the clock of the call: what was not done in time is wider, never wrong, or told."""
+
+from __future__ import annotations
+
+import pytest
+
+import herbrand as hb
+from herbrand.budget import Budget
+from herbrand.errors import OutOfTimeError
+from tests.language.test_clock import Clock
+
+PAIRS = """
+type t = {"u", "v", "w"}
+predicate a(t)
+predicate b(t, t)
+P(a(x)) in [0.2, 0.5]
+P(b(x, y) | a(x)) in [0.3, 0.6]
+P(a(y) | b(x, y)) in [0.4, 0.9]
+"""
+CHAIN = "P(e0) in [0.2, 0.7]\n" + "\n".join(f"P(e{i + 1} | e{i}) in [0.3, 0.6]" for i in range(20))
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "engine", "options"),
+    [
+        (PAIRS, 'P(a("u") and a("v"))', "exact", {"independence": "none"}),
+        (PAIRS, 'P(a("u") and a("v"))', "ariel", {}),
+        (CHAIN, "P(e9 and not e3)", "ariel", {}),
+    ],
+)
+def test_a_search_without_time_is_wider_or_told(
+    text: str, query: str, engine: str, options: dict[str, str]
+) -> None:
+    model = hb.Model(hb.parse(text))
+    (whole,) = model.bound(query, engine=engine, **options).rows()
+    cut = 0
+    for seconds in range(1, 40, 2):
+        budget = Budget(seconds=seconds, clock=Clock())
+        try:
+            found = model.bound(query, engine=engine, within=budget, **options)
+        except OutOfTimeError:
+            cut += 1
+            continue
+        (row,) = found.rows()
+        assert row.lower <= whole.lower + 1e-9 and whole.upper <= row.upper + 1e-9
+        cut += not found.status.converged
+    assert cut, "a clock that goes on by a second each time it is asked ends the first of these"
