@@ -109,9 +109,9 @@ class LatentAtoms:
 
     @cached_property
     def value_counts(self) -> np.ndarray:
-        """How many values each atom has."""
+        """How many values each atom has, none among them where that may be."""
         program = self.evidence.program
-        parts = [np.full(len(codes), program.value_count(name)) for name, codes in self.codes.items()]
+        parts = [np.full(len(codes), program.outcome_count(name)) for name, codes in self.codes.items()]
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     @property

@@ -49,6 +49,7 @@ from herbrand.program.program import (
     Program,
     Template,
     Weight,
+    chosen_values,
     different,
     substituted,
 )
@@ -77,7 +78,7 @@ def lower(
     ``unsettled``: predicates of a closed world that may turn out to be anything in between false and true, so
     that an atom of theirs must not stand in a template twice.
     """
-    lowering = _Lowering(signature, facts, parts, frozenset(unsettled))
+    lowering = _Lowering(signature, facts, parts, frozenset(unsettled), chosen_values(uncertain))
     for number, statement in enumerate(theory.statements):
         if isinstance(statement, WeightedFormula):
             lowering.add(number, statement)
@@ -94,7 +95,7 @@ def lower(
 
 def forbidding(program: Program, formula: Formula) -> tuple[Template, ...]:
     """Templates that forbid every world in which a closed formula is false."""
-    lowering = _Lowering(program.signature, program.facts)
+    lowering = _Lowering(program.signature, program.facts, incomplete=program.incomplete)
     lowering.add(len(program.statements), WeightedFormula(Hard(), formula, span=formula.span))
     return tuple(lowering.templates)
 
@@ -107,6 +108,7 @@ class _Lowering:
     facts: Facts
     parts: Callable[[Formula], Iterable[Formula]] | None = None
     unsettled: frozenset[str] = frozenset()
+    incomplete: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.weights: list[Weight] = []
@@ -164,8 +166,14 @@ class _Lowering:
     def latent_value_count(self, predicate: str) -> int | None:
         if self.facts.tables[predicate].world == "closed" and predicate not in self.unsettled:
             return None
+        return self.outcome_count(predicate)
+
+    def outcome_count(self, predicate: str) -> int:
+        """How many values an atom has, none among them where that may be."""
         value_type = self.signature.predicates[predicate].value_type
-        return 2 if value_type is None else len(self.facts.domains[value_type])
+        if value_type is None:
+            return 2
+        return len(self.facts.domains[value_type]) + (predicate in self.incomplete)
 
 
 def _factors(statement: WeightedFormula, domain: Domain) -> list[float]:
@@ -319,7 +327,8 @@ class _Scope:
         assert value_type is not None
         domain = self.lowering.facts.domains[value_type]
         named = {domain.index_of(value.value) for value in values}
-        allowed = tuple(index for index in range(len(domain)) if (index in named) == holds)
+        outcomes = range(self.lowering.outcome_count(atom.predicate))
+        allowed = tuple(index for index in outcomes if (index in named) == holds)
         return Literal(atom.predicate, self._arguments(atom), allowed)
 
     def _arguments(self, atom: Atom) -> tuple[Argument, ...]:

@@ -19,7 +19,7 @@ constant's index in its domain (``int``), so a template knows no texts and no ar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,7 +28,7 @@ from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Choice, Rule, Statement
+from herbrand.language.syntax import Choice, Rule, Statement, ValueIs
 
 Argument = str | int
 Pair = tuple[Argument, Argument]
@@ -39,7 +39,8 @@ TRUE: tuple[int, ...] = (1,)
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """The atom has one of the ``allowed`` values (0 is false and 1 true where it is not many-valued)."""
+    """The atom has one of the ``allowed`` values: 0 is false and 1 true where it is not many-valued; where an
+    atom may have no value, that is the number after the last."""
 
     predicate: str
     arguments: tuple[Argument, ...]
@@ -196,6 +197,12 @@ class Weight:
     by: tuple[str, ...] = ()
 
 
+def chosen_values(statements: Iterable[Choice | Rule]) -> frozenset[str]:
+    """The predicates to whose atoms choices among these statements give values."""
+    heads = (a for statement in statements if isinstance(statement, Choice) for a in statement.alternatives)
+    return frozenset(head.predicate for head in heads if isinstance(head.head, ValueIs))
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Immutable: a copy is the program itself."""
@@ -225,6 +232,15 @@ class Program:
         """How many values an atom of this predicate has: 2 unless it is many-valued."""
         value_type = self.signature.predicates[predicate].value_type
         return 2 if value_type is None else len(self.facts.domains[value_type])
+
+    @cached_property
+    def incomplete(self) -> frozenset[str]:
+        """The many-valued predicates whose values are chosen: an atom of theirs may have none."""
+        return chosen_values(self.uncertain)
+
+    def outcome_count(self, predicate: str) -> int:
+        """The values of an atom, and after them that it has none where that may be so."""
+        return self.value_count(predicate) + (predicate in self.incomplete)
 
     def is_open(self, predicate: str) -> bool:
         return self.facts.tables[predicate].world == "open"

@@ -8,6 +8,8 @@ import pytest
 
 import herbrand as hb
 from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.language.parse import parse_formula
+from tests.oracles.choices import worlds_of
 
 PATHS = """
 0.5 :: open(x, y) :- road(x, y)
@@ -110,11 +112,35 @@ def test_a_formula_about_an_atom_that_has_a_value_in_every_world() -> None:
     assert found['not colour("b") = "red"'] == pytest.approx(1 - red, abs=1e-12)
 
 
-@pytest.mark.parametrize("options", [{"query": 'not colour("b") = "red"'}, {}], ids=["query", "weight"])
-def test_a_formula_about_an_atom_that_may_lack_a_value_is_refused(options: dict[str, str]) -> None:
-    """Its negation would be read as "has another value", which is false where it has none."""
-    weight = "" if options else '1.5: not colour(x) = "red"'
-    model = hb.Model(hb.parse(VALUED.format(0.6) + weight))
-    with pytest.raises(UnsupportedError, match='colour\\("b"\\), which choices may leave without a value'):
-        model.infer(**options)
-    assert hb.Model(hb.parse(VALUED.format(0.6))).infer('colour("b")').to_dict()["marginals"]
+ABOUT_VALUES = (
+    'colour("b") in {"red", "blue"}',
+    'not colour("b") in {"red", "blue"}',
+    'not colour("b") = "red"',
+    'colour("b") != "blue"',
+    'colour("b") = "red" or colour("b") = "blue"',
+    'colour("b") = "red" xor colour("b") in {"blue"}',
+    'exists z: colour("b") = z',
+    'forall x: colour(x) in {"red", "blue"} => rolls(x)',
+    'not (exists x: colour(x) != "red" and rolls(x))',
+)
+
+
+@pytest.mark.parametrize("formula", ABOUT_VALUES)
+def test_a_formula_about_an_atom_that_may_lack_a_value(formula: str) -> None:
+    """Without a value an atom has none of those that a formula names: queried, weighted and always true."""
+    base = VALUED.format(0.6) + "predicate rolls(thing)\n"
+    asked = parse_formula(formula, "", frozenset({"colour"}))
+    for statement in ("", f"1.5: {formula}", f"hard: {formula}"):
+        theory = hb.parse(base + statement)
+        worlds, found = (
+            worlds_of(theory),
+            hb.Model(theory).infer(["colour", "rolls", f"({formula}) and true"]),
+        )
+        marginals = worlds.marginals()
+        for row in found.rows():
+            value = True if row.value is None else row.value
+            atom = marginals.get(((str(row.predicate), row.arguments), value), 0.0)
+            expected = worlds.probability(asked) if row.predicate is None else atom
+            assert row.probability == pytest.approx(expected, abs=1e-12), (statement, row.text)
+        best = hb.Model(theory).infer(map=True).log_weight
+        assert best == pytest.approx(math.log(max(weight for _, weight in worlds.weighted)), abs=1e-9)

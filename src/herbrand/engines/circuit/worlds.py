@@ -31,7 +31,6 @@ from herbrand.engines.circuit.grounding import (
 from herbrand.engines.circuit.statements import Binding, Lowered, Total
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.factors.ground_graph import ground_cases, ground_graph
-from herbrand.language.show import show_atom
 from herbrand.language.syntax import Formula
 from herbrand.program.dependencies import heads_of
 from herbrand.program.evidence import arguments_of, codes_of
@@ -137,7 +136,7 @@ class Worlds:
         """The literals of a latent atom's values."""
         if number not in self._axes:
             predicate, row = self.atom(number)
-            size = int(self.ground.atoms.value_counts[number])
+            size = self.program.value_count(predicate)
             if predicate not in self.derived:
                 self._axes[number] = self.made.add_axis(size)
             elif self.ground.evidence.is_valued(predicate):
@@ -148,23 +147,14 @@ class Worlds:
         return self._axes[number]
 
     def whole_axis(self, number: int) -> list[int]:
-        """The literals of an atom's values, one of which holds in every world: formulas are lowered so."""
+        """The literals of an atom's values, one of which holds in every world: formulas are lowered so. Where
+        the values are chosen, the last one is to have none of them."""
         literals = self.axis(number)
-        predicate, row = self.atom(number)
+        if self.atom(number)[0] not in self.program.incomplete:
+            return literals
         values = frozenset(literals) - {FALSE}
-        derived = predicate in self.derived and self.ground.evidence.is_valued(predicate)
-        if derived and TRUE not in values and not any(one <= values for one in self._exhaustive):
-            self._refuse_missing_value(predicate, row)
-        return literals
-
-    def _refuse_missing_value(self, name: str, row: Row) -> None:
-        predicate, domains = self.program.signature.predicates[name], self.program.facts.domains
-        arguments = [domains[t].value(i) for t, i in zip(predicate.types, row, strict=True)]
-        raise UnsupportedError(
-            f"a formula speaks of {show_atom(name, tuple(arguments))}, which choices may leave without a "
-            "value",
-            hint="let the probabilities of one choice over facts add up to 1, or ask for the values as atoms",
-        )
+        complete = TRUE in values or any(one <= values for one in self._exhaustive)
+        return [*literals, FALSE if complete else negated(self.net.either(literals))]
 
     def named(self, predicate: str) -> int:
         """How many latent atoms of a predicate have literals."""
