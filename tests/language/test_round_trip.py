@@ -72,6 +72,11 @@ def test_facts_that_no_other_statement_parts_are_gathered_by_predicate() -> None
     assert hash(cut) == hash(parse_theory("p(1)\np(2)\np(3)"))
 
 
+@pytest.mark.parametrize("fact", ['not `min`(7, "a") = 2', '`max`(7) = "a" ~ 0.3', '[x] `abs`("a") != "b"'])
+def test_a_value_of_what_is_called_as_a_function_of_numbers(fact: str) -> None:
+    assert parse_theory(show(parse_theory(fact))) == parse_theory(fact)
+
+
 def test_every_row_knows_its_place() -> None:
     theory = parse_theory("p(1)\n  q(1) # note\n\np(2)\n[third] p(3)")
     lines = {

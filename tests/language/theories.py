@@ -64,7 +64,9 @@ ODD_TEXTS = [
 ]
 
 names = st.one_of(
-    st.sampled_from(["smokes", "friends", "p", "q2", "x", "naïve", "名前", "Größe", "observed", "number"]),
+    st.sampled_from(
+        ["smokes", "friends", "p", "q2", "x", "naïve", "名前", "Größe", "observed", "number", "min", "abs"]
+    ),
     st.sampled_from(sorted(RESERVED)),
     st.sampled_from(ODD_NAMES),
 )

@@ -142,9 +142,13 @@ def _bracketed(operand: Expression, tightness: int) -> str:
 
 
 def _valued(atom: Atom) -> str:
-    """A many-valued atom before its value: not to be taken for a function of numbers."""
-    shown = show_formula(atom)
-    return shown.replace(atom.predicate, f"`{atom.predicate}`", 1) if atom.predicate in FUNCTIONS else shown
+    """A many-valued atom before its value."""
+    return _no_function(show_formula(atom), atom.predicate)
+
+
+def _no_function(shown: str, predicate: str) -> str:
+    """The text of a many-valued atom, not to be taken for a function of numbers."""
+    return shown.replace(predicate, f"`{predicate}`", 1) if predicate in FUNCTIONS else shown
 
 
 def show_atom(predicate: str, arguments: tuple[Value, ...]) -> str:
@@ -333,4 +337,6 @@ def _fact_lines(rows: FactRows) -> Iterator[str]:
         value = f" = {shown_constant(values[-1])}" if rows.valued else ""
         arguments = values[:-1] if rows.valued else values
         number = f"{sign}{shown_number(rows.numbers[index])}" if sign else ""
-        yield f"{before}{show_atom(rows.predicate, arguments)}{value}{number}"
+        shown = show_atom(rows.predicate, arguments)
+        atom = _no_function(shown, rows.predicate) if rows.valued else shown
+        yield f"{before}{atom}{value}{number}"

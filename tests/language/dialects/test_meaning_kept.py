@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,10 @@ from herbrand.language import syntax as s
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write, write_facts
 from herbrand.language.parse import parse_theory
+from herbrand.language.show import show_formula
+from herbrand.model import Model
 from tests.laws import tries
+from tests.oracles.choices import worlds_of
 from tests.oracles.proofs import Proofs
 from tests.oracles.worlds import Universe
 
@@ -197,3 +201,36 @@ def test_facts_are_the_same_in_each_file_of_facts() -> None:
 def rows_of(rows: s.FactRows) -> list[tuple[tuple[s.Value, ...], float]]:
     found = list(zip(*rows.columns, strict=True)) if rows.columns else [()] * rows.row_count
     return list(zip(found, rows.numbers or [1.0] * len(found), strict=True))
+
+
+# Choices
+
+DOMAIN = """\
+type t = {"a", "B c", "d"}
+predicate e(t, t): observed
+predicate c(t)
+predicate d(t)
+e("a", "a")
+e("B c", "a")
+"""
+CHOICES = [
+    "0.3 :: c(x)\nd(x) :- c(x)",
+    "0.3 :: c(x) :- e(x, y)\nd(x) :- not c(x)",
+    "0.2 :: c(x); 0.5 :: d(x)",
+    '0.2 :: c(x)\n0.5 :: d(y) :- c(x), x != "a"\nnot c("d")',
+    '0.2 :: c("a")\n0.5 :: d(y) :- not c(x), e(x, _)',
+    "predicate t1(t)\n0.4 :: t1(x)\nc(x) :- t1(x)\n0.1 :: d(x) :- not t1(x), not e(x, x)",
+]
+
+
+@pytest.mark.parametrize("statements", CHOICES)
+@pytest.mark.parametrize("name", ["t", "e", "findall"])
+def test_choices_are_as_likely_after_problog(statements: str, name: str) -> None:
+    """Variables range over the types of the theory, which a file of ProbLog does not have, whatever their
+    names."""
+    theory = parse_theory(re.sub(r"\bt\b", name, DOMAIN + statements))
+    back = read_theory_text(write(theory, check(theory), "pl"), "pl")
+    asked = [s.Atom(each, (s.Constant(value),)) for each in "cd" for value in ("a", "B c", "d")]
+    found = {row.text: row.probability for row in Model(back).infer(["c", "d"]).rows()}
+    expected = worlds_of(theory).probabilities(asked)
+    assert [found.get(show_formula(atom), 0.0) for atom in asked] == pytest.approx(expected, abs=1e-12)

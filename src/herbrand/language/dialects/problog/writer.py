@@ -1,7 +1,8 @@
 """Theories as ProbLog's ``.pl`` files: facts, rules, choices, evidence and the queries of the theory.
 
 What ProbLog does not have is refused by statement: weights, bounds, many-valued and open predicates, soft
-evidence. Goals that bind come first in a body, since Prolog tries them in order.
+evidence. Goals that bind come first in a body, since Prolog tries them in order. A variable that none of them
+binds ranges over its type, whose constants become facts: ProbLog has no types.
 
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
@@ -10,18 +11,24 @@ evidence. Goals that bind come first in a body, since Prolog tries them in order
 0.3::ill(X) :- person(X), \\+safe(X).
 person('Ann').
 safe(b).
+>>> theory = parse_theory('type coin = {"a", "b"}\\npredicate heads(coin)\\n0.4 :: heads(x)')
+>>> print(write_pl(theory, check(theory)), end="")
+0.4::heads(X) :- coin(X).
+coin(a).
+coin(b).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.computed import variables_of
 from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.problog.goals import BUILT_IN
-from herbrand.language.dialects.renaming import SpelledNames
+from herbrand.language.dialects.problog.names import valued
+from herbrand.language.dialects.renaming import SpelledNames, fresh_name
 from herbrand.language.names import shown_constant, shown_number
 from herbrand.language.scope import variable_types
 from herbrand.language.show import show_formula
@@ -61,20 +68,46 @@ def write_pl(theory: Theory, signature: Signature) -> str:
     """The text of a ``.pl`` file; one ``UnsupportedError`` names all that it cannot say."""
     writer = _Writer(theory, signature)
     lines = written_lines([*theory.singly(), *theory.queries], writer.lines)
+    lines += writer.range_lines()
     used = {rows.predicate for rows in theory.facts} | theory.derived.keys()
     bare = [predicate for name, predicate in signature.named.items() if name not in used]
     for predicate in bare:
         if predicate.role != "observed":
             message = f"'{predicate.name}' is open, and a .pl file has closed predicates only"
             raise UnsupportedError(message, span=predicate.span)
-    return as_text([":- unknown(fail).", *lines] if bare else lines)
+    undefined = bare or any(not writer.constants(name) for name in writer.ranges)
+    return as_text([":- unknown(fail).", *lines] if undefined else lines)
 
 
 class _Writer:
+    """``ranges``: types of variables that no goal binds, each with the predicate that lists its constants."""
+
     def __init__(self, theory: Theory, signature: Signature) -> None:
-        self._signature = signature
+        self._theory, self._signature = theory, signature
         self._derived = theory.derived.keys()
         self._spelled = theory.spelled
+        self.ranges: dict[str, str] = {}
+
+    def range_lines(self) -> Iterator[str]:
+        """The constants of each type over which variables range, as facts."""
+        for name, predicate in self.ranges.items():
+            yield from (f"{_quoted(predicate)}({_constant(value)})." for value in self.constants(name))
+
+    def constants(self, type_name: str) -> Collection[Value]:
+        """Those that a type declares, that statements name, and that facts have."""
+        known = self._signature.types[type_name].values or ()
+        found = dict.fromkeys((*known, *self._signature.mentioned.get(type_name, ())))
+        for rows in self._theory.facts:
+            types = self._signature.predicates[rows.predicate].column_types
+            for name, column in zip(types, rows.columns, strict=True):
+                found |= dict.fromkeys(column if name == type_name else ())
+        return found
+
+    def _range(self, type_name: str) -> str:
+        if type_name not in self.ranges:
+            taken = {*self._signature.predicates, *self._spelled.values(), *self.ranges.values(), *_TAKEN}
+            self.ranges[type_name] = fresh_name(type_name, taken)
+        return self.ranges[type_name]
 
     def lines(self, said: Single | Query) -> Iterator[str]:
         match said:
@@ -125,8 +158,10 @@ class _Writer:
         )
         types = variable_types([*(head for _, head in heads), *body], self._signature)
         texts = {name for name, type in types.items() if self._signature.types[type].kind == "text"}
-        goals = ", ".join(self._goal(literal, names, texts) for literal in sorted(body, key=_binds_last))
-        return f"{said} :- {goals}." if goals else f"{said}."
+        goals = [self._goal(literal, names, texts) for literal in sorted(body, key=_binds_last)]
+        unbound = _unbound([head for _, head in heads], body)
+        goals = [f"{_quoted(self._range(types[name]))}({names[name]})" for name in unbound] + goals
+        return f"{said} :- {', '.join(goals)}." if goals else f"{said}."
 
     def _goal(self, literal: Formula, names: SpelledNames, texts: Collection[str]) -> str:
         """``texts``: the variables that stand for texts, whose order has signs of its own."""
@@ -172,7 +207,18 @@ def _chance(alternative: Alternative, names: SpelledNames) -> str:
 def _term(term: Term, names: SpelledNames | None) -> str:
     if isinstance(term, Variable):
         return "_" if term.anonymous or names is None else names[term.name]
-    return _quoted(term.value) if isinstance(term.value, str) else shown_constant(term.value)
+    return _constant(term.value)
+
+
+def _constant(value: Value) -> str:
+    return _quoted(value) if isinstance(value, str) else shown_constant(value)
+
+
+def _unbound(heads: Sequence[Atom], body: Sequence[BodyLiteral]) -> list[str]:
+    """The variables outside ``not`` to which no goal gives a value."""
+    outside = variables_of([*heads, *(part for part in body if not isinstance(part, Not))])
+    known = valued(body)
+    return [name for name, term in outside.items() if name not in known and not term.anonymous]
 
 
 def _value(term: Term) -> Value | None:
