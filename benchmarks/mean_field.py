@@ -31,7 +31,7 @@ from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.check import check
 from herbrand.language.syntax import WeightedFormula
-from herbrand.program.counting import groundings
+from herbrand.program.ground import groundings
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
 from herbrand.program.question import Question

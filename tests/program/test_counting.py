@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.language.syntax import Constant, Theory
-from herbrand.program.counting import Key, assignments, groundings
+from herbrand.program.ground import Key, assignments, groundings
 from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program_generators import models

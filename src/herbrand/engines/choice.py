@@ -26,7 +26,7 @@ from herbrand.engines.loop import Limits, settle, watching
 from herbrand.engines.registry import APPROXIMATE, INFERENCE, WORLDS, engine_named, installed, used_settings
 from herbrand.errors import BudgetError, HerbrandError, Mistake, OutOfTimeError
 from herbrand.program.dependencies import only_count, unusable_by
-from herbrand.program.network_cells import in_cells
+from herbrand.program.lower import in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 

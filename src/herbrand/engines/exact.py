@@ -31,8 +31,7 @@ from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Formula
 from herbrand.program.expansion import instances
 from herbrand.program.ground import Ground, ground, ground_template
-from herbrand.program.lower import forbidding
-from herbrand.program.network_cells import in_cells
+from herbrand.program.lower import forbidding, in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 

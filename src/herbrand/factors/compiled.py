@@ -20,9 +20,8 @@ from herbrand.factors.ground_graph import ground_graph
 from herbrand.factors.interchangeable import Classes, interchangeable
 from herbrand.factors.program_graph import ProgramGraph
 from herbrand.factors.refinement import WORTH_LIFTING, lifted
-from herbrand.program.counting import expected_rows
 from herbrand.program.evidence import Evidence
-from herbrand.program.ground import ground
+from herbrand.program.ground import expected_rows, ground
 from herbrand.program.program import FALSE, Literal, Program
 
 BYTES_A_ROW = 400

@@ -17,8 +17,8 @@ from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Constant
 from herbrand.program.bindings import Bindings
-from herbrand.program.counting import assignments
 from herbrand.program.evidence import Evidence, codes_of
+from herbrand.program.ground import assignments
 from herbrand.program.program import Argument, Literal, Program, Template, literals_of
 
 Columns = dict[str, np.ndarray]

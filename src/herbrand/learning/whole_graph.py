@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from herbrand.nn.logic_layer import LogicLayer
-from herbrand.program.counting import assignments
 from herbrand.program.evidence import Evidence, arguments_of
+from herbrand.program.ground import assignments
 from herbrand.program.program import Program
 
 DAMPING = 0.5

@@ -3,12 +3,17 @@
 Takes a :class:`Program`; gives a :class:`Ground`: latent atoms with numbers, and for every template the
 rows of atom numbers that its conjunction ranges over once evidence is absorbed. Contradictions among known
 atoms are found here.
+
+How many assignments of constants there are, is known without making them:
+
+>>> assignments({"x": 3, "y": 3}, [("x", "y")])
+6
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,14 +21,81 @@ import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.errors import BudgetError, ContradictionError, Mistake
+from herbrand.facts.facts import Facts
+from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.show import show_statement
-from herbrand.language.syntax import Constant, Value
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Constant, Term, Value, WeightedFormula
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
-from herbrand.program.counting import assignments
 from herbrand.program.evidence import LATENT, Evidence
-from herbrand.program.program import Argument, Conjunction, Program, Template, differing, literals_of
+from herbrand.program.program import Argument, Conjunction, Literal, Program, Template, differing, literals_of
 from herbrand.program.question import Question
 from herbrand.row_keys import places_among
+
+# How many groundings there are, without making them
+
+
+Key = str | Constant
+
+
+def groundings(statement: WeightedFormula, signature: Signature, facts: Facts) -> int:
+    """The groundings of a formula that its ``where`` leaves."""
+    formula = Renaming().formula(statement.formula)
+    types = variable_types([formula, *statement.where], signature)
+    sizes = {name: len(facts.domains[types[name]]) for name in free_variables(formula)}
+    return _counted(sizes, [(_key(c.left), _key(c.right), c.operator == "=") for c in statement.where])
+
+
+def assignments(sizes: Mapping[str, int], distinct: Sequence[tuple[Key, Key]]) -> int:
+    """Assignments to variables of these domain sizes in which the pairs differ."""
+    return _counted(sizes, [(left, right, False) for left, right in distinct])
+
+
+def _counted(sizes: Mapping[str, int], conditions: Sequence[tuple[Key, Key, bool]]) -> int:
+    """Settle one condition after another: those that differ are all without those that are equal."""
+    if not conditions:
+        return math.prod(sizes.values())
+    (left, right, equal), rest = conditions[0], conditions[1:]
+    if not equal:
+        return _counted(sizes, rest) - _counted(sizes, [(left, right, True), *rest])
+    if left == right:
+        return _counted(sizes, rest)
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return 0
+    name, by = (left, right) if isinstance(left, str) else (right, left)
+    assert isinstance(name, str)
+    merged = {other: size for other, size in sizes.items() if other != name}
+    return _counted(merged, [(by if a == name else a, by if b == name else b, e) for a, b, e in rest])
+
+
+def _key(term: Term) -> Key:
+    return term if isinstance(term, Constant) else term.name
+
+
+def expected_rows(
+    conjunction: Conjunction, sizes: Callable[[str], int], listed: Callable[[Literal], int | None]
+) -> float:
+    """About how many ground rows a conjunction has, those of its quantifiers' pieces included.
+
+    ``sizes``: of types. ``listed``: how many rows make a literal true, where these are all that do: a known
+    relation bounds its variables together.
+    """
+    free = {name: float(sizes(kind)) for name, kind in conjunction.variables}
+    rows = 1.0
+    for literal in conjunction.literals:
+        names = {a for a in literal.arguments if isinstance(a, str)} & set(free)
+        known = listed(literal) if names else None
+        if known is not None and known < math.prod(free[name] for name in names):
+            rows *= max(1, known)
+            for name in names:
+                del free[name]
+    rows *= math.prod(free.values())
+    pieces = (piece for block in conjunction.blocks for piece in block.pieces)
+    return rows * (1 + sum(expected_rows(piece, sizes, listed) for piece in pieces))
+
+
+# Grounding
+
 
 SATISFIED = -1
 BYTES_AN_ATOM = 180
@@ -165,7 +237,7 @@ def without_idle(template: Template, program: Program) -> tuple[Conjunction, int
     named = {a for x in literals_of(conjunction) for a in x.arguments} | set(template.weight_arguments)
     named |= {a for block in conjunction.blocks for p in block.pieces for pair in differing(p) for a in pair}
     if not named & set(sizes):
-        choices = assignments(sizes, [(_key(a), _key(b)) for a, b in conjunction.distinct])
+        choices = assignments(sizes, [(_argument(a), _argument(b)) for a, b in conjunction.distinct])
         return replace(conjunction, variables=(), distinct=frozenset()), choices
     named |= {a for pair in conjunction.distinct for a in pair}
     kept = tuple(variable for variable in conjunction.variables if variable[0] in named)
@@ -173,7 +245,7 @@ def without_idle(template: Template, program: Program) -> tuple[Conjunction, int
     return replace(conjunction, variables=kept), choices
 
 
-def _key(argument: Argument) -> str | Constant:
+def _argument(argument: Argument) -> Key:
     return argument if isinstance(argument, str) else Constant(argument)
 
 

@@ -58,8 +58,7 @@ from herbrand.program.dependencies import (
     unusable_by,
     weighted_predicates,
 )
-from herbrand.program.lower import lower
-from herbrand.program.network_cells import in_cells
+from herbrand.program.lower import in_cells, lower
 from herbrand.program.program import Program
 from herbrand.program.remarks import may_be_new, new_constants, remarks
 

@@ -3,7 +3,7 @@
 Made by :func:`herbrand.program.lower.lower`. The log-weight of a world is, over all templates and all
 assignments for which a template's conjunction holds, the sum of ``sign * weight``, plus the soft evidence;
 a world in which a forbidden conjunction holds is impossible. ``tables`` multiply the weight by an entry each;
-:func:`herbrand.program.network_cells.in_cells` makes templates of them, for all that reads only templates.
+:func:`herbrand.program.lower.in_cells` makes templates of them, for all that reads only templates.
 
 Templates are the exact pieces that formulas are lowered to: conjunctions over typed variables, each with one
 potential. A :class:`Conjunction` holds for an assignment of its variables when all its literals and blocks

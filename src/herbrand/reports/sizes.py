@@ -21,9 +21,9 @@ from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory
 from herbrand.model import Model, Texts
 from herbrand.options.kinds import texts
-from herbrand.program.counting import groundings
 from herbrand.program.dependencies import unusable_by
 from herbrand.program.evidence import Evidence
+from herbrand.program.ground import groundings
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 from herbrand.reports.network import NetworkSize, network_size

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from herbrand.program.bindings import BodyRelation, Listed, Variables, possible_rows
-from herbrand.program.counting import expected_rows
-from herbrand.program.ground import SATISFIED
+from herbrand.program.ground import SATISFIED, expected_rows
 from herbrand.program.program import Argument, Conjunction, Literal
 from herbrand.relations.expression import column, literal
 from herbrand.relations.relation import Relation

@@ -16,7 +16,7 @@ from herbrand.budget import Budget
 from herbrand.contraction.algebra import algebra_named
 from herbrand.contraction.algebras import counting
 from herbrand.engines.proof.arithmetic import Numbers
-from herbrand.engines.proof.relation import IndexedFacts
+from herbrand.engines.proof.horn_program import IndexedFacts
 from herbrand.engines.proof.request import Request
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.relations.database import DuckDB

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from herbrand.engines.proof.relation import IndexedFacts
+from herbrand.engines.proof.horn_program import IndexedFacts
 
 
 @pytest.mark.parametrize("seed", range(20))

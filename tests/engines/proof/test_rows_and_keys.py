@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from herbrand.engines.proof import fixpoint
 from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.fixpoint import FixpointRows
-from herbrand.engines.proof.questions import Answers, Questions
-from herbrand.engines.proof.table import ROW, Table
+from herbrand.engines.proof.table import ROW, Answers, Questions, Table
 from herbrand.row_keys import row_pointers, run_starts
 from tests.laws import tries
 

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.explain import ProofTree, heaviest
-from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram, IndexedFacts
 from herbrand.engines.proof.plan import Join
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.relation import IndexedFacts
 from herbrand.facts.facts import FactTable
 from herbrand.facts.load import fact_sources, load_facts
 from herbrand.language.check import check

@@ -24,11 +24,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from herbrand.engines.credal.interval import Clock, is_consistent
+from herbrand.engines.credal.interval import Clock, is_consistent, size_of
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import NO_LINKS, Network
 from herbrand.engines.credal.part import NetworkPart, sentences_of, whole_part
-from herbrand.engines.credal.size import size_of
 from herbrand.errors import ContradictionError, Mistake
 from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Atom, Bound, Iff, Not, Truth

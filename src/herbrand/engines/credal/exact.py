@@ -4,7 +4,7 @@ Each query is asked of the part of the network that it depends on (:mod:`herbran
 every sentence bounds one row of one conditional table, its ends lie at ends of rows, and a search over these
 finds them at any scale (:mod:`herbrand.engines.credal.vertices`); else it is a program over cluster tables
 (:mod:`herbrand.engines.credal.tables`), linear where no independence couples them, or with products that
-branch and bound takes (:mod:`herbrand.engines.credal.branching`). Every bound is rounded outward. Atoms in
+branch and bound takes (:mod:`herbrand.engines.credal.solve`). Every bound is rounded outward. Atoms in
 trees of conditional tables take one pass (:mod:`herbrand.engines.credal.forward`).
 """
 
@@ -24,11 +24,15 @@ from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.contradictions import contradiction
 from herbrand.engines.credal.interval import (
+    BYTES_AN_ENTRY,
+    LEAST_SECONDS,
+    MOST_CORE,
     Clock,
     Ends,
     ImpossibleConditionError,
     ends_of,
     is_consistent,
+    size_of,
 )
 from herbrand.engines.credal.markov import components, cyclic_atoms
 from herbrand.engines.credal.masses import separate_masses
@@ -44,13 +48,13 @@ from herbrand.engines.credal.question import (
     each_answered,
     refused,
 )
-from herbrand.engines.credal.relaxation import explained
 from herbrand.engines.credal.seeding import Seeds
-from herbrand.engines.credal.size import BYTES_AN_ENTRY, LEAST_SECONDS, MOST_CORE, size_of
 from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch
 from herbrand.engines.engine import Cost, Prepared, Refusal
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.extras import later
 
+_explained = later("herbrand.engines.credal.relaxation:explained")
 SECONDS_AN_END = 30.0
 """How long one end may be searched for where no time limit is given."""
 MOST_SECONDS = 60.0
@@ -175,7 +179,7 @@ class Exact:
         (query,) = asked.question.queries
         part, local = asked.part_of(query)
         ends = self._ends(asked, self._seeds(asked.network), query, self._clock(), 2)
-        return explained(asked.network, part, local, query.text, ends, self._clock(), self.progress)
+        return _explained(asked.network, part, local, query.text, ends, self._clock(), self.progress)
 
     def _seeds(self, network: Network) -> Seeds:
         return Seeds(network, self.markov, self._searching.share(SHARE_OF_SEEDS))

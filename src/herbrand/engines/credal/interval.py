@@ -5,6 +5,9 @@ Networks of separate rows have their ends at vertices (:mod:`.vertices`); others
 A condition is no constraint: ``P(q | e)`` ranges over the distributions with P(e) > 0. Since all but one of a
 table program's rows are homogeneous, P(true) = 1 is traded for P(e) = 1 (Charnes and Cooper): then P(q and e)
 is the ratio asked for, linear, and P(true) is 1 over the old P(e).
+
+>>> Size(entries=28, products=2, core=0, width=3).seconds < 1
+True
 """
 
 from __future__ import annotations
@@ -13,16 +16,19 @@ import math
 import sys
 import time
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from herbrand.budget import allowed_bytes, readable
 from herbrand.engines.credal.masses import Masses, related, separate_masses
-from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.part import MOST_KEPT, NetworkPart
 from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
 from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch, optimum
-from herbrand.engines.credal.tables import Linear, TableProgram, table_program
+from herbrand.engines.credal.tables import Linear, TableProgram, clusters_of, table_program
 from herbrand.engines.credal.vertices import vertex_end
+from herbrand.errors import BudgetError
 
 SUM_ROUNDED = 64 * sys.float_info.epsilon
 """The share of a probability, summed over the rows of a program, that it may be wrong by."""
@@ -232,3 +238,71 @@ def _within(found: Optimum) -> Optimum:
     """A probability lies between 0 and 1 whatever a search has proved."""
     value = None if found.value is None else min(max(found.value, 0.0), 1.0)
     return replace(found, bound=min(max(found.bound, 0.0), 1.0), value=value)
+
+
+# How large the program of a query is, estimated before it is made
+
+
+MOST_WIDTH = 16
+"""Atoms in one table."""
+MOST_CORE = 10
+"""Atoms on and above cycles, which have one table together."""
+BYTES_AN_ENTRY = 2000
+LEAST_SECONDS = 0.01
+"""What the smallest program takes."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Table entries and products of a program; ``core`` atoms on and above cycles, the widest table."""
+
+    entries: int
+    products: int
+    core: int
+    width: int
+
+    @property
+    def seconds(self) -> float:
+        """A rough estimate for both ends, from measurements."""
+        return LEAST_SECONDS + 1e-4 * self.entries + 1e-3 * self.products**2
+
+    @property
+    def bytes(self) -> int:
+        return self.entries * BYTES_AN_ENTRY
+
+    def fits(self, memory: int | None) -> bool:
+        """Whether it is small enough to be made."""
+        return self.core <= MOST_CORE and self.width <= MOST_WIDTH and self.bytes <= allowed_bytes(memory)
+
+    def check(self, memory: int | None, query: str) -> None:
+        """Raise before anything is made that is too large."""
+        hint = "--engine ariel takes larger ones"
+        if self.core > MOST_CORE:
+            raise BudgetError(
+                f"P({query}) depends on {self.core:,} atoms on or above cycles of the network; the exact "
+                f"engine takes {MOST_CORE}, as it needs one table of all their cases",
+                hint=hint,
+            )
+        if not self.fits(memory):
+            raise BudgetError(
+                f"P({query}) needs a table over {self.width:,} atoms, about {readable(float(self.bytes))} "
+                "in all",
+                hint=hint,
+            )
+
+
+@lru_cache(MOST_KEPT)
+def size_of(part: NetworkPart, query: LocalQuery | None = None) -> Size:
+    """The size of the program for a query, or for consistency alone."""
+    core = len(part.graph.core)
+    if core > MOST_CORE:
+        return Size(0, 0, core, core)
+    clusters = clusters_of(part, [] if query is None else [query.atoms])
+    products = sum(2 ** (c.width - 1) for c in clusters if len(c.parents) < len(c.neighbours))
+    for atom in part.graph.core:
+        statement = part.graph.statement(atom)
+        others = [other for other in statement.others if other in set(part.graph.core)]
+        products += 2 ** (len(statement.parents) + len(others)) if others else 0
+    widest = max([cluster.width for cluster in clusters], default=0)
+    entries = 2**core + sum(2**cluster.width for cluster in clusters)
+    return Size(entries, products, core, max(widest, core))

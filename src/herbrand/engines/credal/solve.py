@@ -2,8 +2,16 @@
 
 What counts is ``bound``: a value that no solution goes beyond, whether or not the search came to its end.
 Every bound is checked in outward-rounded or rational arithmetic (:mod:`.duals`, :mod:`.polynomial`).
-``value`` is that of the best point found. Programs with products are searched by :mod:`.branching`; where
-that finds no good point soon, SCIP is asked for one.
+``value`` is that of the best point found. Programs with products are searched by branch and bound;
+where that finds no good point soon, SCIP is asked for one.
+
+That search divides the ranges of the conditional probabilities, ``theta`` in ``part = theta * whole``. Over a
+box of ranges each product is relaxed to its four envelopes (McCormick 1976), and the least of the linear
+program is proved (:mod:`.duals`). Ranges shrink by what rows and products imply (:mod:`.polynomial`), and
+where a box stays open by the least and greatest value of each factor of a product, proved in the same way.
+
+Only what is better than the best point known by more than the tolerance is searched for. That prunes, and
+needs no proof that the point is one: what is proved is the smaller of the open bounds and of that limit.
 
 >>> from herbrand.engines.credal.polynomial import Assembly
 >>> made = Assembly()
@@ -15,16 +23,335 @@ that finds no good point soon, SCIP is asked for one.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from herbrand.engines.credal.branching import Proof, Search
+from herbrand.engines.credal.duals import LinearProgram, least
 from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
 from herbrand.engines.credal.scip_search import Request, SearchProcess, search_installed
+
+# Branch and bound
+
+
+SMALL = 1e-6
+"""Share of the largest possible value: the tolerance of smaller values is that of this one."""
+MARGIN = 0.15
+NARROW = 1e-13
+NEAR = 1e-6
+MOST_ROUNDS = 3
+ENOUGH = 0.7
+"""Ranges that shrink to this share are tightened once more."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """``bound`` is proved; ``value`` is the best point's; ``done``: they are within the tolerance."""
+
+    bound: float
+    value: float | None
+    nodes: int
+    done: bool
+
+
+class _Attained:
+    """Which ends of ranges some point attains: no linear program can move these."""
+
+    def __init__(self, program: PolynomialProgram) -> None:
+        self.program = program
+        width = program.upper - program.lower
+        finite = np.isfinite(width)
+        self.near = np.where(finite, NEAR * width, 0.0)
+        self.by = np.array([finite & (width <= NARROW * program.upper)] * 2)
+
+    def note(self, point: np.ndarray | None) -> None:
+        if point is not None:
+            self.by[0] |= point <= self.program.lower + self.near
+            self.by[1] |= point >= self.program.upper - self.near
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A program with tightened ranges, the bound proved there, and a point of its relaxation."""
+
+    program: PolynomialProgram
+    bound: float
+    point: np.ndarray | None
+    cost: float = math.inf
+    narrowed: bool = False
+
+
+class Search:
+    """Least of ``cost @ x``. It may be stopped and gone on with."""
+
+    def __init__(
+        self, program: PolynomialProgram, cost: np.ndarray, tolerance: float, scale: float = 1.0
+    ) -> None:
+        self.cost, self.tolerance = cost, tolerance
+        self.small = SMALL * scale
+        self.best: float | None = None
+        self.nodes = 0
+        self._order = itertools.count()
+        self._waiting: list[tuple[float, int, Box]] = []
+        self.theta = np.unique(program.products[:, 1])
+        self._cut = math.inf
+        self.program = program
+        self._started = self.suggested = False
+        self.until = math.inf
+
+    def run(self, until: float, watch: Callable[[float], None] | None = None) -> Proof:
+        """Search until a moment of the monotonic clock."""
+        self.until = until
+        if not self._started:
+            self._started = True
+            self._open(self.program, -math.inf)
+        while self._waiting:
+            bound, _, box = self._waiting[0]
+            if self._close(bound):
+                return self._proof(min(bound, self._cut), True)
+            if time.monotonic() > until:
+                return self._proof(min(bound, self._cut), False)
+            heapq.heappop(self._waiting)
+            if not box.narrowed:
+                self._narrow(box)
+                continue
+            children = self._split(box)
+            if not children:
+                heapq.heappush(self._waiting, (bound, next(self._order), box))
+                return self._proof(min(bound, self._cut), False)
+            for child in children:
+                self._open(child, bound)
+            if watch is not None and self.best is not None:
+                watch(abs(self.best - bound))
+        return self._proof(self._cut, True)
+
+    @property
+    def has_products(self) -> bool:
+        return len(self.theta) > 0
+
+    def suggest(self, point: np.ndarray | None) -> None:
+        """Take what some other search says is a point: the proof need not look beyond its value."""
+        self.suggested = True
+        if point is None:
+            return
+        self._try(Box(self.program, -math.inf, point))
+        value = float(self.cost @ point)
+        if self.best is None or value < self.best:
+            self.best = value
+
+    def _proof(self, bound: float, done: bool) -> Proof:
+        return Proof(bound, self.best, self.nodes, done)
+
+    def _close(self, bound: float) -> bool:
+        return self.best is not None and bound >= self._limit()
+
+    def _limit(self) -> float:
+        """What need not be searched below: the best value less the tolerance."""
+        if self.best is None:
+            return math.inf
+        return self.best - self.tolerance * max(abs(self.best), self.small)
+
+    def _open(self, program: PolynomialProgram, parent: float) -> None:
+        """Bound a box and keep it, unless it is proved to hold nothing that matters."""
+        self.nodes += 1
+        self._keep(self._bounded(program, parent))
+
+    def _narrow(self, box: Box) -> None:
+        """Tighten the ranges of a box that stays open, and keep what is left of it."""
+        found = self._narrowed(box, MOST_ROUNDS)
+        self._keep(None if found is None else replace(found, narrowed=True))
+
+    def _keep(self, box: Box | None) -> None:
+        if box is None:
+            return
+        self._try(box)
+        if self._close(box.bound):
+            self._cut = min(self._cut, box.bound)
+        else:
+            heapq.heappush(self._waiting, (box.bound, next(self._order), box))
+
+    def _bounded(self, program: PolynomialProgram, parent: float) -> Box | None:
+        found = tightened(program)
+        if found is None:
+            return None
+        solved = least(self.cost, relaxed(found), self.until, finely=not self.has_products)
+        if solved.bound == math.inf:
+            return None
+        bound = max(solved.bound, parent, self._at_least(found))
+        return Box(found, bound, solved.point, solved.cost, narrowed=not len(self.theta))
+
+    def _at_least(self, program: PolynomialProgram) -> float:
+        """What ranges alone prove, where they prove it without rounding: that no probability is negative."""
+        return 0.0 if (self.cost >= 0).all() and (program.lower[self.cost > 0] >= 0).all() else -math.inf
+
+    def _try(self, box: Box) -> None:
+        """Look for a point near that of the relaxation: with its conditional probabilities held fixed."""
+        if box.point is None or (self.best is not None and box.bound >= self._limit()):
+            return
+        if not len(self.theta):
+            value = box.cost
+        else:
+            guess, _ = _guesses(box)
+            lower, upper = box.program.lower.copy(), box.program.upper.copy()
+            lower[self.theta] = upper[self.theta] = np.clip(guess, lower[self.theta], upper[self.theta])
+            at_point = replace(box.program, lower=lower, upper=upper)
+            linear = relaxed(at_point)
+            value = least(self.cost, linear, self.until).cost
+            if value == math.inf:
+                return
+            if self.best is None or value < self.best:
+                value = least(self.cost, linear, self.until, finely=True).cost
+        if self.best is None or value < self.best:
+            self.best = value
+
+    def _narrowed(self, box: Box, rounds: int) -> Box | None:
+        """The box with the ranges of all factors of products tightened by linear programs."""
+        for _ in range(rounds):
+            program = box.program
+            before = (program.upper - program.lower)[self.theta].sum()
+            lower, upper = program.lower.copy(), program.upper.copy()
+            linear = relaxed(program)
+            limit = self._limit()
+            if math.isfinite(limit):
+                linear = _with_cut(linear, self.cost, limit)
+                self._cut = min(self._cut, limit)
+            attained = _Attained(program)
+            attained.note(box.point)
+            for variable in np.unique(program.products[:, 1:]):
+                for at_upper in (False, True):
+                    if attained.by[int(at_upper), variable] or time.monotonic() > self.until:
+                        continue
+                    cost = np.zeros(program.size)
+                    cost[variable] = -1.0 if at_upper else 1.0
+                    bound, point, _ = least(cost, linear, self.until)
+                    if bound == math.inf:
+                        return None
+                    attained.note(point)
+                    if at_upper:
+                        upper[variable] = min(upper[variable], -bound)
+                    else:
+                        lower[variable] = max(lower[variable], bound)
+            found = self._bounded(replace(program, lower=lower, upper=upper), box.bound)
+            if found is None:
+                return None
+            box = found
+            shrunk = (box.program.upper - box.program.lower)[self.theta].sum() <= ENOUGH * before
+            if not shrunk or self._close(box.bound) or time.monotonic() > self.until:
+                break
+        return box
+
+    def _split(self, box: Box) -> list[PolynomialProgram]:
+        """The box in two, at the conditional probability whose products the relaxation breaks most."""
+        if not self.has_products:
+            return []
+        lower, upper = box.program.lower[self.theta], box.program.upper[self.theta]
+        if box.point is None:
+            at, broken = (lower + upper) / 2, upper - lower
+        else:
+            at, broken = _guesses(box)
+        width = upper - lower
+        broken = np.where(width > NARROW, broken, 0.0)
+        chosen = int(np.argmax(broken))
+        if broken[chosen] <= 0:
+            chosen = int(np.argmax(width))
+            if width[chosen] <= NARROW:
+                return []
+        margin = MARGIN * width[chosen]
+        place = min(max(at[chosen], lower[chosen] + margin), upper[chosen] - margin)
+        found = []
+        for side in (False, True):
+            ends = box.program.lower.copy(), box.program.upper.copy()
+            ends[0 if side else 1][self.theta[chosen]] = place
+            found.append(replace(box.program, lower=ends[0], upper=ends[1]))
+        return found
+
+
+def _guesses(box: Box) -> tuple[np.ndarray, np.ndarray]:
+    """For each conditional probability the average of its products at the point, and how far they are off."""
+    assert box.point is not None
+    program = box.program
+    result, left, right = program.products.T
+    theta, number = np.unique(left, return_inverse=True)
+    part, whole = box.point[result], box.point[right]
+    top, bottom = np.bincount(number, part), np.bincount(number, whole)
+    guess = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), box.point[theta])
+    guess = np.clip(guess, program.lower[theta], program.upper[theta])
+    return guess, np.bincount(number, np.abs(part - guess[number] * whole))
+
+
+def relaxed(program: PolynomialProgram) -> LinearProgram:
+    """The rows with each product between its envelopes over the ranges of its factors."""
+    result, left, right = program.products.T
+    low, high = program.lower[left], program.upper[left]
+    least_whole, most_whole = program.lower[right], program.upper[right]
+    count = len(result)
+    finite = np.isfinite(most_whole)
+    pieces = [
+        _envelope(result, left, right, low, least_whole, True),
+        _envelope(result[finite], left[finite], right[finite], high[finite], most_whole[finite], True),
+        _envelope(result, left, right, high, least_whole, False),
+        _envelope(result[finite], left[finite], right[finite], low[finite], most_whole[finite], False),
+    ]
+    entries = program.rows.tocoo()
+    start = len(program.row_lower)
+    row, column, data = [entries.row], [entries.col], [entries.data]
+    row_lower, row_upper = [program.row_lower], [program.row_upper]
+    for at, variables, factors, ends_low, ends_high in pieces if count else ():
+        row.append(start + at)
+        column.append(variables)
+        data.append(factors)
+        row_lower.append(ends_low)
+        row_upper.append(ends_high)
+        start += len(ends_low)
+    rows = csr_array(
+        (np.concatenate(data), (np.concatenate(row), np.concatenate(column))), shape=(start, program.size)
+    )
+    ends = np.concatenate(row_lower), np.concatenate(row_upper)
+    return LinearProgram(rows, *ends, program.lower, program.upper)
+
+
+def _envelope(
+    result: np.ndarray, left: np.ndarray, right: np.ndarray, at: np.ndarray, whole: np.ndarray, below: bool
+) -> tuple[np.ndarray, ...]:
+    """w - at * right - whole * left >= - at * whole (``below``), or <=, the end rounded outward."""
+    index = np.arange(len(result))
+    factors = np.concatenate([np.ones(len(result)), -at, -whole])
+    product = at * whole
+    exact = (product == 0) & ((at == 0) | (whole == 0))
+    if below:
+        low = np.where(exact, 0.0, -np.nextafter(product, np.inf))
+        high = np.full(len(result), np.inf)
+    else:
+        low = np.full(len(result), -np.inf)
+        high = np.where(exact, 0.0, -np.nextafter(product, -np.inf))
+    variables = np.concatenate([result, right, left])
+    return np.tile(index, 3), variables, factors, low, high
+
+
+def _with_cut(program: LinearProgram, cost: np.ndarray, limit: float) -> LinearProgram:
+    """The program with one more row: only what costs at most so much."""
+    at = np.flatnonzero(cost)
+    entries = program.rows.tocoo()
+    count = len(program.row_lower)
+    rows = csr_array(
+        (
+            np.concatenate([entries.data, cost[at]]),
+            (np.concatenate([entries.row, np.full(len(at), count)]), np.concatenate([entries.col, at])),
+        ),
+        shape=(count + 1, len(program.lower)),
+    )
+    ends = np.append(program.row_lower, -np.inf), np.append(program.row_upper, limit)
+    return LinearProgram(rows, *ends, program.lower, program.upper)
+
+
+# One end, by the cheapest way that proves it
+
 
 TOLERANCE = 1e-6
 SOON = 0.5

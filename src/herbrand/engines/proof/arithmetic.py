@@ -19,7 +19,7 @@ import numpy as np
 
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.engines.proof import kernels
-from herbrand.engines.proof.relation import Index, IndexedFacts
+from herbrand.engines.proof.horn_program import Index, IndexedFacts
 from herbrand.errors import Span, UnsupportedError
 from herbrand.language.syntax import Learned, Rule
 from herbrand.loops import often

@@ -18,9 +18,8 @@ import numpy as np
 from herbrand.engines.proof.goals import is_part
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.questions import Answers
 from herbrand.engines.proof.steps import Runner
-from herbrand.engines.proof.table import ROW, State, Table
+from herbrand.engines.proof.table import ROW, Answers, State, Table
 from herbrand.errors import BudgetError
 from herbrand.program.clauses import Absence, Clause, Lookup
 

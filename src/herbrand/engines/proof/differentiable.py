@@ -33,9 +33,8 @@ from herbrand.engines.once_differentiable import differentiable_once
 from herbrand.engines.proof.arithmetic import Arithmetic, Reverse, rule_number
 from herbrand.engines.proof.fixpoint import runner_of
 from herbrand.engines.proof.goals import Shape
-from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram, IndexedFacts
 from herbrand.engines.proof.query import Proof
-from herbrand.engines.proof.relation import IndexedFacts
 from herbrand.engines.proof.request import DEPTH
 from herbrand.engines.proof.table import Table
 from herbrand.engines.proof.unrolled import Unrolled

@@ -28,9 +28,8 @@ from herbrand.budget import Budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.questions import Answers, Questions
 from herbrand.engines.proof.steps import Runner, inputs_named, outputs_named
-from herbrand.engines.proof.table import State, Table, grouped, merged, without_zeros
+from herbrand.engines.proof.table import Answers, Questions, State, Table, grouped, merged, without_zeros
 from herbrand.row_keys import Keys, fit, key_columns, places_among, row_keys
 
 DENSE_BYTES = 2**28

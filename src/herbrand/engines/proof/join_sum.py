@@ -23,10 +23,9 @@ import numpy as np
 
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
+from herbrand.engines.proof.horn_program import Index, IndexedFacts
 from herbrand.engines.proof.plan import Ask, Join
-from herbrand.engines.proof.questions import Answers
-from herbrand.engines.proof.relation import Index, IndexedFacts
-from herbrand.engines.proof.table import ROW, Grid, State, Table
+from herbrand.engines.proof.table import ROW, Answers, Grid, State, Table
 from herbrand.loops import often
 from herbrand.row_keys import run_starts
 

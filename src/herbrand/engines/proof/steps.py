@@ -15,12 +15,11 @@ import numpy as np
 
 from herbrand.budget import Budget, readable
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
+from herbrand.engines.proof.horn_program import Index
 from herbrand.engines.proof.join_sum import JoinSums
 from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Exclude, Fix, Join, Mode, Step, Test
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.questions import Answers
-from herbrand.engines.proof.relation import Index
-from herbrand.engines.proof.table import ROW, Grid, State, Table, as_state, empty, grouped
+from herbrand.engines.proof.table import ROW, Answers, Grid, State, Table, as_state, empty, grouped
 from herbrand.errors import BudgetError
 from herbrand.program.clauses import ORDERS, Compared, Measured, OneOf
 from herbrand.program.clauses import Test as Condition

@@ -29,13 +29,14 @@ from herbrand.engines.proof.derivations import Derivations, Node, Row, derivatio
 from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.questions import Answers, Questions
 from herbrand.engines.proof.recursion import LinearRecursion
 from herbrand.engines.proof.recursion_loop import fits, iterate
 from herbrand.engines.proof.steps import Runner, inputs_named, outputs_named
 from herbrand.engines.proof.table import (
     ROW,
+    Answers,
     Grid,
+    Questions,
     State,
     Table,
     Total,
