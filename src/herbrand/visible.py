@@ -33,6 +33,15 @@ def visible_lines(text: str) -> str:
     return _ANY_BUT_BREAKS.sub(_escape, text)
 
 
+def shortened(text: str, most: int = 40) -> str:
+    """The text, or its beginning where it is longer than ``most``.
+
+    >>> shortened("long enough", 8), shortened("short", 8)
+    ('long ...', 'short')
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def _escape(found: re.Match[str]) -> str:
     character = found[0]
     if character in _LETTERS:

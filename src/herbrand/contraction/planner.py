@@ -30,6 +30,7 @@ from herbrand.contraction.expression import Contraction, expand
 from herbrand.contraction.sparse_plan import backgrounds_apart, sparse_route
 from herbrand.contraction.steps import Route, Statistics, Step, entries
 from herbrand.errors import BudgetError
+from herbrand.visible import shortened
 
 MOST_STEPS_SHOWN = 12
 SHOWN_WIDTH = 56
@@ -118,7 +119,7 @@ class Plan:
             if len(self.routes) > 1:
                 yield f"term {number}: {route.term.sign:+d} × {_summary(route.term.contraction)}"
             for index, step in enumerate(route.steps[:MOST_STEPS_SHOWN], 1):
-                text = _shortened(str(step), SHOWN_WIDTH)
+                text = shortened(str(step), SHOWN_WIDTH)
                 size = readable(step.bytes)
                 yield f"{index:4d}  {step.kind:6}  {text:{SHOWN_WIDTH}} {step.operations:10.1e} {size:>10}"
             if len(route.steps) > MOST_STEPS_SHOWN:
@@ -237,7 +238,7 @@ def _dtype(algebra: Algebra, itemsize: int) -> str:
 def _refusal(refused: Plan) -> BudgetError:
     needed, largest = readable(refused.bytes), refused.largest
     purpose = " with gradients" if refused.gradient else ""
-    detail = f"; its largest step is {_shortened(str(largest), SHOWN_WIDTH)}" if largest is not None else ""
+    detail = f"; its largest step is {shortened(str(largest), SHOWN_WIDTH)}" if largest is not None else ""
     return BudgetError(
         f"this contraction{purpose} needs about {needed} and may use {readable(refused.budget)}{detail}",
         hint="allow more memory, use float32, make the axes of that step smaller, or approximate",
@@ -252,7 +253,3 @@ def _summary(contraction: Contraction) -> str:
         operands = ", ".join(" ".join(axes) or "·" for axes in contraction.operands)
         text = f"{operands} -> {' '.join(contraction.output)}"
     return f"{text.rstrip()}{apart}"
-
-
-def _shortened(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 3]}..."

@@ -31,6 +31,7 @@ from herbrand.language.names import RESERVED, shown_name
 from herbrand.language.show import show
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
+from herbrand.visible import shortened
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _STATEMENT_WORDS = ("type", "predicate", "hard", "P", "exists", "forall", "not")
@@ -354,8 +355,7 @@ class Document:
 def _symbol(text: str, start: int, group: list[Word]) -> Symbol:
     end = group[-1].end
     declared = next((word for word in group if word.declares), None)
-    line = " ".join(text.split())
-    line = line if len(line) <= 80 else f"{line[:77]}..."
+    line = shortened(" ".join(text.split()), 80)
     if declared is not None:
         return Symbol(declared.name, "type" if declared.role == "type" else "predicate", start, end)
     signs = {word.text for word in group if word.role == "sign"}

@@ -15,7 +15,7 @@ from itertools import islice
 
 from herbrand.errors import Mistake, Span
 from herbrand.language.names import simplest
-from herbrand.visible import visible
+from herbrand.visible import shortened, visible
 
 MOST_ROWS_SHOWN = 5
 LONGEST_SHOWN = 60
@@ -45,7 +45,7 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         value = simplest(value)
     text = visible(json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value))
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+    return shortened(text, LONGEST_SHOWN)
 
 
 def rows_at_fault(table: str, count: int, mistakes: Iterable[Mistake]) -> list[Mistake]:

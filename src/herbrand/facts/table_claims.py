@@ -48,6 +48,7 @@ from herbrand.facts.store import Progress
 from herbrand.language.names import moment
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Calendar
+from herbrand.visible import shortened
 
 Truths = npt.NDArray[np.bool_]
 
@@ -153,7 +154,7 @@ def numbers_of(marks: Marks) -> tuple[Numbers, Truths]:
 
 def _cell(marks: Marks, position: int) -> str:
     value = marks[position] if isinstance(marks, np.ndarray) else marks[position].as_py()
-    return "an empty cell" if value is None else f"'{str(value)[:LONGEST_SHOWN]}'"
+    return "an empty cell" if value is None else f"'{shortened(str(value), LONGEST_SHOWN)}'"
 
 
 # Every row judged by itself

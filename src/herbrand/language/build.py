@@ -17,7 +17,6 @@ from lark import Token, Transformer
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, Source, Span
 from herbrand.language.arguments import in_body, in_formula, in_rule
-from herbrand.language.expectations import shortened
 from herbrand.language.formulas import AGGREGATES, ARGUMENTS, FUNCTIONS
 from herbrand.language.names import moment, number_from, shown_constant, shown_name, shown_number, text_from
 from herbrand.language.syntax import (
@@ -55,6 +54,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
     Xor,
 )
+from herbrand.visible import shortened
 
 LONGEST_RANGE = 10_000_000
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}

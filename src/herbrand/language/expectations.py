@@ -14,6 +14,7 @@ from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from herbrand.errors import Mistake, Source, Span
 from herbrand.language.layout import Stretch, open_quote
 from herbrand.language.suggestions import Failure, foreign_spelling, suggestion
+from herbrand.visible import shortened
 
 _CONNECTIVES = {"AND", "OR", "XOR", "IMPLIES", "IFF"}
 _COMPARISONS = {"EQUALS", "DIFFERS", "LESS", "AT_MOST", "MORE", "AT_LEAST"}
@@ -55,7 +56,6 @@ _WHOLES = {
     "query_probability": "query",
     "query_literal": "fact",
 }
-_LONGEST_SHOWN = 40
 _PERCENT = re.compile(r"[0-9][ \t]*%$")
 
 
@@ -102,11 +102,6 @@ def never_closed(source: Source, stretch: Stretch) -> Mistake:
         return _unclosed_string(source, quote)
     at = stretch.unclosed or stretch.start
     return Mistake(f"this '{source.text[at]}' is never closed", Span(source, at, at + 1))
-
-
-def shortened(text: str) -> str:
-    """The text, or its beginning where it is long."""
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 
 def _unclosed_string(source: Source, at: int) -> Mistake:

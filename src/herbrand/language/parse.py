@@ -28,11 +28,11 @@ from lark import Lark, UnexpectedInput
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
+from herbrand.extras import later
 from herbrand.files import irregular, is_open_pipe
 from herbrand.language.arguments import computes_argument
 from herbrand.language.build import Builder
 from herbrand.language.collection import collector_paused
-from herbrand.language.expectations import mistake, never_closed
 from herbrand.language.ground_lines import read_block, read_bounds
 from herbrand.language.layout import BLANK, Layout, Stretch, skip_blank
 from herbrand.language.syntax import (
@@ -47,6 +47,8 @@ from herbrand.language.syntax import (
     with_valued_names,
 )
 
+_mistake = later("herbrand.language.expectations:mistake")
+_never_closed = later("herbrand.language.expectations:never_closed")
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
 _STARTS = ["statement", "query_formula", "query_probability", "query_literal"]
 _NAMES = re.compile(r"`([^`\n]+)`|([^\W\d]\w*)")
@@ -179,7 +181,7 @@ def _statements(source: Source, mistakes: Mistakes, unread: set[str], budget: Bu
 
 def _statement(source: Source, stretch: Stretch, mistakes: Mistakes, budget: Budget) -> Statement | None:
     if stretch.unclosed is not None:
-        mistakes.add(never_closed(source, stretch))
+        mistakes.add(_never_closed(source, stretch))
         return None
     found, wrong = _parsed(source, stretch, "statement", not mistakes.full, budget)
     for each in wrong:
@@ -223,7 +225,7 @@ def _parsed(
         except UnexpectedInput as error:
             if builder.confused:
                 return None, builder.mistakes
-            last = mistake(error, source, stretch, rule) if wordy else Mistake("cannot be read")
+            last = _mistake(error, source, stretch, rule) if wordy else Mistake("cannot be read")
             return None, [*builder.mistakes, last]
         except LanguageError as error:
             return None, [*builder.mistakes, *error.mistakes]

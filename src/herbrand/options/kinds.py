@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.files import refuse_unwritable
+from herbrand.visible import shortened
 
 MOST = 2**63 - 1
 """Larger whole numbers are refused: they do not fit into the 64 bits of arrays, databases and generators."""
@@ -202,7 +203,7 @@ def _shown(value: Any, write: Callable[[Any], str] = repr) -> str:
         shown = write(value)
     except ValueError:  # Python writes no whole number of more than 4,300 digits
         return "a number of thousands of digits"
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return shortened(shown, 60)
 
 
 def _quoted(value: Any) -> str:

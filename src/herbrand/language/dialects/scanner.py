@@ -24,12 +24,12 @@ from typing import NamedTuple
 
 from herbrand.errors import LanguageError, Source, Span
 from herbrand.language.formulas import DEEPEST_NESTING, nested_too_deep
+from herbrand.visible import shortened
 
 NEWLINE = "newline"
 END = "end"
 _LEFT_OUT = {"blank", "comment"}
 _SHOWN_KINDS = {NEWLINE: "the end of the line", END: "the end of the text"}
-_LONGEST_SHOWN = 40
 
 
 class Token(NamedTuple):
@@ -41,7 +41,7 @@ class Token(NamedTuple):
     @property
     def shown(self) -> str:
         """The token as a message names it."""
-        short = self.text if len(self.text) <= _LONGEST_SHOWN else self.text[:_LONGEST_SHOWN] + "..."
+        short = shortened(self.text)
         return _SHOWN_KINDS.get(self.kind) or (short if self.kind == "string" else f"'{short}'")
 
 

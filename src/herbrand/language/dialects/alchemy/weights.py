@@ -24,6 +24,7 @@ from typing import Any
 from herbrand.errors import LanguageError
 from herbrand.language.dialects.alchemy.formulas import CONNECTIVES, EQUALITIES
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
+from herbrand.visible import shortened
 
 LOGX_OF_ZERO = -100.0
 """What pracmln's ``logx`` gives for 0, where a logarithm has no value."""
@@ -193,7 +194,7 @@ def _computed(function: Callable[..., Any], name: str, *numbers: float) -> float
 
 def _finite_or_infinite(text: str, value: float) -> float:
     if math.isnan(value) or (math.isinf(value) and not any(word in text.lower() for word in ("inf", "$"))):
-        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        shown = shortened(text)
         raise LanguageError(
             f"the number {shown} is too large" if not math.isnan(value) else f"{shown} is no number"
         )
