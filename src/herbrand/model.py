@@ -24,6 +24,7 @@ from herbrand.engines.loop import run
 from herbrand.engines.registry import engine_named, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported, member
+from herbrand.facts.load import cells_of, facts_too_large
 from herbrand.facts.source import FactSource
 from herbrand.language.arguments import in_formula
 from herbrand.language.computed import computes
@@ -49,7 +50,6 @@ from herbrand.program.question import (
     read_question,
 )
 from herbrand.program.remarks import question_remarks
-from herbrand.scale.too_large import cells_of, facts_too_large
 
 if TYPE_CHECKING:
     from herbrand.answers.bindings import Bindings

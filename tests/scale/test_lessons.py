@@ -15,13 +15,13 @@ import pytest
 import herbrand as hb
 from herbrand.budget import Budget
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
+from herbrand.facts.load import BYTES_A_CELL, DISK_A_CELL, TooLarge, cells_of, facts_too_large
 from herbrand.facts.source import fact_sources
 from herbrand.program.program import Literal
 from herbrand.relations.database import DuckDB
 from herbrand.scale import scratch
 from herbrand.scale.learning.lesson import StoredExample
 from herbrand.scale.place import Place
-from herbrand.scale.too_large import BYTES_A_CELL, DISK_A_CELL, TooLarge, cells_of, facts_too_large
 from tests.scale.test_counts import example_in
 
 THEORY = """
@@ -155,7 +155,7 @@ class TestTooLarge:
     ) -> None:
         """Of text they are not; what cannot be read is left to loading, which says why."""
         sources = fact_sources([str(files / name) for name in names])
-        monkeypatch.setattr("herbrand.scale.too_large.holds_database", lambda memory: True)
+        monkeypatch.setattr("herbrand.facts.load.holds_database", lambda memory: True)
         assert facts_too_large(cells_of(sources), Budget(max(cells * BYTES_A_CELL, 1))) is None
         found = facts_too_large(cells_of(sources), Budget(max(cells * BYTES_A_CELL - 1, 1)))
         assert (found is not None) == (cells > 0)
@@ -183,7 +183,7 @@ class TestTooLarge:
             connection.execute("CREATE TABLE likes AS SELECT i AS a, i AS b FROM range(10) t(i)")
         name, _, file = address.rpartition("=")
         model = hb.Model(hb.parse(text), [f"{name}{'=' if name else ''}{tmp_path}/{file}"])
-        monkeypatch.setattr("herbrand.scale.too_large.holds_database", lambda memory: True)
+        monkeypatch.setattr("herbrand.facts.load.holds_database", lambda memory: True)
         asked = cells_of(model.sources, model.tables_read)
         assert facts_too_large(asked, Budget(cells * BYTES_A_CELL)) is None
         assert facts_too_large(asked, Budget(cells * BYTES_A_CELL - 1)) is not None

@@ -11,7 +11,6 @@ import pytest
 import herbrand as hb
 from herbrand.engines.engine import Cost, Refusal
 from herbrand.errors import BudgetError, HerbrandError, Mistake
-from herbrand.scale import too_large
 
 THEORY = """
 predicate friends(person, person): observed
@@ -32,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         connection.execute(f"COPY friends TO '{tmp_path / 'friends.parquet'}'")
     (tmp_path / "scratch").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    monkeypatch.setattr(too_large, "BYTES_A_CELL", 10**6)  # so that 240 cells need 240 MB
+    monkeypatch.setattr("herbrand.facts.load.BYTES_A_CELL", 10**6)  # so that 240 cells need 240 MB
     return tmp_path
 
 
@@ -73,7 +72,7 @@ P(smokes(1)) in [0.6, 0.8]
 
 
 def test_intervals(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(too_large, "BYTES_A_CELL", 10**7)  # workers alone take 250 MB each
+    monkeypatch.setattr("herbrand.facts.load.BYTES_A_CELL", 10**7)  # workers alone take 250 MB each
     model, notes = hb.Model(hb.parse(BOUNDS), str(folder / "friends.parquet")), []
     options = {"engine": "ariel", "independence": "none"}
     found = model.bound(memory="1GB", note=notes.append, **options)
@@ -138,7 +137,7 @@ def test_engines_that_need_memory_say_so(folder: Path) -> None:
 
 
 def test_a_disk_that_is_too_small(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(too_large, "DISK_A_CELL", 10**13)
+    monkeypatch.setattr("herbrand.facts.load.DISK_A_CELL", 10**13)
     with pytest.raises(BudgetError, match=r"of disk, and .* are free"):
         hb.Model(hb.parse(THEORY), str(folder / "world.duckdb")).infer(memory="100MB")
     assert not left_over(folder)

@@ -21,9 +21,8 @@ import duckdb
 from herbrand.errors import FactsError, Mistake, nearest
 from herbrand.extras import later, member
 from herbrand.facts.address import Address, is_server, parse_address, parse_selection
-from herbrand.facts.sources.base import FactSource
+from herbrand.facts.sources.base import FactSource, is_compressed
 from herbrand.facts.sources.memory import PythonRows
-from herbrand.facts.sources.opening import is_compressed
 from herbrand.files import irregular
 
 Reader = Callable[[str, Path], FactSource]
@@ -52,7 +51,7 @@ TABLE_READERS: Mapping[str, Reader] = {
 """What reads a file of one table, by its ending; called with the predicate's name and the path."""
 
 COMPRESSIBLE = (".csv", ".tsv", ".tab", ".psv", ".jsonl", ".ndjson", ".json")
-"""Text that may be compressed; what opens it, :mod:`herbrand.facts.sources.opening` knows."""
+"""Text that may be compressed; what opens it, :mod:`herbrand.facts.sources.base` knows."""
 _SQLITE = b"SQLite format 3\0"
 _THEORIES = (".hb", ".mln", ".lcn", ".ppr", ".tlog", ".pl", ".bif", ".uai", ".ev")
 _TEXTS = (".md", ".rst", ".tex", ".bib", ".html", ".htm", ".css", ".pdf", ".doc", ".docx", ".odt", ".log")

@@ -165,9 +165,6 @@ def _described(type_name: str) -> str:
     return f"value of {predicate}" if value else type_name
 
 
-__all__ = ["check", "check_all", "kind_of"]
-
-
 @collector_paused()
 def check(theory: Theory) -> Signature:
     """The vocabulary of a theory that fits together."""

@@ -4,6 +4,7 @@
 their indices. :func:`with_new_constants` puts facts in memory over types that are in their order again.
 
 >>> import herbrand as hb
+>>> from herbrand.budget import UNLIMITED
 >>> from herbrand.program.derive import FactRelations
 >>> model = hb.Model(hb.parse("type amount = number\\npredicate p(amount)\\np(3)\\np(5)"))
 >>> signature = model.program.signature
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from herbrand.budget import UNLIMITED, Budget
+from herbrand.budget import Budget
 from herbrand.errors import UnsupportedError
 from herbrand.facts.column import simplest_numbers, text_array
 from herbrand.facts.domain import Domain
@@ -32,8 +33,6 @@ from herbrand.program.clause_rows import Source
 from herbrand.relations.expression import Expression, cast, column, either, magnitude
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
-
-__all__ = ["UNLIMITED", "GrowingFacts", "with_new_constants"]
 
 EXACT = 2.0**53
 """Whole numbers up to here are exact as floats."""

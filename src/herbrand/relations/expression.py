@@ -7,6 +7,7 @@ not fit is an error, never another number. Comparisons with nan are undefined.
 >>> worth = choose(column("x") > 0, log(column("x")), literal(0.0))
 >>> evaluated(worth, {"x": np.array([1.0, -1.0])}, 2).tolist()
 [0.0, 0.0]
+>>> from herbrand.relations.dialects import DUCKDB
 >>> written(column("x") + 1, {"x": "int"}, DUCKDB)
 '("x" + CAST(\\'1\\' AS BIGINT))'
 """
@@ -15,16 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from typing import cast as typed
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.errors import HerbrandError, UnsupportedError
-from herbrand.relations.dialects import DUCKDB, Dialect
 
-__all__ = ["DUCKDB", "Expression", "choose", "column", "exp", "literal", "log"]
+if TYPE_CHECKING:
+    from herbrand.relations.dialects import Dialect
 
 Array = NDArray[Any]
 Kind = Literal["int", "float", "bool", "text"]

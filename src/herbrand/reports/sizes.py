@@ -16,6 +16,7 @@ from herbrand.engines.credal.question import BoundSettings
 from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.facts.load import facts_too_large
 from herbrand.language.show import show, show_statement
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory
@@ -35,7 +36,6 @@ from herbrand.scale.sizes import (
     preferred,
     states_bounds,
 )
-from herbrand.scale.too_large import facts_too_large
 
 MOST_ROWS = 50
 """More predicates of one atom each than this have one row of the table together."""

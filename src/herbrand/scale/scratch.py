@@ -11,10 +11,10 @@ from pathlib import Path
 from herbrand.budget import Budget, holds_database, readable
 from herbrand.engines.registry import DATABASE, ENGINES
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
+from herbrand.facts.load import TooLarge
 from herbrand.files import ScratchFolder
 from herbrand.scale.inference import StoredModel
 from herbrand.scale.place import Place
-from herbrand.scale.too_large import TooLarge
 
 WITHOUT_RESUME = "allow more by --memory, or name a database that stays, on a larger disk: --on duckdb:FILE"
 MORE = "allow more by --memory"

@@ -14,6 +14,7 @@ from herbrand.engines.credal.bounding import queried_predicates as asked_predica
 from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.registry import DATABASE, ENGINES, INFERENCE, engine_named
 from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.facts.load import TooLarge
 from herbrand.language.parse import is_probability
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Bound, BoundRows
@@ -24,7 +25,6 @@ from herbrand.scale.inference import StoredModel
 from herbrand.scale.place import opened
 from herbrand.scale.run import StoredProgram, StoredRun
 from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, scratch
-from herbrand.scale.too_large import TooLarge
 
 
 @dataclass(frozen=True)

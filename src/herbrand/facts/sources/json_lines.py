@@ -24,9 +24,8 @@ from herbrand.facts.address import Selection
 from herbrand.facts.column import ABSENT, Column, Interned
 from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.arrow import ArrowTable
-from herbrand.facts.sources.base import FileSource, OpenTable, Reading
+from herbrand.facts.sources.base import BROKEN, FileSource, OpenTable, Reading, open_text, read_by_duckdb
 from herbrand.facts.sources.memory import python_array, python_columns, wrong_constants
-from herbrand.facts.sources.opening import BROKEN, open_text, read_by_duckdb
 from herbrand.facts.sources.stored import literal, part
 from herbrand.facts.sources.text import EmptyTable
 from herbrand.facts.store import Progress, Staged, Store

@@ -41,8 +41,17 @@ from herbrand.errors import FactsError, Mistake
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place, rows_at_fault
-from herbrand.facts.sources.base import MARKS, EmptyTable, FactSource, FileSource, OpenTable, Reading
-from herbrand.facts.sources.opening import BROKEN, open_text, read_by_duckdb
+from herbrand.facts.sources.base import (
+    BROKEN,
+    MARKS,
+    EmptyTable,
+    FactSource,
+    FileSource,
+    OpenTable,
+    Reading,
+    open_text,
+    read_by_duckdb,
+)
 from herbrand.facts.sources.stored import StoredTable, literal, part, quoted, where
 from herbrand.facts.store import Progress, Staged, Store
 from herbrand.language.syntax import FactRows
