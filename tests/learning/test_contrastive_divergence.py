@@ -20,8 +20,7 @@ from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.written_weights import with_weights
 from herbrand.learning.contrastive_divergence import CHAINS
 from herbrand.learning.parameters import Parameters
-from herbrand.learning.sampled_counts import SampledSide
-from herbrand.learning.weighted_graph import WeightedGraph
+from herbrand.learning.sampled_counts import SampledSide, WeightedGraph
 from herbrand.program.ground import ground
 from herbrand.program.program import Program
 from tests.oracles.likelihood import highest

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.marginals import AtomTable
 from herbrand.language import syntax as s
-from herbrand.learning.indicators import Indicators
+from herbrand.learning.flips import Indicators
 from herbrand.learning.opinions import soft_facts
 from herbrand.learning.parameters import Parameters, weight_constants
-from herbrand.learning.stopping import EarlyStopping
+from herbrand.learning.steps import EarlyStopping
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Literal
 from tests.laws import tries

@@ -11,8 +11,7 @@ import pytest
 from herbrand.budget import Budget
 from herbrand.errors import FactsError, UnsupportedError
 from herbrand.learning.settings import LearningSettings, Progress, settings_from
-from herbrand.learning.steps import SAVED_EVERY, run_steps
-from herbrand.learning.stopping import EarlyStopping
+from herbrand.learning.steps import SAVED_EVERY, EarlyStopping, run_steps
 from herbrand.learning.worlds import separate_facts
 
 

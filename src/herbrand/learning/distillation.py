@@ -27,8 +27,7 @@ from herbrand.learning.opinions import opinions, soft_facts
 from herbrand.learning.predictor import Predictor
 from herbrand.learning.sampling import Sampler, bears, refuse_unsampled
 from herbrand.learning.settings import LearningSettings
-from herbrand.learning.steps import run_steps
-from herbrand.learning.stopping import EarlyStopping
+from herbrand.learning.steps import EarlyStopping, run_steps
 from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower

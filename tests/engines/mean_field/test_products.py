@@ -16,7 +16,6 @@ from herbrand.contraction import Dense, Sparse
 from herbrand.engines.mean_field.folding import folded
 from herbrand.engines.mean_field.listing import exceptions
 from herbrand.engines.mean_field.literal_view import Reading
-from herbrand.engines.mean_field.no_event import none_of
 from herbrand.engines.mean_field.problem import prepared
 from herbrand.engines.mean_field.products import (
     Observed,
@@ -29,6 +28,7 @@ from herbrand.engines.mean_field.products import (
 )
 from herbrand.engines.mean_field.quantifiers import independent
 from herbrand.engines.mean_field.relations import KnownRelations
+from herbrand.engines.mean_field.score import none_of
 from herbrand.language.syntax import Theory
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Argument, Block, Conjunction, Literal, literals_of

@@ -18,8 +18,7 @@ from herbrand.errors import LanguageError, Mistake, Source, Span, nearest
 from herbrand.language.dialects.alchemy.facts import facts_of
 from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.theory import MlnReader
-from herbrand.language.dialects.collecting import MistakeList
-from herbrand.language.dialects.wording import counted
+from herbrand.language.dialects.collecting import MistakeList, counted
 from herbrand.language.parse import read_source
 from herbrand.language.syntax import (
     Atom,

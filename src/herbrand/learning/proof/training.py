@@ -24,8 +24,7 @@ from herbrand.learning.proof.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
 from herbrand.learning.settings import LearningSettings
-from herbrand.learning.steps import run_steps
-from herbrand.learning.stopping import EarlyStopping
+from herbrand.learning.steps import EarlyStopping, run_steps
 from herbrand.nn.rule_weights import RuleWeights
 from herbrand.tensor_files import read_tensors, restoring, save_tensors, whole_number
 

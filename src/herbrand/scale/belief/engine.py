@@ -34,8 +34,7 @@ from herbrand.relations.stored import Stored
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.colours import COLOURS, lifted
 from herbrand.scale.belief.factor_families import names
-from herbrand.scale.belief.factor_sizes import expected_size
-from herbrand.scale.belief.factor_tables import factor_tables
+from herbrand.scale.belief.factor_tables import expected_size, factor_tables
 from herbrand.scale.belief.forests import is_forest
 from herbrand.scale.beliefs import BeliefLayout
 from herbrand.scale.evidence import StoredEvidence

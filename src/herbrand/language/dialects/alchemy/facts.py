@@ -23,10 +23,9 @@ from functools import lru_cache
 from herbrand.errors import LanguageError, Mistake, Source, Span
 from herbrand.language.dialects.alchemy.declarations import constants_in_braces
 from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TOKENS, text_of_string
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.collecting import MistakeList, counted
 from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
 from herbrand.language.dialects.scanner import Cursor
-from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import Constant, FactKind, FactRows, TypeDeclaration
 
 _WORD = r"[\w.'-]+"

@@ -30,9 +30,9 @@ from herbrand.language.dialects.alchemy.lexicon import (
     text_of_string,
 )
 from herbrand.language.dialects.alchemy.numbers import Order, Shift, is_number
+from herbrand.language.dialects.collecting import counted
 from herbrand.language.dialects.infix import Connective, grouped_left, read_formula, spanning
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
-from herbrand.language.dialects.wording import counted
 from herbrand.language.scope import free_variables
 from herbrand.language.syntax import (
     And,

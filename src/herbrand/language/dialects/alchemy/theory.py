@@ -41,9 +41,8 @@ from herbrand.language.dialects.alchemy.includes import Includes
 from herbrand.language.dialects.alchemy.lexicon import TOKENS, text_of_string
 from herbrand.language.dialects.alchemy.numbers import statements_of
 from herbrand.language.dialects.alchemy.weights import read_weight
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.collecting import MistakeList, counted
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
-from herbrand.language.dialects.wording import counted
 from herbrand.language.parse import read_source
 from herbrand.language.syntax import (
     Comparison,

@@ -22,10 +22,9 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from herbrand.errors import LanguageError, Mistake, Source, Span
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.collecting import MistakeList, counted
 from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
 from herbrand.language.dialects.tensorlog.declarations import Declarations
-from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import FactRows
 
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")

@@ -20,11 +20,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from herbrand.errors import LanguageError, Source, Span
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.collecting import MistakeList, counted
 from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.dialects.scanner import Cursor, Token
 from herbrand.language.dialects.tensorlog.declarations import Declarations
-from herbrand.language.dialects.wording import counted
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
