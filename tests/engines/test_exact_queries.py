@@ -10,10 +10,9 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 import herbrand as hb
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
-from herbrand.language.show import show_formula
 from tests.laws import tries
-from tests.oracles.worlds import Universe, exact_answers, free_names
-from tests.program_generators import DOMAINS, anchored, models
+from tests.oracles.worlds import Universe, chosen_world
+from tests.program_generators import DOMAINS, models
 
 generated = settings(
     max_examples=tries(30),
@@ -24,18 +23,6 @@ generated = settings(
 
 
 @generated
-@given(models(hard=True), anchored)
-def test_probability_of_any_formula(model: tuple[s.Theory, Universe], query: s.Formula) -> None:
-    theory, universe = model
-    names = sorted(set(free_names(query)))
-    closed = s.Exists(tuple(map(s.Variable, names)), query) if names else query
-    log_z, _, expected = exact_answers(universe, theory.formulas, [closed])
-    assume(log_z > -math.inf)
-    answer = hb.Model(theory).infer(show_formula(closed), engine="exact")
-    assert [row.probability for row in answer.rows()] == pytest.approx(expected, abs=1e-9)
-
-
-@generated
 @given(models(hard=True))
 def test_most_probable_world(model: tuple[s.Theory, Universe]) -> None:
     theory, universe = model
@@ -43,14 +30,7 @@ def test_most_probable_world(model: tuple[s.Theory, Universe]) -> None:
     assume(best > -math.inf)
     answer = hb.Model(theory).infer(engine="exact", map=True)
     assert answer.log_weight == pytest.approx(best, abs=1e-9)
-    chosen = {**universe.known}
-    for row in answer.rows():
-        assert row.predicate is not None and row.probability in (0.0, 1.0)
-        if row.value is None:
-            chosen[row.predicate, row.arguments] = row.probability == 1.0
-        elif row.probability == 1.0:
-            chosen[row.predicate, row.arguments] = row.value
-    world = {atom: chosen.get(atom, False) for atom in universe.atoms()}
+    world = chosen_world(universe, answer.rows())
     assert universe.log_weight(world, theory.formulas) == pytest.approx(best, abs=1e-9)
 
 

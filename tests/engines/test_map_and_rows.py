@@ -11,23 +11,11 @@ from herbrand.engines.registry import INFERENCE
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from tests.engines.unseen import theory
-from tests.oracles.worlds import GroundAtom, Universe, exact_answers
+from tests.oracles.worlds import Universe, chosen_world, exact_answers
 
 SEEDS = range(40, 52)
 GIVE_WORLDS = ["exact", "lifted", "integer"]
 OPTIONS: dict[str, dict[str, object]] = {"gibbs": {"samples": 100}}
-
-
-def chosen_world(universe: Universe, answer: hb.Marginals) -> dict[GroundAtom, object]:
-    """What is known, and what the answer says of the rest."""
-    chosen: dict[GroundAtom, object] = dict(universe.known)
-    for row in answer.rows():
-        assert row.predicate is not None and row.probability in (0.0, 1.0)
-        if row.value is None:
-            chosen[row.predicate, row.arguments] = row.probability == 1.0
-        elif row.probability == 1.0:
-            chosen[row.predicate, row.arguments] = row.value
-    return {atom: chosen.get(atom, False) for atom in universe.atoms()}
 
 
 def assert_most_probable(seed: int, engine: str) -> None:
@@ -40,7 +28,7 @@ def assert_most_probable(seed: int, engine: str) -> None:
         assert best == -math.inf
         return
     assert answer.log_weight == pytest.approx(best, abs=1e-9)
-    world = chosen_world(universe, answer)
+    world = chosen_world(universe, answer.rows())
     assert not any(world[atom] == value for atom, value in universe.excluded)
     assert universe.log_weight(world, read.formulas) == pytest.approx(best, abs=1e-9)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from herbrand.language import syntax as s
 
@@ -187,3 +188,15 @@ def exact_answers(
         for i, holds in enumerate(asked):
             answers[i] += share * holds(world)
     return largest + math.log(z), marginals, answers
+
+
+def chosen_world(universe: Universe, rows: Iterable[Any]) -> dict[GroundAtom, Any]:
+    """What is known, and what the rows of an answer, a most probable world, say of the rest."""
+    chosen = dict(universe.known)
+    for row in rows:
+        assert row.predicate is not None and row.probability in (0.0, 1.0)
+        if row.value is None:
+            chosen[row.predicate, row.arguments] = row.probability == 1.0
+        elif row.probability == 1.0:
+            chosen[row.predicate, row.arguments] = row.value
+    return {atom: chosen.get(atom, False) for atom in universe.atoms()}

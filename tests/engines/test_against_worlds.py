@@ -1,4 +1,4 @@
-"""Counting against the oracle that walks through every world, for any theory at all."""
+"""The engines that are exact for any theory, against the oracle that walks through every world."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from tests.program_generators import anchored, models
 
 generated = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=tries(20),
+    max_examples=tries(30),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
+every_engine = pytest.mark.parametrize("engine", ["exact", "lifted"])
 
 
-def assert_exact(theory: s.Theory, universe: Universe) -> None:
+def assert_exact(engine: str, theory: s.Theory, universe: Universe) -> None:
     log_z, marginals, _ = exact_answers(universe, theory.formulas)
     if log_z == -math.inf:
         with pytest.raises(ContradictionError):
-            hb.Model(theory).infer(engine="lifted")
+            hb.Model(theory).infer(engine=engine)
         return
-    answer = hb.Model(theory).infer(engine="lifted")
-    assert answer.engine == "lifted"
+    answer = hb.Model(theory).infer(engine=engine)
+    assert answer.engine == engine
     assert answer.log_partition == pytest.approx(log_z, abs=1e-9)
     for row in answer.rows():
         assert row.predicate is not None
@@ -39,26 +40,29 @@ def assert_exact(theory: s.Theory, universe: Universe) -> None:
         assert row.probability == pytest.approx(expected, abs=1e-9), row
 
 
+@every_engine
 @generated
-@given(models(hard=True))
-def test_partition_and_marginals(model: tuple[s.Theory, Universe]) -> None:
-    assert_exact(*model)
+@given(model=models(hard=True))
+def test_partition_and_marginals(engine: str, model: tuple[s.Theory, Universe]) -> None:
+    assert_exact(engine, *model)
 
 
 @pytest.mark.slow
+@every_engine
 @settings(generated, max_examples=2000)
-@given(models(hard=True))
-def test_partition_and_marginals_at_length(model: tuple[s.Theory, Universe]) -> None:
-    assert_exact(*model)
+@given(model=models(hard=True))
+def test_partition_and_marginals_at_length(engine: str, model: tuple[s.Theory, Universe]) -> None:
+    assert_exact(engine, *model)
 
 
+@every_engine
 @generated
-@given(models(hard=True), anchored)
-def test_probability_of_any_formula(model: tuple[s.Theory, Universe], query: s.Formula) -> None:
+@given(model=models(hard=True), query=anchored)
+def test_probability_of_any_formula(engine: str, model: tuple[s.Theory, Universe], query: s.Formula) -> None:
     theory, universe = model
     names = sorted(set(free_names(query)))
     closed = s.Exists(tuple(map(s.Variable, names)), query) if names else query
     log_z, _, expected = exact_answers(universe, theory.formulas, [closed])
     assume(log_z > -math.inf)
-    answer = hb.Model(theory).infer(show_formula(closed), engine="lifted")
+    answer = hb.Model(theory).infer(show_formula(closed), engine=engine)
     assert [row.probability for row in answer.rows()] == pytest.approx(expected, abs=1e-9)
