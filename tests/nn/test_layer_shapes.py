@@ -80,6 +80,30 @@ def test_no_logits_is_logits_of_nothing() -> None:
         assert torch.equal(one, other)
 
 
+QUANTIFIED = """
+type t = {"a", "b"}
+predicate p(t)
+predicate f(t, t)
+"""
+
+
+@pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    "rule", ["1: exists y: f(x, y)", "-1: (forall y: f(x, y) or p(y)) => p(x)", "1: exists x: p(x)"]
+)
+def test_quantifiers_in_half_precision(rule: str, precision: torch.dtype) -> None:
+    layer = hb.nn.LogicLayer(hb.Model(hb.parse(QUANTIFIED + rule)))
+    generator = torch.Generator().manual_seed(5)
+    logits = {name: torch.randn((3, *shape), generator=generator) for name, shape in layer.shapes.items()}
+    rough = {name: table.to(precision).requires_grad_() for name, table in logits.items()}
+    found, expected = layer(rough), layer(logits)
+    slopes = torch.autograd.grad(found["f"].sum() + found["p"].sum(), list(rough.values()))
+    assert all(slope.dtype == precision and slope.isfinite().all() for slope in slopes)
+    for name, table in expected.items():
+        assert found[name].dtype == precision
+        torch.testing.assert_close(found[name].float(), table, rtol=0, atol=0.03)
+
+
 def test_the_precision_is_that_of_the_logits_else_of_the_weights() -> None:
     layer = hb.nn.LogicLayer(hb.Model(hb.parse(RULES)), 2)
     assert layer.weights[0].dtype == torch.float32 == layer()["s"].dtype

@@ -101,9 +101,15 @@ class Problem:
         ]
 
     def value(self, marginals: Mapping[str, Tensor], weights: Weights, batch: int | None = None) -> Tensor:
-        """The expected log-weight [batch], soft evidence left out; differentiable."""
-        total = self.score.value(marginals, weights, batch)
-        return total if self.grounded is None else total + self.grounded.value(marginals, weights)
+        """The expected log-weight [batch], soft evidence left out; differentiable.
+
+        Marginals in half precision are summed in single precision: contractions take no other.
+        """
+        tables = {name: table.float() if table.itemsize < 4 else table for name, table in marginals.items()}
+        total = self.score.value(tables, weights, batch)
+        total = total if self.grounded is None else total + self.grounded.value(tables, weights)
+        like = next(iter(marginals.values()), total)
+        return total.to(like.dtype) if like.itemsize < 4 else total
 
     def sent(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What the program's statements say to every atom, each clipped where that is wanted."""
