@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from herbrand.engines.credal import exact
 from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network_query import NetworkQuestion
+from herbrand.engines.credal.question import ImpossibleGivenError
+from herbrand.graphs import reached
 from tests.engines.credal.ariel.networks import bayesian, conditionals, random_parents
 from tests.laws import long
 
@@ -23,10 +26,13 @@ def found_in(text: str) -> Forward:
     return forward(credal_network(hb.Model(hb.parse(text)).program))
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_intervals_are_the_hull_of_networks_with_rows_at_their_ends(seed: int) -> None:
+Parents = list[tuple[int, ...]]
+Rows = list[list[tuple[float, float]]]
+
+
+def drawn(seed: int, n: int) -> tuple[str, Parents, Rows]:
+    """A tree of tables as text, some rows of the opposite, in some order."""
     rng = np.random.default_rng(seed)
-    n = 4
     parents = random_parents(rng, n, 2, tree=True)
     rows = [
         [tuple(sorted(rng.uniform(0, 1, 2).round(3))) for _ in conditionals(a, p)]
@@ -39,30 +45,85 @@ def test_intervals_are_the_hull_of_networks_with_rows_at_their_ends(seed: int) -
         for (low, high), given in zip(rows[a], conditionals(a, its), strict=True)
         for flipped in (bool(rng.integers(2)),)
     ]
-    network = credal_network(hb.Model(hb.parse("\n".join(rng.permutation(lines)))).program)
-    found, order = forward(network), [int(name[1:]) for name in network.atoms.texts()]
-    least, greatest = np.ones(n), np.zeros(n)
+    return "\n".join(rng.permutation(lines)), parents, rows
+
+
+def at_ends(parents: Parents, rows: Rows) -> Iterator[dict[tuple[int, ...], float]]:
+    """The worlds' chances in every network with its rows at their ends."""
     for ends in itertools.product((0, 1), repeat=sum(map(len, rows))):
         chosen = iter(ends)
         tables = [[pair[next(chosen)] for pair in its] for its in rows]
-        marginals = _marginals(parents, tables)
-        least, greatest = np.minimum(least, marginals), np.maximum(greatest, marginals)
+        yield {
+            world: _chance(world, parents, tables) for world in itertools.product((0, 1), repeat=len(rows))
+        }
+
+
+def _chance(world: tuple[int, ...], parents: Parents, tables: list[list[float]]) -> float:
+    cases = [int("".join(str(world[p]) for p in its) or "0", 2) for its in parents]
+    return math.prod(tables[a][case] if world[a] else 1 - tables[a][case] for a, case in enumerate(cases))
+
+
+def of_worlds(worlds: dict[tuple[int, ...], float], atom: int, known: dict[int, bool]) -> float:
+    """The chance of an atom among the worlds in which what is known holds."""
+    near = {w: p for w, p in worlds.items() if all(w[other] == truth for other, truth in known.items())}
+    return sum(p for world, p in near.items() if world[atom]) / sum(near.values())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_intervals_are_the_hull_of_networks_with_rows_at_their_ends(seed: int) -> None:
+    text, parents, rows = drawn(seed, 4)
+    network = credal_network(hb.Model(hb.parse(text)).program)
+    found, order = forward(network), [int(name[1:]) for name in network.atoms.texts()]
+    every = np.array([[of_worlds(worlds, a, {}) for a in order] for worlds in at_ends(parents, rows)])
     assert found.settled.all()
-    assert found.lower == pytest.approx(least[order])
-    assert found.upper == pytest.approx(greatest[order])
+    assert found.lower == pytest.approx(every.min(axis=0))
+    assert found.upper == pytest.approx(every.max(axis=0))
 
 
-def _marginals(parents: list[tuple[int, ...]], tables: list[list[float]]) -> np.ndarray:
-    """Of every atom, by all worlds."""
-    n = len(parents)
-    found = np.zeros(n)
-    for world in itertools.product((0, 1), repeat=n):
-        cases = [int("".join(str(world[p]) for p in its) or "0", 2) for its in parents]
-        chance = math.prod(
-            tables[a][case] if world[a] else 1 - tables[a][case] for a, case in enumerate(cases)
-        )
-        found += chance * np.array(world)
-    return found
+@pytest.mark.parametrize("seed", range(12))
+def test_given_ancestors_are_parents_of_known_value(seed: int) -> None:
+    text, parents, rows = drawn(seed, 4)
+    network = credal_network(hb.Model(hb.parse(text)).program)
+    found, order = forward(network), [int(name[1:]) for name in network.atoms.texts()]
+    corners = [*at_ends(parents, rows)]
+    for atom in range(4):
+        above = {other for other in reached([atom], parents.__getitem__) if other != atom}
+        for truths in itertools.product((None, False, True), repeat=4):
+            known = {other: truth for other, truth in enumerate(truths) if truth is not None}
+            if not known or atom in known:
+                continue
+            ends = found.ends(order.index(atom), {order.index(other): t for other, t in known.items()})
+            if not known.keys() <= above:
+                assert ends is None
+                continue
+            assert ends is not None
+            every = [of_worlds(worlds, atom, known) for worlds in corners]
+            lower, upper = ends
+            assert (lower.bound, upper.bound) == pytest.approx((min(every), max(every)), abs=1e-12)
+            assert lower.bound <= min(every) + 1e-15 and upper.bound >= max(every) - 1e-15
+
+
+def test_what_is_given_must_be_possible() -> None:
+    """A row of 0 upwards of what is asked: the closed form leaves it to the search, which names it."""
+    model = hb.Model(hb.parse("P(a) = 0\nP(b | a) in [0.2, 0.3]\nP(b | not a) in [0.6, 0.7]"))
+    with pytest.raises(ImpossibleGivenError):
+        model.bound("P(b | a)", engine="exact")
+    (row,) = model.bound("P(b | not a)", engine="exact").rows()
+    assert (row.lower, row.upper) == pytest.approx((0.6, 0.7))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_given_ancestors_with_and_without(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, parents, _ = drawn(seed, 5)
+    last = max(range(5), key=lambda atom: len(reached([atom], parents.__getitem__)))
+    above = [other for other in reached([last], parents.__getitem__) if other != last][:2]
+    query = f"P(x{last} | " + " and ".join(f"{'not ' * n}x{other}" for n, other in enumerate(above)) + ")"
+    short = hb.Model(hb.parse(text)).bound(query, engine="exact")
+    monkeypatch.setattr(NetworkQuestion, "closed_form", lambda self, query: None)
+    whole = hb.Model(hb.parse(text)).bound(query, engine="exact", time_limit=300)
+    assert short.guarantee == whole.guarantee == "exact"
+    assert short.lower == pytest.approx(whole.lower, abs=1e-5)
+    assert short.upper == pytest.approx(whole.upper, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", long([0, 1, 2, 4, 3], 4))

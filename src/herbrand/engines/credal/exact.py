@@ -11,6 +11,7 @@ trees of conditional tables take one pass (:mod:`herbrand.engines.credal.forward
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -215,7 +216,7 @@ class Exact:
     def _clock(self) -> Clock:
         if self.budget.seconds is None:
             return Clock(most=SECONDS_AN_END, tolerance=self.tolerance)
-        return Clock(until=self.budget.until, tolerance=self.tolerance)
+        return Clock(until=time.monotonic() + self.budget.seconds_left, tolerance=self.tolerance)
 
     def _ends(
         self, asked: NetworkQuestion, seeds: Seeds, query: BoundQuery, clock: Clock, ends_left: int

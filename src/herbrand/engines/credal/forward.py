@@ -6,6 +6,10 @@ links join no two atoms in two ways, the parents of an atom are independent, and
 be chosen whatever those of the others are. Then P(x), a sum over the parents' cases, is linear in each
 sentence's value and in each parent's probability, so its ends lie where all of these are at theirs.
 
+An ancestor that is given is a parent whose value is known: what lies above it bears on the atom through it
+alone, since no two ways lead there. So P(x | y) is found from y on, and what it takes for y to be possible is
+chosen apart.
+
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
 >>> theory = hb.parse("P(a) <= 0.3\\nP(b | a) in [0.6, 0.7]\\nP(b | not a) in [0.1, 0.2]")
@@ -16,6 +20,7 @@ sentence's value and in each parent's probability, so its ends lie where all of 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +31,7 @@ from herbrand.engines.credal.network import Network, SentenceGroup
 from herbrand.engines.credal.rounding import UNIT, complement
 from herbrand.engines.credal.shape import literals_of
 from herbrand.engines.credal.solve import Optimum
+from herbrand.graphs import reached
 from herbrand.loops import chosen, loop
 
 MOST_PARENTS = 8
@@ -44,11 +50,36 @@ class Forward:
     upper: np.ndarray
     least: np.ndarray
     most: np.ndarray
+    rows: tuple[_Rows, _Rows] | None = None
+    """The tables of the settled atoms, rounded outward and inward."""
 
-    def ends(self, atom: int) -> tuple[Optimum, Optimum]:
-        """The two ends of a settled atom, each proved and attained up to rounding."""
-        lower, upper = float(self.lower[atom]), float(self.upper[atom])
-        return Optimum(lower, float(self.least[atom]), 0), Optimum(upper, float(self.most[atom]), 0)
+    def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[Optimum, Optimum] | None:
+        """The two ends of an atom, given what is known of others, each proved and attained up to rounding.
+
+        ``None`` where that has no closed form, or what is known may be impossible.
+        """
+        if not self.settled[atom] or self.rows is None:
+            return None
+        outward, inward = self.rows
+        if known:
+            if not known.keys() <= {*outward.above(atom)} - {atom} or not self._possible(known):
+                return None
+            (lower, upper), (least, most) = outward.ends(atom, known), inward.ends(atom, known)
+        else:
+            lower, upper, least, most = (
+                float(found[atom]) for found in (self.lower, self.upper, self.least, self.most)
+            )
+        return Optimum(lower, least, 0), Optimum(upper, most, 0)
+
+    def _possible(self, known: Mapping[int, bool]) -> bool:
+        """Whether ancestors of one atom can have these values: rows of other atoms bear on each of them."""
+        assert self.rows is not None
+        inward = self.rows[1]
+        for atom, truth in known.items():
+            lower, upper = inward.ends(atom, {other: known[other] for other in known if other != atom})
+            if (upper if truth else 1.0 - lower) <= 0:
+                return False
+        return True
 
     @staticmethod
     def nothing(count: int) -> Forward:
@@ -56,6 +87,40 @@ class Forward:
         return Forward(
             np.zeros(count, bool), np.zeros(count), np.ones(count), np.zeros(count), np.ones(count)
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Each atom's parents, and its rows ``low`` and ``high``, one for each case of these; ``outward`` is 1 or
+    -1, the way in which they are rounded."""
+
+    links: Links
+    start: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    outward: float
+
+    def parents(self, atom: int) -> np.ndarray:
+        return self.links.into[self.links.into_start[atom] : self.links.into_start[atom + 1]]
+
+    def above(self, atom: int, known: Collection[int] = ()) -> list[int]:
+        """The atom and its ancestors, each behind the one that it leads to, not beyond what is known."""
+        return reached([atom], lambda one: () if one in known else self.parents(one).tolist())
+
+    def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[float, float]:
+        """An atom's ends, given its ancestors among what is known."""
+        near = self.above(atom, known)
+        place = {one: number for number, one in enumerate(near)}
+        lower, upper = np.zeros(len(near)), np.ones(len(near))
+        for number, one in reversed([*enumerate(near)]):
+            if one in known:
+                lower[number] = upper[number] = float(known[one])
+                continue
+            above = np.array([place[parent] for parent in self.parents(one).tolist()], np.int64)
+            own = slice(self.start[one], self.start[one + 1])
+            rows = self.low[own], self.high[own]
+            lower[number], upper[number] = _ends_of(*rows, above, lower, upper, self.outward)
+        return float(lower[0]), float(upper[0])
 
 
 def forward(network: Network) -> Forward:
@@ -79,14 +144,14 @@ def forward(network: Network) -> Forward:
     lists = (links.into_start, links.into, links.out_start, links.out)
     cases = 2.0 ** np.minimum(parents[settled], MOST_PARENTS)
     propagated = chosen(_propagate, 8 * float((cases * cases).sum()))
-    ends = []
-    for outward in (True, False):
-        nearby = 0.0 if outward else 4 * UNIT
+    ends, rows = [], []
+    for outward, nearby in ((1.0, 0.0), (-1.0, 4 * UNIT)):
         tables = np.where(exact, low, low * (1 + nearby)), np.where(exact, high, high * (1 - nearby))
         lower, upper = np.zeros(len(piece)), np.ones(len(piece))
-        propagated(*lists, settled, start, *tables, lower, upper, 1.0 if outward else -1.0)
+        propagated(*lists, settled, start, *tables, lower, upper, outward)
         ends += [lower, upper]
-    return Forward(settled, *ends)
+        rows.append(_Rows(links, start, *tables, outward))
+    return Forward(settled, *ends, (rows[0], rows[1]))
 
 
 def _add(
@@ -135,11 +200,7 @@ def _propagate(
     upper: np.ndarray,
     outward: float,
 ) -> None:
-    """Parents before children, each atom's ends from its table and its parents' ends.
-
-    Rounded outward, or inward where ``outward`` is -1: all terms are positive, so the relative error of an
-    average over k parents is at most that of 3 k roundings.
-    """
+    """Parents before children, each atom's ends from its table and its parents' ends."""
     count = len(settled)
     missing = np.diff(into_start)
     waiting = np.empty(count, np.int64)
@@ -152,15 +213,32 @@ def _propagate(
         ready -= 1
         atom = waiting[ready]
         above = into[into_start[atom] : into_start[atom + 1]]
-        error = outward * len(above) * 8 * UNIT
-        least = -_greatest(-low[start[atom] : start[atom + 1]], above, lower, upper) * (1.0 - error)
-        most = _greatest(high[start[atom] : start[atom + 1]], above, lower, upper) * (1.0 + error)
-        lower[atom], upper[atom] = least, min(most, 1.0)
+        begin, stop = start[atom], start[atom + 1]
+        lower[atom], upper[atom] = _ends_of(low[begin:stop], high[begin:stop], above, lower, upper, outward)
         for child in out[out_start[atom] : out_start[atom + 1]]:
             missing[child] -= 1
             if missing[child] == 0:
                 waiting[ready] = child
                 ready += 1
+
+
+@loop
+def _ends_of(
+    low: np.ndarray,
+    high: np.ndarray,
+    above: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    outward: float,
+) -> tuple[float, float]:
+    """The ends of an atom from its rows and its parents' ends.
+
+    Rounded outward, or inward where ``outward`` is -1: all terms are positive, so the relative error of an
+    average over k parents is at most that of 3 k roundings.
+    """
+    error = outward * len(above) * 8 * UNIT
+    least = -_greatest(-low, above, lower, upper) * (1.0 - error)
+    return least, min(_greatest(high, above, lower, upper) * (1.0 + error), 1.0)
 
 
 @loop

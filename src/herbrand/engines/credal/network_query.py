@@ -24,6 +24,7 @@ from herbrand.engines.credal.shape import (
     Shape,
     columns_of,
     conjunction,
+    literals_of,
     negation,
     settled,
     truth_table,
@@ -142,7 +143,7 @@ class NetworkQuestion:
         pieces = self._pieces_of(query)
         telling = self._telling(pieces)
         touched = sorted(pieces | set(telling))
-        facts = {atom: truth for piece in telling for atom, truth in self._facts_of[piece].items()}
+        facts = self._facts_in(telling)
         event = settled(query.event.over_atoms(), facts)
         condition = TRUE if query.given is None else settled(query.given.over_atoms(), facts)
         literals = [atom if truth else negation(atom) for atom, truth in facts.items()]
@@ -176,10 +177,20 @@ class NetworkQuestion:
         if not query.event.atoms and query.given is None and not self._facts_about(query):
             sure = Optimum(truth := float(query.event.shape == TRUE), truth, 0)
             return sure, sure
-        atom = self.atom_of(query)
-        if atom is None or not self.forward.settled[atom]:
+        query = self._related(query)
+        known = self._known_about(query)
+        if query.event.shape != 0 or known is None:
             return None
-        return self.forward.ends(atom)
+        return self.forward.ends(query.event.atoms[0], known)
+
+    def _known_about(self, query: BoundQuery) -> dict[int, bool] | None:
+        """The literals that are given or facts; ``None`` where more is given, or one denies another."""
+        given = {} if query.given is None else literals_of(query.given.over_atoms())
+        if given is None:
+            return None
+        facts = self._facts_in(self._telling(self._pieces_of(query)))
+        excluded = any(facts.get(atom, truth) != truth for atom, truth in given.items())
+        return None if excluded else {**facts, **given}
 
     def impossible(self, query: BoundQuery) -> ImpossibleGivenError:
         """The error that what is given has probability 0 whatever is chosen."""
@@ -196,6 +207,9 @@ class NetworkQuestion:
         return {
             self._piece[atom] for atom in (*query.event.atoms, *(query.given.atoms if query.given else ()))
         }
+
+    def _facts_in(self, pieces: Iterable[int]) -> dict[int, bool]:
+        return {atom: truth for piece in pieces for atom, truth in self._facts_of[piece].items()}
 
     def _telling(self, pieces: set[int]) -> list[int]:
         """The pieces with facts that may bear on these."""
