@@ -54,7 +54,7 @@ REWORDINGS: dict[str, Rewording] = {
 def answered(told: s.Theory, engine: str) -> Marginals | None:
     """The answer where one is given and has come to rest."""
     try:
-        answer = hb.Model(told).infer(engine=engine, iterations=500)
+        answer = hb.Model(told).infer(engine=engine, iterations=500, memory="1GB")
     except HerbrandError:
         return None
     return answer if answer.status.converged else None

@@ -151,7 +151,7 @@ def forward(network: Network) -> Forward:
         propagated(*lists, settled, start, *tables, lower, upper, outward)
         ends += [lower, upper]
         rows.append(_Rows(links, start, *tables, outward))
-    return Forward(settled, *ends, (rows[0], rows[1]))
+    return Forward(settled, *ends, rows=(rows[0], rows[1]))
 
 
 def _add(

@@ -32,15 +32,22 @@ class Beliefs:
 
     def of(self, scope: Scope) -> np.ndarray | None:
         """Log-probabilities over the counts of some variables; ``None`` where no region has them all."""
-        variables = self.propagation.counts.variables
-        open_scope = [variable for variable in scope if len(variables[variable]) > 1] or scope[:1]
-        found = self.about(self.propagation.counts.all_of(open_scope))
-        return None if found is None else found.reshape([len(variables[variable]) for variable in scope])
+        return self.about(self.propagation.counts.all_of(scope))
 
     def about(self, needed: Region) -> np.ndarray | None:
-        """Log-probabilities of the counts of so many elements; ``None`` where no region takes as many."""
-        number = self.propagation.graph.smallest_with(needed)
-        return None if number is None else self.propagation.implied(number, needed, self.messages)
+        """Log-probabilities of the counts of so many elements; ``None`` where no region takes as many.
+
+        Regions need not take what has one count only.
+        """
+        counts = self.propagation.counts
+        shape = counts.shape(needed)
+        doubtful = Region(tuple(one for one, rows in zip(needed.taken, shape, strict=True) if rows > 1))
+        if not doubtful.taken:
+            return np.zeros(shape)
+        number = self.propagation.graph.smallest_with(doubtful)
+        if number is None:
+            return None
+        return self.propagation.implied(number, doubtful, self.messages).reshape(shape)
 
 
 class Believed:

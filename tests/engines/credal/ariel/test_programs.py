@@ -9,7 +9,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from herbrand.engines.credal.ariel.factors import intervals_at_once, intervals_of, truths_of
@@ -27,6 +27,8 @@ quick = settings(deadline=None, max_examples=tries(60))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 APART = cells_of(2, (Separation(0, (), (1,)),))
 NODES = 400
+HAIR = 1e-7
+"""Of probability: what a search may leave a sentence unmet by."""
 
 
 def searched(
@@ -43,19 +45,30 @@ def searched(
     return found.reshape(-1) if done else None
 
 
+def close(found: np.ndarray, closed: np.ndarray, widened: np.ndarray) -> bool:
+    """Whether ends lie beside those in closed form, or between them and those of sentences with a hair more
+    room: where sentences touch in one point, that hair moves an end by its root."""
+    outward = np.resize([-1, 1], len(found))
+    least, most = outward * closed, outward * widened
+    return bool((outward * found >= least - 1e-5).all() and (outward * found <= most + 1e-5).all())
+
+
 @quick
 @given(seeds, st.integers(0, 4), st.booleans())
+@example(np.random.default_rng(1_073_741_824), 4, False)
 def test_pairs(rng: np.random.Generator, count: int, linked: bool) -> None:
     a, b = rng.random(2)
     q = rng.dirichlet(np.ones(4)) if linked else np.outer((1 - a, a), (1 - b, b)).reshape(-1)
     forms, box = forms_through(rng, q, count), box_around(rng, FIRST @ q, SECOND @ q)
-    closed = box.copy()
-    possible = tighten_linked(forms, closed) if linked else tighten_unlinked(forms, closed)
+    tightened = tighten_linked if linked else tighten_unlinked
+    closed, widened = box.copy(), box.copy()
+    possible = tightened(forms, closed)
+    tightened(forms + HAIR, widened)
     found = searched(forms, box, cells_of(2, ()) if linked else APART, truths_of(2), truths_of(2))
     if found is None:
         assert not possible
     elif possible:
-        assert found == pytest.approx(closed, abs=1e-5)
+        assert close(found, closed, widened)
 
 
 @quick
