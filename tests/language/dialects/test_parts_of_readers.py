@@ -123,7 +123,7 @@ def test_a_cursor_walks_and_refuses() -> None:
     with pytest.raises(LanguageError, match="expected a name, found the end of the text"):
         cursor.expect_kind("name", "a name")
     long = cursor_of("x" * 100)
-    assert long.here.shown == f"'{'x' * 40}...'"
+    assert long.here.shown == f"'{'x' * 37}...'"
     part = tokens_of(Source("t", "a b c"), PATTERN, 2, 3)
     assert [(token.text, token.start) for token in part] == [("b", 2), ("", 3)]
 
