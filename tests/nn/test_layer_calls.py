@@ -141,6 +141,8 @@ def test_calls_that_are_refused() -> None:
         (typed(), {"observed": ["k"]}, "no predicate 'k'"),
         (typed(), {"ragged": ["u"]}, "no type 'u'"),
         (typed() + "hard: e(x, y) => s(x)\n", {"observed": ["e"]}, "a hard statement speaks of e"),
+        (typed() + "hard: s(x) => r(x)\npredicate r(t)\n", {"ragged": ["t"]}, "a hard statement speaks of t"),
+        (typed() + "hard: forall x: s(x)\n", {"ragged": ["t"]}, "a hard statement speaks of t"),
         (typed() + "0.5: exists y: e(x, y) and s(y)\n", {"observed": ["e"]}, "quantifiers"),
         (typed(), {"hard": "often"}, "hard statements are 'often'"),
         (typed(), {"hard": "penalised", "penalty": -1.0}, "a penalty of -1.0"),

@@ -35,7 +35,7 @@ from herbrand.options.table import check
 from herbrand.program.dependencies import refuse_choices, refuse_resting
 from herbrand.program.independent_clauses import with_independent_clauses
 from herbrand.program.lower import lower
-from herbrand.program.program import Program, literals_of
+from herbrand.program.program import Program, literals_of, ranged_over
 
 if TYPE_CHECKING:
     from herbrand.model import Model
@@ -163,7 +163,7 @@ class LogicLayer(nn.Module):
                 raise UnsupportedError(f"there is no type '{name}'", hint=nearest(name, types))
         for template in self.program.templates:
             about = {x.predicate for x in literals_of(template.conjunction)} & set(self.observed)
-            kinds = {kind for _, kind in template.conjunction.variables} & set(self.ragged)
+            kinds = ranged_over(template.conjunction) & set(self.ragged)
             if template.weight is None and (about or kinds):
                 raise UnsupportedError(
                     f"a hard statement speaks of {next(iter(about or kinds))}, which comes with each call",

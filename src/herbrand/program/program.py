@@ -180,6 +180,12 @@ def literals_of(conjunction: Conjunction) -> Iterator[Literal]:
             yield from literals_of(piece)
 
 
+def ranged_over(conjunction: Conjunction) -> set[str]:
+    """The types of all variables, those inside blocks included."""
+    pieces = (piece for block in conjunction.blocks for piece in block.pieces)
+    return {kind for _, kind in conjunction.variables}.union(*map(ranged_over, pieces))
+
+
 def differing(conjunction: Conjunction) -> Iterator[Pair]:
     """All pairs that must differ, those inside blocks included."""
     yield from conjunction.distinct
