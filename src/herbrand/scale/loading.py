@@ -68,11 +68,17 @@ class Loading:
             self.made = kept.get("made", []) if kept.get("sources") == self.sources else []
 
     def make(self, table: str, query: str) -> None:
-        """A table, unless it is there; noted as soon as it is whole."""
+        """A table, unless it is there; noted as soon as it is whole, and that there will be one before the
+        first, so that a load that is cut off there goes on as any other does."""
         if table in self.made:
             return
+        if not self.made:
+            self._note()
         self.database.make(table, query)
         self.made.append(table)
+        self._note()
+
+    def _note(self) -> None:
         self.database.keep(LOADING, json.dumps({"sources": self.sources, "made": self.made}))
 
     def clear(self) -> None:
