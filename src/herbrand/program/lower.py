@@ -66,6 +66,7 @@ from herbrand.program.program import (
     chosen_values,
     different,
     substituted,
+    value_count,
 )
 from herbrand.program.shatter import shattered
 
@@ -184,10 +185,8 @@ class _Lowering:
 
     def outcome_count(self, predicate: str) -> int:
         """How many values an atom has, none among them where that may be."""
-        value_type = self.signature.predicates[predicate].value_type
-        if value_type is None:
-            return 2
-        return len(self.facts.domains[value_type]) + (predicate in self.incomplete)
+        values = value_count(self.signature.predicates[predicate], self.facts)
+        return values + (predicate in self.incomplete)
 
 
 def _factors(statement: WeightedFormula, domain: Domain) -> list[float]:

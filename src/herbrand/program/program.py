@@ -203,6 +203,11 @@ class Weight:
     by: tuple[str, ...] = ()
 
 
+def value_count(predicate: Predicate, facts: Facts) -> int:
+    """How many values an atom has, two where it is true or false."""
+    return 2 if predicate.value_type is None else len(facts.domains[predicate.value_type])
+
+
 def chosen_values(statements: Iterable[Choice | Rule]) -> frozenset[str]:
     """The predicates to whose atoms choices among these statements give values."""
     heads = (a for statement in statements if isinstance(statement, Choice) for a in statement.alternatives)
@@ -236,8 +241,7 @@ class Program:
 
     def value_count(self, predicate: str) -> int:
         """How many values an atom of this predicate has: 2 unless it is many-valued."""
-        value_type = self.signature.predicates[predicate].value_type
-        return 2 if value_type is None else len(self.facts.domains[value_type])
+        return value_count(self.signature.predicates[predicate], self.facts)
 
     @cached_property
     def incomplete(self) -> frozenset[str]:

@@ -74,12 +74,8 @@ class Forward:
     def _possible(self, known: Mapping[int, bool]) -> bool:
         """Whether ancestors of one atom can have these values: rows of other atoms bear on each of them."""
         assert self.rows is not None
-        inward = self.rows[1]
-        for atom, truth in known.items():
-            lower, upper = inward.ends(atom, {other: known[other] for other in known if other != atom})
-            if (upper if truth else 1.0 - lower) <= 0:
-                return False
-        return True
+        ends = ((truth, *self.rows[1].ends(atom, known)) for atom, truth in known.items())
+        return all(upper > 0 if truth else lower < 1 for truth, lower, upper in ends)
 
     @staticmethod
     def nothing(count: int) -> Forward:
@@ -105,15 +101,17 @@ class _Rows:
 
     def above(self, atom: int, known: Collection[int] = ()) -> list[int]:
         """The atom and its ancestors, each behind the one that it leads to, not beyond what is known."""
-        return reached([atom], lambda one: () if one in known else self.parents(one).tolist())
+        return reached(
+            [atom], lambda one: self.parents(one).tolist() if one == atom or one not in known else ()
+        )
 
     def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[float, float]:
-        """An atom's ends, given its ancestors among what is known."""
+        """An atom's ends, given its ancestors among what is known, whether or not it is known itself."""
         near = self.above(atom, known)
         place = {one: number for number, one in enumerate(near)}
         lower, upper = np.zeros(len(near)), np.ones(len(near))
         for number, one in reversed([*enumerate(near)]):
-            if one in known:
+            if number and one in known:
                 lower[number] = upper[number] = float(known[one])
                 continue
             above = np.array([place[parent] for parent in self.parents(one).tolist()], np.int64)

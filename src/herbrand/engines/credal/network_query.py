@@ -177,11 +177,10 @@ class NetworkQuestion:
         if not query.event.atoms and query.given is None and not self._facts_about(query):
             sure = Optimum(truth := float(query.event.shape == TRUE), truth, 0)
             return sure, sure
-        query = self._related(query)
-        known = self._known_about(query)
-        if query.event.shape != 0 or known is None:
+        if query.event.shape != 0 or not self.forward.settled[atom := query.event.atoms[0]]:
             return None
-        return self.forward.ends(query.event.atoms[0], known)
+        known = self._known_about(self._related(query))
+        return None if known is None else self.forward.ends(atom, known)
 
     def _known_about(self, query: BoundQuery) -> dict[int, bool] | None:
         """The literals that are given or facts; ``None`` where more is given, or one denies another."""
