@@ -301,6 +301,24 @@ ANY_ORDER = {"reassoc", "contract"}
 
 
 @numba.njit(cache=True, nogil=True)
+def _slopes_of_group(
+    begin: int, end: int, pivots: Array, values: Array, pointers: Array, columns: Array, weights: Array,
+    slopes: Array, of_values: Array, of_weights: Array,
+) -> None:  # fmt: skip
+    """Those of the values from ``begin`` to ``end`` and of the weights of their entries, given the slope of
+    each column."""
+    plain, wanted = len(weights) == 0, len(of_weights) > 0
+    for one in range(begin, end):
+        value, total = values[one], 0.0
+        for entry in range(pointers[pivots[one]], pointers[pivots[one] + 1]):
+            here = slopes[columns[entry]]
+            total += here if plain else here * weights[entry]
+            if wanted:
+                of_weights[entry] += here * value
+        of_values[one] = total
+
+
+@numba.njit(cache=True, nogil=True)
 def push_back(
     groups: Array, pivots: Array, values: Array, pointers: Array, columns: Array, weights: Array,
     slopes: Array, ends: Array, found: Array, slope: Array, of_values: Array, of_weights: Array,
@@ -310,18 +328,13 @@ def push_back(
     ``slopes`` [width] is workspace; ``of_values`` and ``of_weights`` are 0 and filled, the latter if it is
     not empty.
     """
-    plain, wanted = len(weights) == 0, len(of_weights) > 0
     for group in range(len(groups) - 1):
         for place in range(ends[group], ends[group + 1]):
             slopes[found[place]] = slope[place]
-        for one in range(groups[group], groups[group + 1]):
-            value, total = values[one], 0.0
-            for entry in range(pointers[pivots[one]], pointers[pivots[one] + 1]):
-                here = slopes[columns[entry]]
-                total += here if plain else here * weights[entry]
-                if wanted:
-                    of_weights[entry] += here * value
-            of_values[one] = total
+        _slopes_of_group(
+            groups[group], groups[group + 1], pivots, values, pointers, columns, weights, slopes, of_values,
+            of_weights,
+        )  # fmt: skip
 
 
 @numba.njit(cache=True, nogil=True)
@@ -333,7 +346,7 @@ def push_where_back(
     """Of :func:`~herbrand.engines.proof.kernels.push_where`; ``sums``
     and ``slopes`` [width] are workspace, 0 before and after."""
     plain, evenly = len(weights) == 0, len(allowed_weights) == 0
-    wanted, wanted_allowed = len(of_weights) > 0, len(of_allowed) > 0
+    wanted_allowed = len(of_allowed) > 0
     for group in range(len(groups) - 1):
         if ends[group] == ends[group + 1]:
             continue
@@ -351,14 +364,10 @@ def push_where_back(
         if not evenly:
             for place in range(first[group], first[group] + length[group]):
                 slopes[allowed[place]] *= allowed_weights[place]
-        for one in range(groups[group], groups[group + 1]):
-            value, total = values[one], 0.0
-            for entry in range(pointers[pivots[one]], pointers[pivots[one] + 1]):
-                here = slopes[columns[entry]]
-                total += here if plain else here * weights[entry]
-                if wanted:
-                    of_weights[entry] += here * value
-            of_values[one] = total
+        _slopes_of_group(
+            groups[group], groups[group + 1], pivots, values, pointers, columns, weights, slopes, of_values,
+            of_weights,
+        )  # fmt: skip
         for place in range(ends[group], ends[group + 1]):
             slopes[found[place]] = 0.0
 

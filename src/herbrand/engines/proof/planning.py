@@ -215,28 +215,26 @@ class Plans:
         candidates = [self._candidate(part, clause) for part in parts]
         best = best_order(candidates, known, kept, sizes)
         ordered, most = [parts[place] for place in best.places], LED_SHARE * best.cost
-        for small, lead in self._leads(parts, clause) if best.cost >= LED_FROM and not known else ():
+        for small, lead in self._leads(parts, candidates) if best.cost >= LED_FROM and not known else ():
             fewer, values = _narrowed(candidates, small, self._candidate(lead, clause), sizes)
             led = best_order(fewer, known, kept, values)
             if led.cost < most and led.places[0] == 0:
                 ordered, most = [(lead, *parts)[place] for place in led.places], led.cost
         return ordered
 
-    def _leads(self, parts: Sequence[Lookup], clause: Clause) -> Iterator[tuple[int, Lookup]]:
+    def _leads(
+        self, parts: Sequence[Lookup], candidates: Sequence[Candidate]
+    ) -> Iterator[tuple[int, Lookup]]:
         """What may stand for a variable by a small relation, with the relation's place, where a large one has
         the variable too: pairs of amounts above a sum lead from few amounts to few payments."""
-        rows = [self._stated_rows(part) for part in parts]
-        for place, (small, count) in enumerate(zip(parts, rows, strict=True)):
-            large = [part for part, more in zip(parts, rows, strict=True) if more > LED_ROWS * count]
-            shared = {name for part in large for name in part.arguments}.difference(clause.constants)
-            for at, name in enumerate(small.arguments):
-                if name in shared and len(set(small.arguments)) > 1 and count:
-                    yield place, Lookup(self.program.standing(small.predicate, at), (name,), stated=True)
-
-    def _stated_rows(self, literal: Lookup) -> int:
-        """How many facts a literal ranges over; of one that is asked none."""
-        asked = not literal.stated and self.is_asked(literal.predicate)
-        return 0 if asked else self.program.relation(literal.predicate).count
+        for place, (part, small) in enumerate(zip(parts, candidates, strict=True)):
+            if small.asked or not small.rows or len(small.variables) < 2:
+                continue
+            large = [one for one in candidates if not one.asked and one.rows > LED_ROWS * small.rows]
+            shared = {name for one in large for name in one.variables}
+            for at, name in enumerate(part.arguments):
+                if name in shared:
+                    yield place, Lookup(self.program.standing(part.predicate, at), (name,), stated=True)
 
     def _candidate(self, literal: Lookup, clause: Clause) -> Candidate:
         variables = tuple(dict.fromkeys(name for name in literal.arguments if name not in clause.constants))
