@@ -19,12 +19,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from herbrand.editing.keywords import KEYWORDS
 from herbrand.editing.reading import Checked, checked
-from herbrand.editing.words import Word, words
+from herbrand.editing.words import MOST_KEPT, Word, statements, words
 from herbrand.errors import Mistake, UnsupportedError
 from herbrand.language.files import formatted
 from herbrand.language.names import RESERVED, shown_name
@@ -33,6 +33,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
 from herbrand.visible import shortened
 
+SymbolKind = Literal["type", "predicate", "rule", "formula", "bound", "facts"]
 _NAME = re.compile(r"[^\W\d]\w*")
 _STATEMENT_WORDS = ("type", "predicate", "hard", "P", "exists", "forall", "not")
 _FORMULA_WORDS = ("and", "or", "xor", "not", "exists", "forall", "true", "false", "where", "in")
@@ -54,9 +55,13 @@ class Symbol:
     """An entry of the outline: a declaration, a rule, a formula, or a run of facts."""
 
     name: str
-    kind: Literal["type", "predicate", "rule", "formula", "bound", "facts"]
+    kind: SymbolKind
     start: int
     end: int
+
+    def moved(self, by: int) -> Symbol:
+        """The same entry further on."""
+        return Symbol(self.name, self.kind, self.start + by, self.end + by)
 
 
 @dataclass(frozen=True)
@@ -329,41 +334,33 @@ class Document:
     def symbols(self) -> list[Symbol]:
         """The outline: declarations, rules and formulas; facts that follow each other are one entry."""
         found: list[Symbol] = []
-        for start, group in self._statements():
-            text = self.text[start : group[-1].end]
-            symbol = _symbol(text, start, group)
+        for start, statement, group in statements(self.text):
+            symbol = _symbol(statement, group)
             last = found[-1] if found else None
             if last and symbol.kind == last.kind == "facts" and symbol.name == last.name:
-                found[-1] = Symbol(last.name, "facts", last.start, symbol.end)
+                found[-1] = Symbol(last.name, "facts", last.start, start + symbol.end)
             else:
-                found.append(symbol)
+                found.append(symbol.moved(start))
         return found
 
-    def _statements(self) -> Iterator[tuple[int, list[Word]]]:
-        group: list[Word] = []
-        for word in self.words:
-            if word.role == "comment":
-                continue
-            if group and group[0].statement != word.statement:
-                yield group[0].statement, group
-                group = []
-            group.append(word)
-        if group:
-            yield group[0].statement, group
+
+@lru_cache(MOST_KEPT)
+def _symbol(statement: str, group: tuple[Word, ...]) -> Symbol:
+    """The entry of one statement, as if the text began there; kept while other statements change."""
+    name, kind = _entry(statement, [word for word in group if word.role != "comment"])
+    return Symbol(name, kind, 0, len(statement))
 
 
-def _symbol(text: str, start: int, group: list[Word]) -> Symbol:
-    end = group[-1].end
+def _entry(statement: str, group: list[Word]) -> tuple[str, SymbolKind]:
     declared = next((word for word in group if word.declares), None)
-    line = shortened(" ".join(text.split()), 80)
     if declared is not None:
-        return Symbol(declared.name, "type" if declared.role == "type" else "predicate", start, end)
+        return declared.name, "type" if declared.role == "type" else "predicate"
+    line = shortened(" ".join(statement.split()), 80)
     signs = {word.text for word in group if word.role == "sign"}
     if ":-" in signs or "::" in signs:
-        return Symbol(line, "rule", start, end)
+        return line, "rule"
     if any(word.text == "P" for word in group[:4]):
-        return Symbol(line, "bound", start, end)
+        return line, "bound"
     if ":" in signs:
-        return Symbol(line, "formula", start, end)
-    predicate = next((word.name for word in group if word.role == "predicate"), line)
-    return Symbol(predicate, "facts", start, end)
+        return line, "formula"
+    return next((word.name for word in group if word.role == "predicate"), line), "facts"

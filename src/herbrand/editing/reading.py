@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePath
 
+from herbrand.editing.words import MOST_KEPT
 from herbrand.errors import LanguageError, Mistake, Source, Span, UnsupportedError, in_order
 from herbrand.language.check import examined
 from herbrand.language.dialects import read_theory_text
@@ -26,7 +27,6 @@ from herbrand.language.syntax import Theory
 from herbrand.program.dependencies import resting_on_choices
 
 _FACT = re.compile(r"(?:not[ \t]+)?[^\W\d]\w*\([^()\n:]*\)[^\n:(]*")
-MOST_KEPT = 5_000
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ _TOKEN = re.compile(
     r"|(?P<number>[0-9]+(?:\.(?!\.)[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<sign><=>|=>|:-|::|\.\.|<=|>=|!=|//|\S)"
 )
+MOST_KEPT = 5_000
+"""Statements whose words are kept."""
 _COMPARING = {"=", "!=", "<", "<=", ">", ">="}
 _COMPUTING = {"+", "-", "*", "/", "//", "%"}
 _CALENDARS = ("date", "time")
@@ -77,15 +79,21 @@ class _Bracket:
 
 def words(text: str) -> list[Word]:
     """All words of a text in order, comments among them."""
-    plain, valued = _declared(text)
     found: list[Word] = []
     passed = 0
-    for stretch in stretches(text):
-        found += _comments(text, passed, stretch.start)
-        statement = text[stretch.start : stretch.end]
-        found += (word.moved(stretch.start) for word in _statement_words(statement, plain, valued))
-        passed = stretch.end
+    for start, statement, own in statements(text):
+        found += _comments(text, passed, start)
+        found += (word.moved(start) for word in own)
+        passed = start + len(statement)
     return found + _comments(text, passed, len(text))
+
+
+def statements(text: str) -> Iterator[tuple[int, str, tuple[Word, ...]]]:
+    """Where each statement begins, its text, and its words as if the text began there."""
+    plain, valued = _declared(text)
+    for stretch in stretches(text):
+        statement = text[stretch.start : stretch.end]
+        yield stretch.start, statement, _statement_words(statement, plain, valued)
 
 
 _DECLARED = re.compile(
@@ -100,7 +108,7 @@ def _declared(text: str) -> tuple[frozenset[str], frozenset[str]]:
     return functions, frozenset(name for name, valued in found if valued)
 
 
-@lru_cache(5_000)
+@lru_cache(MOST_KEPT)
 def _statement_words(statement: str, declared: frozenset[str], valued: frozenset[str]) -> tuple[Word, ...]:
     """The words of one statement, kept while other statements change."""
     return tuple(_Statement(statement, 0, len(statement), declared, valued).words())
