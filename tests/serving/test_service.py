@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import signal
@@ -16,7 +17,10 @@ from typing import Any
 import pytest
 
 import herbrand as hb
+from herbrand.serving import gates
 from herbrand.serving.json_requests import ASKING
+from herbrand.serving.listening import bound_socket
+from herbrand.serving.refusals import RefusedError
 from tests.conftest import Outcome
 from tests.serving.conftest import SMOKERS, Started, children, ended, gone, served
 
@@ -97,7 +101,8 @@ BAD: dict[str, tuple[str, bytes, int, str]] = {
     "a wrong type": ("/infer", b'{"iterations": "many"}', 400, "--iterations"),
     "a large number": ("/infer", b'{"seed": 1e400}', 400, "seed"),
     "no texts": ("/infer", b'{"query": [1]}', 400, "list of texts"),
-    "an object of a query": ("/infer", b'{"query": {"a": 1}}', 422, "predicate"),
+    "an object of a query": ("/infer", b'{"query": {"a": 1}}', 400, "list of texts"),
+    "an object of evidence": ("/infer", b'{"given": {"smokes(\\"anna\\")": false}}', 400, "list of texts"),
     "an unknown predicate": ("/infer", b'{"query": ["smoks"]}', 422, "no predicate 'smoks'"),
     "no formula": ("/infer", b'{"query": ["smokes("]}', 422, ""),
     "a lone surrogate": ("/infer", b'{"query": ["\\ud800"]}', 422, ""),
@@ -146,15 +151,90 @@ def test_a_huge_body_is_refused_before_it_is_read(smokers: Started) -> None:
 
 
 def test_who_still_sends_a_refused_body_reads_the_refusal(smokers: Started) -> None:
-    host, port = smokers.address.removeprefix("http://").split(":")
-    head = f"POST /infer HTTP/1.1\r\nHost: {host}\r\nContent-Length: {9 << 20}\r\n\r\n"
-    with socket.create_connection((host, int(port))) as channel:
+    head = f"POST /infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: {9 << 20}\r\n\r\n"
+    with dialled(smokers) as channel:
         channel.sendall(head.encode())
         time.sleep(0.2)  # the server has refused by now; what follows comes late
         for _ in range(64):
             channel.sendall(b" " * 65_536)
         said = channel.recv(65_536) + channel.recv(65_536)
     assert said.startswith(b"HTTP/1.1 413") and b"more than 8,388,608 bytes" in said
+
+
+HEADS = {
+    "a broken host": (b"Host: [::1", b"this server is not called"),
+    "a broken origin": (b"Host: localhost\r\nOrigin: http://[bad", b"pages of other places"),
+    "a host of odd letters": (b"Host: l\xff\xfe", b"this server is not called"),
+    "a long path": (b"Host: localhost", b"Not Found"),
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_odd_heads_are_refused_too(name: str, smokers: Started) -> None:
+    head, words = HEADS[name]
+    path = b"/" + b"a" * 50_000 if name == "a long path" else b"/health"
+    with dialled(smokers) as channel:
+        channel.sendall(b"GET " + path + b" HTTP/1.1\r\nConnection: close\r\n" + head + b"\r\n\r\n")
+        said = b"".join(iter(lambda: channel.recv(65_536), b""))
+    assert said[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 403", b"HTTP/1.1 404") and words in said
+    assert len(said) < 2_000
+
+
+def dialled(started: Started) -> socket.socket:
+    host, port = started.address.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)))
+
+
+def test_slow_senders_and_those_who_leave_stop_nobody(tmp_path: Path) -> None:
+    """And none of them is written down as a fault."""
+    theory = tmp_path / "rain.hb"
+    theory.write_text("0.5: rain\n")
+    with ended(served(str(theory), "--workers", "1")) as started, started.client() as client:
+        slow = [dialled(started) for _ in range(50)]
+        for channel in slow:
+            channel.sendall(b'POST /infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"q')
+        assert client.post("/infer", json={}).status_code == 200
+        for channel in slow:
+            channel.close()
+        assert client.get("/health").json()["status"] == "ok"
+        assert started.end() == 0 and started.process.stderr is not None
+        assert started.process.stderr.read() == ""
+
+
+def test_a_body_that_does_not_come_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wait after the body, for whoever reads events, may be long."""
+    monkeypatch.setattr(gates, "BODY_SECONDS", 0.1)
+    parts = [{"type": "http.request", "body": b"{", "more_body": True}]
+    with pytest.raises(RefusedError, match=r"within 0\.1 s"):
+        asyncio.run(received(parts))
+    whole = [*parts, {"type": "http.request", "body": b"}"}]
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(received(whole), 0.3))
+
+
+async def received(parts: list[dict[str, Any]]) -> None:
+    async def receive() -> dict[str, Any]:
+        return parts.pop(0) if parts else await asyncio.get_running_loop().create_future()
+
+    counted = gates._Counted(receive, 100, {})
+    while True:
+        await counted()
+
+
+def test_small_answers_do_not_wait_for_an_acknowledgement() -> None:
+    """Connections send at once what is written to them: Nagle's algorithm is off."""
+
+    async def at_once() -> int:
+        channels: asyncio.Queue[Any] = asyncio.Queue()
+        listening = bound_socket("127.0.0.1", 0)
+        server = await asyncio.start_server(lambda _, writer: channels.put(writer), sock=listening)
+        async with server:
+            _, mine = await asyncio.open_connection(*listening.getsockname())
+            theirs = (await channels.get()).get_extra_info("socket")
+            mine.close()
+            return theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+    assert asyncio.run(at_once())
 
 
 def test_a_request_over_its_limit_is_cut_and_others_go_on(smokers: Started) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike
@@ -175,9 +175,17 @@ class Texts:
 
 
 def texts(given: Any) -> tuple[str, ...]:
-    """One text or several as a tuple; ``None`` is none."""
+    """One text or several as a tuple; ``None`` is none.
+
+    A mapping is refused: its values would be dropped, and ``{'rain': False}`` be read as its opposite.
+    """
     if given is None:
         return ()
+    if isinstance(given, Mapping):
+        raise UnsupportedError(
+            f"expected a text, or a list of texts, not {_shown(given)}",
+            hint="evidence that is false is a text such as 'not rain'",
+        )
     found = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
     for text in found:
         if not isinstance(text, str):

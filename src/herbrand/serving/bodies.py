@@ -7,18 +7,27 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from herbrand.errors import HerbrandError
 from herbrand.serving.refusals import BAD_REQUEST, RefusedError, fault_of, refusal_of
+from herbrand.visible import shortened
 
 JSON = "application/json"
 
 
 async def json_of(request: Request) -> Any:
     """The body as JSON; an empty one is an object without entries."""
-    return parsed(await request.body())
+    return parsed(await body_of(request))
+
+
+async def body_of(request: Request) -> bytes:
+    """The body, whole. Who leaves before is told nothing, and is no fault of the server."""
+    try:
+        return await request.body()
+    except ClientDisconnect:
+        raise RefusedError(BAD_REQUEST, "the connection ended before the body did") from None
 
 
 def parsed(body: bytes) -> Any:
@@ -72,7 +81,7 @@ def answer_errors(app: FastAPI) -> None:
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        message = f"{request.method} {request.url.path}: {error.detail}"
+        message = f"{request.method} {shortened(request.url.path, 200)}: {error.detail}"
         return as_json(RefusedError(error.status_code, message).body(), error.status_code)
 
     async def fault(request: Request, error: Exception) -> Response:

@@ -34,6 +34,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+BODY_SECONDS = 60.0
+"""How long a body may take to come: a sender that stalls would keep its connection for ever."""
 DROPPED_BYTES, DROPPED_SECONDS = 64 * 2**20, 2.0
 """How much of a refused body is still read, so that its sender gets to read the refusal."""
 
@@ -90,13 +92,13 @@ class Gate:
     def _check_host(self, headers: dict[bytes, str]) -> None:
         if self.hosts is None:
             return
-        host = urlsplit(f"//{headers.get(b'host', '')}").hostname
+        host = _name_in(f"//{headers.get(b'host', '')}")
         origin = headers.get(b"origin")
         if host not in self.hosts:
             raise RefusedError(
                 BAD_REQUEST, f"this server is not called '{host}'", "use the address it printed"
             )
-        if origin not in (None, "null") and urlsplit(origin or "").hostname not in self.hosts:
+        if origin not in (None, "null") and _name_in(origin or "") not in self.hosts:
             raise RefusedError(FORBIDDEN, "pages of other places may not ask this server")
 
     def _check_key(self, scope: Any, headers: dict[bytes, str]) -> None:
@@ -113,22 +115,42 @@ class Gate:
             raise RefusedError(UNAUTHORIZED, "the key is missing or wrong", hint)
 
 
+def _name_in(address: str) -> str | None:
+    """The host that an address names; ``None`` where it is no address."""
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
 class _Counted:
-    """Receives a body and refuses it once it is too large, whatever its header claims."""
+    """Receives a body and refuses it once it is too large, whatever its header claims, or too slow."""
 
     def __init__(self, receive: Any, most: int, headers: dict[bytes, str]) -> None:
         self._receive, self._most, self._seen = receive, most, 0
+        self._whole = False
+        self._until = asyncio.get_running_loop().time() + BODY_SECONDS
         length = headers.get(b"content-length", "0")
         if length.isdigit() and int(length[:20]) > most:
             raise self._refusal()
 
     async def __call__(self) -> Any:
-        message = await self._receive()
+        message = await self._message()
         if message["type"] == "http.request":
             self._seen += len(message.get("body", b""))
+            self._whole = not message.get("more_body", False)
             if self._seen > self._most:
                 raise self._refusal()
         return message
+
+    async def _message(self) -> Any:
+        """The next part of the body. After the last one the wait is for a disconnection, and may be long."""
+        try:
+            async with asyncio.timeout_at(None if self._whole else self._until):
+                return await self._receive()
+        except TimeoutError:
+            message = f"the body did not come within {BODY_SECONDS:g} s"
+            raise RefusedError(BAD_REQUEST, message, "send it at once") from None
 
     def _refusal(self) -> RefusedError:
         return RefusedError(TOO_LARGE, f"the body has more than {self._most:,} bytes", "send less at a time")

@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 import herbrand
 from herbrand.errors import HerbrandError
-from herbrand.serving.bodies import answer_errors, as_json, field, json_of
+from herbrand.serving.bodies import answer_errors, as_json, body_of, field, json_of
 from herbrand.serving.checking import checked_files
 from herbrand.serving.gallery import example, examples
 from herbrand.serving.option_forms import forms
@@ -94,7 +94,7 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
 
     @app.post("/api/upload", response_model=None)
     async def uploaded(request: Request, name: str = "") -> Response:
-        content = await request.body()
+        content = await body_of(request)
         await asyncio.to_thread(_saved, project, name, content)
         return as_json({"name": name, "kind": kind_of(name), "bytes": len(content)})
 
