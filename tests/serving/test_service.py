@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import signal
 import socket
@@ -264,6 +265,44 @@ def test_a_batch_answers_each_in_its_place(ask: Ask) -> None:
     assert ask("/batch", {"requests": []}).json() == {"answers": []}
 
 
+def test_one_question_does_not_wait_behind_a_batch(tmp_path: Path) -> None:
+    theory = tmp_path / "rain.hb"
+    theory.write_text("0.5: rain\n")
+    parts = [{"command": "infer", "seed": seed} for seed in range(1_000)]
+    with (
+        ended(served(str(theory), "--workers", "1")) as started,
+        ThreadPoolExecutor(2) as threads,
+        started.client() as client,
+    ):
+        bodies = [{"requests": parts[:count]} for count in (999, 1_000)]
+        batches = [threads.submit(client.post, "/batch", json=body) for body in bodies]
+        time.sleep(0.1)
+        assert client.post("/infer", json={"seed": 5_000}).status_code == 200
+        waiting = [batch.done() for batch in batches]
+        answers = [batch.result().json()["answers"] for batch in batches]
+    assert not all(waiting)
+    assert [len(each) for each in answers] == [999, 1000]
+    assert not [each for answer in answers for each in answer if "error" in each]
+
+
+@pytest.mark.parametrize("which", ["the workers", "the process that holds the model"])
+def test_what_the_system_ends_is_started_again(which: str, tmp_path: Path) -> None:
+    theory = tmp_path / "rain.hb"
+    theory.write_text("0.5: rain\n")
+    with ended(served(str(theory), "--workers", "2")) as started, started.client() as client:
+        nursery, *workers = children(started.process.pid)
+        for pid in workers if which == "the workers" else [nursery]:
+            os.kill(pid, signal.SIGKILL)
+        assert all(map(gone, workers))
+        time.sleep(0.2)
+        assert [client.post("/infer", json={"seed": seed}).status_code for seed in range(3)] == [200] * 3
+        until = time.monotonic() + 20
+        while client.get("/health").json()["workers"] < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert client.get("/health").json()["workers"] == 2
+        assert "herbrand_lost_total 2" in client.get("/metrics").text
+
+
 def test_many_requests_at_once_have_their_own_answers(smokers: Started) -> None:
     model = hb.Model(hb.read(SMOKERS / "smokers.hb"), SMOKERS / "facts")
     people = ["bob", "frank", "helen"]
@@ -349,4 +388,17 @@ def test_a_signal_ends_it_and_its_children(number: int, tmp_path: Path) -> None:
     assert len(below) == 3
     assert started.end(number) == (-signal.SIGKILL if number == signal.SIGKILL else 0)
     assert all(map(gone, below))
-    started.process.communicate()
+    assert started.process.communicate()[1] == ""
+
+
+def test_requests_under_way_at_the_end_are_refused(tmp_path: Path) -> None:
+    theory = tmp_path / "rain.hb"
+    theory.write_text("0.5: rain\n")
+    with ended(served(str(theory), "--workers", "1")) as started, started.client() as client:
+        with ThreadPoolExecutor(1) as threads:
+            asked = {"engine": "gibbs", "samples": 10**9}
+            under_way = threads.submit(client.post, "/infer", json=asked)
+            time.sleep(1)
+            assert started.end() == 0 and started.process.stderr is not None
+            assert "shutting down" in refused(under_way.result(), 503)["message"]
+        assert started.process.stderr.read() == ""

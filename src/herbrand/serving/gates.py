@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from herbrand.serving.refusals import BAD_REQUEST, FORBIDDEN, TOO_LARGE, UNAUTHORIZED, RefusedError
+from herbrand.serving.refusals import (
+    BAD_REQUEST,
+    FORBIDDEN,
+    TOO_LARGE,
+    UNAUTHORIZED,
+    UNAVAILABLE,
+    RefusedError,
+)
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 POLICY = (
@@ -61,11 +68,12 @@ class Gate:
                 await self.app(scope, receive, send)
             return
 
-        too_large = False
+        begun = too_large = False
 
         async def with_headers(message: Any) -> None:
-            nonlocal too_large
+            nonlocal begun, too_large
             if message["type"] == "http.response.start":
+                begun = True
                 present = {name for name, _ in message["headers"]}
                 added = [(n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in present]
                 too_large = message["status"] == TOO_LARGE
@@ -88,6 +96,11 @@ class Gate:
             await self.app(scope, receive, with_headers)
         except RefusedError as refused:
             await respond(refused, with_headers)
+        except asyncio.CancelledError:  # by the server, at its end
+            if not begun:
+                await respond(RefusedError(UNAVAILABLE, "the server is shutting down"), with_headers)
+            else:
+                await send({"type": "http.response.body", "body": b""})
 
     def _check_host(self, headers: dict[bytes, str]) -> None:
         if self.hosts is None:

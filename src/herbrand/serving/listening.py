@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
 import socket
@@ -13,7 +14,8 @@ import uvicorn
 from herbrand.errors import HerbrandError
 
 BACKLOG = 2048
-GRACEFUL_SECONDS = 1
+GRACEFUL_SECONDS, CUT_SECONDS = 1, 2
+"""How long requests under way may go on at the end, and how long their refusals may take to be sent."""
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -57,7 +59,7 @@ class Listening(uvicorn.Server):
                 backlog=BACKLOG,
                 server_header=False,
                 proxy_headers=False,
-                timeout_graceful_shutdown=GRACEFUL_SECONDS,
+                timeout_graceful_shutdown=GRACEFUL_SECONDS + CUT_SECONDS,
             )
         )
         self._announce = announce
@@ -65,6 +67,16 @@ class Listening(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does, but what is still under way is cut before uvicorn would log it as a fault."""
+        cutting = asyncio.get_running_loop().call_later(GRACEFUL_SECONDS, self._cut)
+        await super().shutdown(sockets)
+        cutting.cancel()
+
+    def _cut(self) -> None:
+        for task in self.server_state.tasks:
+            task.cancel()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -156,6 +156,11 @@ class Child:
     writer: asyncio.StreamWriter
     tasks: int = field(default=0)
 
+    @property
+    def lost(self) -> bool:
+        """Whether it has ended, and all that it sent was read."""
+        return self.reader.at_eof()
+
     async def ask(self, task: dict[str, Any]) -> None:
         """Send a task."""
         self.writer.write(frame(TASK, encoded(task)))
@@ -189,6 +194,7 @@ class Nursery:
         self._control: socket.socket | None = None
         self._lock = asyncio.Lock()
         self._prepared = asyncio.Event()
+        self.stopped = False
 
     @property
     def pid(self) -> int:
@@ -197,6 +203,10 @@ class Nursery:
 
     async def start(self) -> None:
         """Start the process; returns when its role is prepared, raises what that raised."""
+        await self._start()
+        self._prepared.set()
+
+    async def _start(self) -> None:
         here, there = socket.socketpair()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "herbrand.serving.nursery", str(there.fileno())],
@@ -212,22 +222,40 @@ class Nursery:
         send(here, TASK, encoded(self._asked))
         reply = await asyncio.get_running_loop().run_in_executor(None, receive, here)
         if reply is None or reply[0] != READY:
-            await self.stop()
+            await self._end()
             raise _error_of(reply)
-        self._prepared.set()
 
     async def fork(self) -> Child:
-        """A new child, once the role is prepared."""
+        """A new child, once the role is prepared. A process that was lost is started again: where memory is
+        short, the system ends the largest one."""
         await self._prepared.wait()
         async with self._lock:
-            here, there = socket.socketpair()
-            with there:
-                reply = await asyncio.get_running_loop().run_in_executor(None, self._ask_for_fork, there)
-            if reply is None:
-                here.close()
+            child = await self._forked()
+            if child is None:
+                await self._start_again()
+                child = await self._forked()
+            if child is None:
                 raise RefusedError(UNAVAILABLE, "the server is shutting down")
-            reader, writer = await asyncio.open_connection(sock=here, limit=STACK)
-            return Child(int(reply[1]), reader, writer)
+            return child
+
+    async def _forked(self) -> Child | None:
+        here, there = socket.socketpair()
+        with there:
+            reply = await asyncio.get_running_loop().run_in_executor(None, self._ask_for_fork, there)
+        if reply is None:
+            here.close()
+            return None
+        reader, writer = await asyncio.open_connection(sock=here, limit=STACK)
+        return Child(int(reply[1]), reader, writer)
+
+    async def _start_again(self) -> None:
+        await self._end()
+        if self.stopped:
+            return
+        try:
+            await self._start()
+        except HerbrandError as error:
+            raise refusal_of(error, UNAVAILABLE) from None
 
     def _ask_for_fork(self, channel: socket.socket) -> Frame | None:
         if self._control is None:
@@ -239,11 +267,15 @@ class Nursery:
             return None
 
     async def stop(self) -> None:
-        """End the process and all its children."""
+        """End the process and all its children, for good."""
+        self.stopped = True
+        self._prepared.set()
+        await self._end()
+
+    async def _end(self) -> None:
         if self._process is None:
             return
         control, self._control = self._control, None
-        self._prepared.set()
         end_process(self._process.pid)
         if control is not None:
             control.close()

@@ -15,6 +15,8 @@ LATER, LATER_SHARE = 0.5, 0.25
 """Seconds, and the part of the limit, after which a child is killed that has not ended by its own clock."""
 MOST_TASKS = 2_000
 """After so many tasks a child is replaced, as models keep what they lowered for other evidence."""
+AGAIN_SECONDS = 1.0
+"""After so long it is tried again to replace a child."""
 RETRY = "ask again later, or start the server with more --workers"
 
 
@@ -22,7 +24,7 @@ class Pool:
     """``size`` children of a nursery; at most ``waiting`` requests wait for one of them."""
 
     def __init__(self, nursery: Nursery, size: int, waiting: int = 1_000) -> None:
-        self._nursery, self._size, self._waiting_most = nursery, size, waiting
+        self._nursery, self.size, self._waiting_most = nursery, size, waiting
         self._idle: asyncio.Queue[Child] = asyncio.Queue()
         self._all: set[Child] = set()
         self._replacing: set[asyncio.Task[None]] = set()
@@ -41,7 +43,7 @@ class Pool:
         return len(self._all)
 
     async def start(self) -> None:
-        for _ in range(self._size):
+        for _ in range(self.size):
             await self._add()
 
     async def stop(self) -> None:
@@ -55,7 +57,7 @@ class Pool:
             raise RefusedError(UNAVAILABLE, f"{self.waiting:,} requests are waiting already", RETRY)
         self.waiting += 1
         try:
-            child = await self._idle.get()
+            child = await self._free()
         finally:
             self.waiting -= 1
         try:
@@ -83,6 +85,13 @@ class Pool:
             self._idle.put_nowait(child)
         return _answer_in(reply)
 
+    async def _free(self) -> Child:
+        """An idle child; those that were lost meanwhile are replaced."""
+        while (child := await self._idle.get()).lost:
+            self.lost += 1
+            self._replace(child)
+        return child
+
     def _replace(self, child: Child) -> None:
         self._all.discard(child)
         task = asyncio.create_task(self._replaced(child))
@@ -91,8 +100,14 @@ class Pool:
 
     async def _replaced(self, child: Child) -> None:
         await child.end()
-        with contextlib.suppress(RefusedError):  # the server is shutting down
+        while not self._nursery.stopped and not await self._added():
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _added(self) -> bool:
+        with contextlib.suppress(RefusedError):
             await self._add()
+            return True
+        return False
 
     async def _add(self) -> None:
         child = await self._nursery.fork()

@@ -97,7 +97,8 @@ def service(pool: Pool, limits: RequestLimits) -> FastAPI:
 
     async def batch(request: Request) -> Response:
         requests = _requests_in(await json_of(request))
-        found = await asyncio.gather(*(_part(answers, each) for each in requests))
+        turns = asyncio.Semaphore(pool.size)  # or whoever asks one question would wait behind a whole batch
+        found = await asyncio.gather(*(_part(answers, each, turns) for each in requests))
         return Response(b'{"answers":[' + b",".join(found) + b"]}", media_type=JSON)
 
     async def health() -> Response:
@@ -143,7 +144,7 @@ def _requests_in(body: Any) -> list[Any]:
     return requests
 
 
-async def _part(answers: Answers, given: Any) -> bytes:
+async def _part(answers: Answers, given: Any, turns: asyncio.Semaphore) -> bytes:
     """The answer of a part of a batch, or its error: one that is wrong does not spoil the others."""
     try:
         if not isinstance(given, dict) or given.get("command") not in ASKING:
@@ -151,6 +152,7 @@ async def _part(answers: Answers, given: Any) -> bytes:
             hint = f"one of {', '.join(ASKING)}"
             raise RefusedError(BAD_REQUEST, f"there is no command {json.dumps(command)[:60]} to batch", hint)
         own = {name: value for name, value in given.items() if name != "command"}
-        return await answers.answer(given["command"], own)
+        async with turns:
+            return await answers.answer(given["command"], own)
     except RefusedError as refused:
         return encoded({"status": refused.status, **refused.body()})
