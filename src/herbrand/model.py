@@ -38,7 +38,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.options.kinds import Text, texts
 from herbrand.options.table import check, refuse_unknown
-from herbrand.program.dependencies import heads_of, refuse_resting, refuse_weighted
+from herbrand.program.dependencies import derived_by, refuse_resting, refuse_weighted
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
 from herbrand.program.question import (
@@ -385,7 +385,7 @@ class Model:
         program = self.measured_program(budget, given=given, queried=named)
         question = read_explained(query, program.signature, program.facts)
         known = member("herbrand.engines.reading:known_fact")(program, question)
-        derived = {name for statement in program.uncertain for name in heads_of(statement)}
+        derived = derived_by(program.uncertain)
         if known is not None and derived.isdisjoint(named) and not program.states_laws:
             return known
         settled = self._settled(program, question, engine, chosen, note)  # refuses what holds in no world

@@ -115,6 +115,12 @@ def test_a_model_of_a_file(tmp_path: Path) -> None:
             hb.Model(wrong)  # type: ignore[arg-type]
     with pytest.raises(hb.HerbrandError, match="no file"):
         hb.Model("nowhere.hb")
+    for text in ("0.5: rain", "a(x) :- b(x)", "0.5: rain\n" * 300):
+        with pytest.raises(hb.HerbrandError, match=r"of the text '.{1,60}'\n  hb.Model\(hb.parse"):
+            hb.Model(text)
+    for long in ("a" * 5000, "a." * 2500):
+        with pytest.raises(hb.HerbrandError, match="File name too long"):
+            hb.Model(long)
 
 
 def test_the_arguments_and_probability_of_a_result_are_soft_facts(tmp_path: Path) -> None:

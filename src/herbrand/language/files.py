@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from os import PathLike
-from os.path import isdir
+from os.path import exists, isdir
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from herbrand.language.formatting import spaced
 from herbrand.language.parse import Reading, parse_theory, read_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Theory
+from herbrand.visible import shortened
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 OWN = "hb"
@@ -51,7 +52,19 @@ def theory_of(theory: Theory | Paths) -> Theory:
             f"a model is made of a theory or of theory files, not of {type(theory).__name__}",
             hint="hb.parse(text) and hb.read(file) give theories",
         )
+    for path in several:
+        if isinstance(path, str) and _is_text(path):
+            text = shortened(" ".join(path.split()), 60)
+            raise UnsupportedError(
+                f"a model is made of a theory or of theory files, not of the text '{text}'",
+                hint="hb.Model(hb.parse(text))",
+            )
     return read(several)
+
+
+def _is_text(path: str) -> bool:
+    """Whether a theory's text stands where its path is expected."""
+    return "\n" in path or ((": " in path or ":-" in path) and not exists(path))
 
 
 def written(theory: Theory, dialect: str = OWN) -> str:

@@ -13,7 +13,7 @@ comes a :class:`Vocabulary` that the next stage fills with what is used undeclar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, repeat
@@ -134,6 +134,15 @@ class Signature:
         inline = {p.value_type for p in self.predicates.values() if _inline(p)}
         types = (_type(known) for known in self.types.values() if known.name not in inline)
         return Theory((*types, *(_predicate(self, p) for p in self.named.values())))
+
+    def about(self, names: Collection[str]) -> Signature:
+        """The vocabulary of these predicates alone; the whole one where some are unknown, so that the names
+        that are near them can be told."""
+        if not self.predicates.keys() >= set(names):
+            return self
+        predicates = {name: self.predicates[name] for name in names}
+        types = {name: self.types[name] for known in predicates.values() for name in known.column_types}
+        return replace(self, types=types, predicates=predicates)
 
     @cached_property
     def named(self) -> dict[str, Predicate]:

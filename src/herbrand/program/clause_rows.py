@@ -220,7 +220,7 @@ class _Reading:
 
 @dataclass(frozen=True)
 class LeastModel:
-    """``tables``: all that holds; ``rounds``: in how many of them something was new."""
+    """``tables``: all that holds of the clauses' predicates; ``rounds``: in how many something was new."""
 
     tables: Tables
     rounds: int
@@ -246,7 +246,8 @@ def least_model(
     """All that the clauses of one stratum derive; ``tables`` are what is known of all derived predicates, the
     stratum's own among them. ``fresh``: the rows among them that the clauses have not met yet; ``None``: all.
     """
-    every, rounds = dict(tables), 0
+    read = {x.predicate for own in clauses.values() for one in own for x in one.body if isinstance(x, Lookup)}
+    every, rounds = {name: tables[name] for name in (*clauses, *read) if name in tables}, 0
     while True:
         found = {name: _derived(own, rows, every, fresh, refuse) for name, own in clauses.items()}
         new = {
@@ -256,7 +257,7 @@ def least_model(
         }
         fresh = {name: one for name, one in new.items() if one.count()}
         if not fresh:
-            return LeastModel(every, rounds)
+            return LeastModel({name: every[name] for name in clauses}, rounds)
         rounds += 1
         for name, one in fresh.items():
             every[name] = every[name].stack(one).kept()

@@ -51,24 +51,16 @@ from herbrand.program.program import Program
 
 
 def strata(rules: Sequence[Rule]) -> list[list[Rule]]:
-    """The rules in groups, each to be run to its fixpoint before the next one.
+    """The rules in groups, each to be run to its fixpoint before the next one: those of predicates that rest
+    on each other.
 
     Raises a ``LanguageError`` that names every rule in which a predicate depends on its own negation.
     """
     check_strata(rules)
-    level = {rule.head.predicate: 0 for rule in rules}
-    grown = True
-    while grown:
-        grown = False
-        for rule in rules:
-            for name, literal in body_predicates(rule):
-                least = level.get(name, 0) + (isinstance(literal, Not | Computed) and name in level)
-                if level[rule.head.predicate] < least:
-                    level[rule.head.predicate], grown = least, True
-    return [
-        [rule for rule in rules if level[rule.head.predicate] == number]
-        for number in sorted(set(level.values()))
-    ]
+    own: dict[str, list[Rule]] = {}
+    for rule in rules:
+        own.setdefault(rule.head.predicate, []).append(rule)
+    return [[rule for name in group for rule in own[name]] for group in strong_components(_needs(rules))]
 
 
 def check_strata(rules: Sequence[Rule], kinds: tuple[type[Formula], ...] = (Not, Computed)) -> None:
@@ -76,10 +68,7 @@ def check_strata(rules: Sequence[Rule], kinds: tuple[type[Formula], ...] = (Not,
 
     ``kinds``: the literals that need a predicate complete.
     """
-    needs: dict[str, set[str]] = {rule.head.predicate: set() for rule in rules}
-    for rule in rules:
-        needs[rule.head.predicate].update(name for name, _ in body_predicates(rule) if name in needs)
-    below = {name: reached([name], needs.__getitem__) for name in needs}
+    group = {name: place for place, names in enumerate(strong_components(_needs(rules))) for name in names}
     mistakes = [
         Mistake(
             f"{rule.head.predicate} depends on its own negation",
@@ -88,10 +77,18 @@ def check_strata(rules: Sequence[Rule], kinds: tuple[type[Formula], ...] = (Not,
         )
         for rule in rules
         for name, literal in body_predicates(rule)
-        if isinstance(literal, kinds) and rule.head.predicate in below.get(name, ())
+        if isinstance(literal, kinds) and group.get(name) == group[rule.head.predicate]
     ]
     if mistakes:
         raise LanguageError(mistakes)
+
+
+def _needs(rules: Sequence[Rule]) -> dict[str, dict[str, None]]:
+    """For each predicate that rules derive those of them that it rests on."""
+    needs: dict[str, dict[str, None]] = {rule.head.predicate: {} for rule in rules}
+    for rule in rules:
+        needs[rule.head.predicate].update((name, None) for name, _ in body_predicates(rule) if name in needs)
+    return needs
 
 
 def body_predicates(rule: Rule) -> Iterator[tuple[str, Formula]]:
@@ -138,6 +135,11 @@ def heads_of(statement: Choice | Rule) -> Iterator[str]:
         yield from (alternative.predicate for alternative in statement.alternatives)
 
 
+def derived_by(statements: Iterable[Choice | Rule]) -> set[str]:
+    """The predicates that rules and choices derive."""
+    return {name for statement in statements for name in heads_of(statement)}
+
+
 def only_count(statements: Sequence[Choice | Rule]) -> bool:
     """Whether these are rules that count, and none rests on itself: then no choice is to be drawn."""
     below: dict[str, set[str]] = {}
@@ -166,15 +168,21 @@ def resting_on_choices(
         Rule(a.atom, choice.body, span=choice.span) for choice in choices for a in choice.alternatives
     ]
     check_strata([*as_rules, *rules], (Computed,))
-    found = {name for choice in choices for name in heads_of(choice)}
+    found = derived_by(choices)
     found |= {rule.head.predicate for rule in rules} & set(unknown)
-    above = defaultdict[str, set[str]](set)
-    for rule in rules:
-        for name, _ in body_predicates(rule):
-            above[name].add(rule.head.predicate)
+    above = _above(rules)
     found |= {head for name in reached({*found, *unknown}, above.__getitem__) for head in above[name]}
     check_strata([rule for rule in rules if rule.head.predicate not in found])
     return (*choices, *(rule for rule in rules if rule.head.predicate in found))
+
+
+def _above(rules: Iterable[Rule]) -> dict[str, dict[str, None]]:
+    """For each predicate those that rest on it directly."""
+    above = defaultdict[str, dict[str, None]](dict)
+    for rule in rules:
+        for name, _ in body_predicates(rule):
+            above[name][rule.head.predicate] = None
+    return above
 
 
 def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[str, str]:
@@ -183,14 +191,12 @@ def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[s
     for rule in rules:
         if rule.weight not in (None, 1) and not isinstance(rule.weight, Learned):
             found.setdefault(rule.head.predicate, f"this rule has a weight: {next(show_statement(rule))}")
-    grown = True
-    while grown:
-        grown = False
-        for rule in rules:
-            reasons = [found[name] for name, _ in body_predicates(rule) if name in found]
-            if reasons and rule.head.predicate not in found:
-                found[rule.head.predicate] = reasons[0]
-                grown = True
+    above = _above(rules)
+    waiting = list(found)
+    for name in waiting:
+        fresh = [head for head in above.get(name, ()) if head not in found]
+        found |= dict.fromkeys(fresh, found[name])
+        waiting += fresh
     return found
 
 

@@ -61,13 +61,13 @@ def derived_rows(
     for rule in rules:
         refuse_open(rule, heads, facts)
     every: dict[str, Relation] = {name: source.facts(name) for name in heads}
+    rows = ClauseRows(source, partial(complete_rows, source, every))
     for stratum in strata(rules):
         clauses: dict[str, list[Clause]] = {rule.head.predicate: [] for rule in stratum}
         for rule in stratum:
             clause = rule_clause(rule, signature, facts)
             if clause is not None:
                 clauses[rule.head.predicate].append(clause)
-        rows = ClauseRows(source, partial(complete_rows, source, dict(every)))
         every |= least_model(clauses, rows, every, refuse).tables
     return every
 

@@ -13,6 +13,7 @@ How many assignments of constants there are, is known without making them:
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -176,7 +177,8 @@ class LatentAtoms:
         _refuse_too_many(counts, budget)
         self.codes = {name: evidence.known(name).latent_codes() for name, count in counts.items() if count}
         starts = np.cumsum([0, *(len(codes) for codes in self.codes.values())])
-        self.start = dict(zip(self.codes, map(int, starts[:-1]), strict=True))
+        self._names, self._starts = list(self.codes), list(map(int, starts[:-1]))
+        self.start = dict(zip(self._names, self._starts, strict=True))
         self.count = int(starts[-1])
 
     @cached_property
@@ -197,7 +199,7 @@ class LatentAtoms:
 
     def atom(self, number: int) -> tuple[str, np.ndarray]:
         """The predicate and the code [1] of the atom with a number."""
-        name = next(name for name in reversed(self.start) if self.start[name] <= number)
+        name = self._names[bisect(self._starts, number) - 1]
         return name, self.codes[name][[number - self.start[name]]]
 
 

@@ -51,7 +51,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.options.kinds import texts
 from herbrand.program.dependencies import (
-    heads_of,
+    derived_by,
     refuse_weighted,
     resting_on_choices,
     resting_on_weights,
@@ -302,23 +302,24 @@ class Knowledge:
         signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, counting, budget)
         if uncertain or counting:
             # Facts of what rules derive are evidence beside choices, and so not for :func:`derived`.
+            derived = self.theory.derived
             unknown = {
                 name
                 for name, table in facts.tables.items()
-                if (_stated(table) if name in self.theory.derived else table.world == "open")
+                if (_stated(table) if name in derived else table.world == "open")
             }
             rules = (*self.rules, *dict.fromkeys(counting))
             if (more := resting_on_choices(self.used.choices, rules, unknown)) != uncertain:
                 uncertain = more
                 signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, [], budget)
-        rules = [rule for rule in self.rules if rule not in uncertain] if world.derived else []
+        chosen = derived_by(uncertain)
+        rules = [r for r in self.rules if r.head.predicate not in chosen] if world.derived else []
         resting = resting_on_weights(self.rules, weighted_predicates(facts))
         if rules:
             refuse_weighted("this command", [row.predicate for row in on_derived], resting)
             facts = self._derived(rules, signature, facts, resting, budget)
             for row in on_derived:
                 _check_derived(row, signature, facts)
-        chosen = {name for statement in uncertain for name in heads_of(statement)}
         refuse_weighted("this command", chosen, resting)
         opened = {name: replace(facts.tables[name], world="open") for name in chosen}
         facts = replace(facts, tables={**facts.tables, **opened})
@@ -334,7 +335,9 @@ class Knowledge:
         budget: Budget,
     ) -> tuple[Signature, Facts, list[FactRows]]:
         """The facts without evidence on what is derived for certain, and that evidence."""
-        heads = {r.head.predicate for r in self.rules if r not in uncertain} if world.derived else set[str]()
+        heads = (
+            {r.head.predicate for r in self.rules} - derived_by(uncertain) if world.derived else set[str]()
+        )
         on_derived = [row for row in self.evidence(world.given) if row.predicate in heads]
         signature, facts = self._loaded(
             [row for row in rows if row not in on_derived],

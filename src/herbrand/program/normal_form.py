@@ -70,7 +70,7 @@ def _listed(simple: Formula, wanted: bool, span: Span | None) -> list[Case]:
 
 
 def shorter_cases(formula: Formula) -> tuple[list[Case], bool]:
-    """The cases for true or for false, whichever are fewer, and which of the two they are."""
+    """The cases for true or for false, whichever are fewer, and which of the two. One is few enough."""
     simple = simplified(plain(formula))
     likely = isinstance(simple, And)  # a conjunction is true in one case, false in many
     found = _listed(simple, likely, formula.span)

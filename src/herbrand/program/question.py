@@ -148,7 +148,8 @@ def _not_one_atom(text: str) -> LanguageError:
 
 def check_formula(formula: Formula, signature: Signature, facts: Facts) -> None:
     """Raise unless a formula fits the vocabulary and names known constants only."""
-    check(signature.declarations() + Theory((WeightedFormula(Hard(), formula),)))
+    own = signature.about(sorted(named_predicates([formula])))
+    check(own.declarations() + Theory((WeightedFormula(Hard(), formula),)))
     mistakes: list[Mistake] = []
     for part in walk(formula):
         match part:

@@ -32,7 +32,7 @@ from herbrand.engines.circuit.statements import Binding, Lowered, Total
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.factors.ground_graph import ground_cases, ground_graph
 from herbrand.language.syntax import Formula
-from herbrand.program.dependencies import heads_of
+from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import arguments_of, codes_of
 from herbrand.program.ground import Ground, ground_template
 from herbrand.program.lower import forbidding
@@ -52,7 +52,7 @@ class Worlds:
         self._statements = lowered_all(program.uncertain, program.signature, program.facts)
         self._stated = Stated(self.ground.evidence, program.signature, program.facts)
         self._grounding = Grounding(self._statements, self._stated, self.budget)
-        self.derived = {name for statement in program.uncertain for name in heads_of(statement)}
+        self.derived = derived_by(program.uncertain)
         self._literals: dict[Atom, int] = {}
         self._choices: dict[tuple[int, Row], Drawn] = {}
         self.drawn: list[tuple[Instance, Drawn]] = []
@@ -107,9 +107,9 @@ class Worlds:
         """No world gives an atom two values. One instance's alternatives exclude each other anyway; where
         several may give values, all atoms of the predicate are looked at, whatever is asked."""
         predicates = self.program.signature.predicates
-        for name in sorted(self.derived):
+        for name in sorted(name for name in self.derived if predicates[name].value_type is not None):
             own = [s for s in statements if any(head.predicate == name for head in s.heads)]
-            if predicates[name].value_type is None or (len(own) == 1 and _one_instance(own[0], name)):
+            if len(own) == 1 and _one_instance(own[0], name):
                 continue
             self.solve([(name, (ANY,) * len(predicates[name].column_types))])
             values: dict[Row, list[int]] = {}
@@ -164,10 +164,8 @@ class Worlds:
 
     def atom(self, number: int) -> tuple[str, Row]:
         """A latent atom's predicate and arguments."""
-        atoms = self.ground.atoms
-        name = [n for n, start in atoms.start.items() if start <= number][-1]
-        code = atoms.codes[name][number - atoms.start[name]]
-        columns = arguments_of(np.array([code]), self.ground.evidence.sizes(name))
+        name, code = self.ground.atoms.atom(number)
+        columns = arguments_of(code, self.ground.evidence.sizes(name))
         return name, tuple(int(column[0]) for column in columns)
 
     def _body(self, instance: Instance, atom: Atom, members: Set[Atom]) -> Body[Atom]:

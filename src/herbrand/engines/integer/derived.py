@@ -23,7 +23,7 @@ from herbrand.engines.integer.linear import Linear
 from herbrand.errors import UnsupportedError
 from herbrand.graphs import strong_components
 from herbrand.language.syntax import Operator
-from herbrand.program.dependencies import heads_of, only_count, unusable_by
+from herbrand.program.dependencies import derived_by, only_count, unusable_by
 from herbrand.program.evidence import arguments_of, codes_of
 from herbrand.program.ground import Ground
 
@@ -77,7 +77,7 @@ class Derived:
         self._stated = Stated(ground.evidence, program.signature, program.facts)
         statements = lowered_all(program.uncertain, program.signature, program.facts)
         grounding = Grounding(statements, self._stated, budget)
-        self._names = sorted({name for statement in program.uncertain for name in heads_of(statement)})
+        self._names = sorted(derived_by(program.uncertain))
         for name in self._names:
             grounding.ask(name, (ANY,) * len(program.signature.predicates[name].column_types))
         rules: dict[Atom, list[Instance]] = {}

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from os.path import isdir
 from pathlib import Path
 from typing import Any
 
@@ -253,7 +254,7 @@ def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = la
     """The dialect of this name, or else the one that the file's ending or name gives."""
     if name is not None:
         return _named(name, can)
-    if path.is_dir():
+    if isdir(path):
         return DIALECTS["benchmark"]
     able = [row for row in DIALECTS.values() if can(row)]
     for row in able:

@@ -38,20 +38,21 @@ Place = tuple[str, int] | tuple[int, str]
 
 @dataclass
 class PredicateNames:
-    """The name in the language of each predicate, by its name and number of arguments in the file."""
+    """The name in the language of each predicate, by its name and number of arguments in the file.
+    ``spelled``: the file's name for each that differs from it."""
 
     given: dict[tuple[str, int], str] = field(default_factory=dict)
+    spelled: dict[str, str] = field(default_factory=dict)
+    _taken: set[str] = field(default_factory=set)
 
     def of(self, name: str, arity: int) -> str:
         if (name, arity) not in self.given:
-            taken = set(self.given.values())
-            self.given[name, arity] = name if name not in taken else f"{name}/{arity}"
+            ours = name if name not in self._taken else f"{name}/{arity}"
+            self.given[name, arity] = ours
+            self._taken.add(ours)
+            if ours != name:
+                self.spelled[ours] = name
         return self.given[name, arity]
-
-    @property
-    def spelled(self) -> dict[str, str]:
-        """The names that differ from the file's, each with the file's."""
-        return {ours: name for (name, _), ours in self.given.items() if ours != name}
 
 
 class LinkedPlaces:

@@ -107,7 +107,7 @@ class _Reader:
         statements += [_fact(atom, "true" if holds else "false") for atom, holds in self._evidence]
         queries = dict.fromkeys(self._asked(atom, positive) for atom, positive in self._queries)
         self._mistakes.raise_any()
-        return Theory(tuple(merged(statements)), tuple(queries), self._names.spelled)
+        return Theory(tuple(merged(statements)), tuple(queries), dict(self._names.spelled))
 
     # Clauses
 

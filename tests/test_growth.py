@@ -1,0 +1,106 @@
+"""Twice as many statements take about twice the work: nothing goes through all of them once for each.
+
+Statements here have nothing to do with each other or follow in a chain: the sums themselves grow no faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import herbrand as hb
+from herbrand.language.dialects import read_theory_text
+from tests.work import calls
+
+FEW = 100
+MOST = 2.5
+"""Times the calls for twice the statements; a loop within a loop makes four."""
+
+
+def weighted(count: int) -> str:
+    return "\n".join(f"0.{n % 9 + 1}: a{n} => a{n + 1}" for n in range(count))
+
+
+def choices(count: int) -> str:
+    drawn = (f"0.{n % 9 + 1} :: e{n}; 0.05 :: g{n}" for n in range(count))
+    return "\n".join([*drawn, *(f"p{n} :- e{n}, not g{n}" for n in range(count))])
+
+
+def chain_of_rules(count: int) -> str:
+    return 'f("c")\np0(x) :- f(x)\n' + "\n".join(f"p{n}(x) :- p{n - 1}(x)" for n in range(1, count))
+
+
+def chain_backwards(count: int) -> str:
+    return "\n".join(reversed(chain_of_rules(count).splitlines()))
+
+
+def bounds(count: int) -> str:
+    links = (f"P(a{n + 1} | a{n}) in [0.2, 0.6]\nP(a{n + 1} | not a{n}) in [0.1, 0.3]" for n in range(count))
+    return "\n".join(["P(a0) = 0.3", *links])
+
+
+def types(count: int) -> str:
+    return "\n".join(
+        f'type t{n} = {{"c{n}", "d{n}"}}\npredicate a{n}(t{n})\n0.4: a{n}(x)' for n in range(count)
+    )
+
+
+def values(count: int) -> str:
+    return "\n".join(
+        f'type t{n} = {{"u{n}", "v{n}"}}\npredicate a{n} in t{n}\n0.4: a{n} = "u{n}"' for n in range(count)
+    )
+
+
+def infer(text: str) -> None:
+    hb.Model(hb.parse(text)).infer()
+
+
+def circuit(text: str) -> None:
+    hb.Model(hb.parse(text)).infer(engine="circuit")
+
+
+def bound(text: str) -> None:
+    hb.Model(hb.parse(text)).bound()
+
+
+def bound_each(text: str) -> None:
+    hb.Model(hb.parse(text)).bound(query=[f"a{n}" for n in range(text.count(" | a"))])
+
+
+def query(text: str) -> None:
+    hb.Model(hb.parse(text)).query(f"p{text.count(':-') - 1}(x)")
+
+
+def formatted(text: str) -> None:
+    hb.formatted(text)
+
+
+def prolog(count: int) -> str:
+    drawn = (f"0.{n % 9 + 1}::e{n}." for n in range(count))
+    rules = (f"a{n} :- e{n}, \\+ e{(n + 1) % count}. query(a{n})." for n in range(count))
+    return "\n".join([*drawn, *rules])
+
+
+def prolog_infer(text: str) -> None:
+    hb.Model(read_theory_text(text, "pl")).infer()
+
+
+@pytest.mark.parametrize(
+    ("made", "work"),
+    [
+        *((made, infer) for made in (weighted, choices, chain_of_rules, chain_backwards, types, values)),
+        *((made, circuit) for made in (choices, values)),
+        *((made, query) for made in (chain_of_rules, chain_backwards)),
+        *((made, formatted) for made in (weighted, choices, bounds)),
+        (bounds, bound),
+        (bounds, bound_each),
+        (prolog, prolog_infer),
+    ],
+)
+def test_twice_the_statements_take_about_twice_the_work(
+    made: Callable[[int], str], work: Callable[[str], None]
+) -> None:
+    work(made(2))  # what a process does once
+    few, many = calls(work, made(FEW)), calls(work, made(2 * FEW))
+    assert many < MOST * few, f"{few:,} calls for {FEW} statements, {many:,} for twice as many"
