@@ -62,6 +62,8 @@ def test_what_is_wrong_is_refused() -> None:
         links().fit([("a",)], [True])
     with pytest.raises(ValueError, match="2 rows and y has 1"):
         links().fit([("a", "b"), ("c", "d")], [True])
+    with pytest.raises(ValueError, match="labelled both"):
+        links().fit([("a", "b"), ("c", "d"), ("a", "b")], [True, True, False])
     with pytest.raises(ValueError, match="True and False"):
         links().fit([("a", "b")], ["yes"])
     with pytest.raises(ValueError, match="0 rows"):

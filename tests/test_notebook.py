@@ -78,12 +78,18 @@ def test_without_a_command_a_cell_is_checked(shell: Any) -> None:
         ("infer --top many", "1: a", "invalid int"),
         ("query", "p(1)", "one text in quotes"),
         ("infer rain", "1: rain", "unrecognized"),
+        ("infr", "1: rain", "no command 'infr'; there are check, infer"),
         ("infer 'open", "1: a", "closed on the same line"),
     ],
 )
 def test_what_is_wrong_is_a_message_and_no_traceback(shell: Any, line: str, text: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         cell(shell, line, text)
+
+
+def test_a_line_tells_its_options(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shell.run_line_magic("herbrand", "infer --help") is None
+    assert "--given" in capsys.readouterr().out
 
 
 def test_a_line_needs_a_theory_first(shell: Any) -> None:
@@ -137,6 +143,10 @@ def test_every_answer_has_a_picture() -> None:
     assert model.infer().plot(rows=1).svg.count("<rect") == 1
     with pytest.raises(UnsupportedError, match="no picture"):
         hb.size_report(model).plot()
+
+
+def test_a_picture_is_short_where_no_notebook_shows_it() -> None:
+    assert len(repr(hb.Model(hb.parse("1: rain")).infer().plot())) < 100
 
 
 def test_a_picture_holds_any_text() -> None:

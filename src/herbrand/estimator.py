@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Self
 
@@ -91,7 +91,7 @@ class LinkClassifier:
             raise ValueError(f"X has {len(rows)} rows and y has {len(labels)} labels")
         if not rows:
             raise ValueError("X has 0 rows, and 1 is needed at least")
-        self._labels = dict(zip(rows, labels, strict=True))
+        self._labels = _each_once(rows, labels)
         if any(isinstance(formula.weight, Learned) for formula in theory.formulas):
             options: LearnOptions = {"seed": self.seed}
             model = Model(theory, self._sources(self._labels))
@@ -168,6 +168,15 @@ class LinkClassifier:
             if len(row) != arity:
                 raise ValueError(f"{self.target} has {arity} arguments, and a row of X has {len(row)}")
         return rows
+
+
+def _each_once(rows: Sequence[Row], labels: Sequence[bool]) -> dict[Row, bool]:
+    """The label of each row; a row that has both is refused."""
+    found: dict[Row, bool] = {}
+    for row, label in zip(rows, labels, strict=True):
+        if found.setdefault(row, label) != label:
+            raise ValueError(f"the row {row} of X is labelled both True and False")
+    return found
 
 
 def _stated(theory: Any) -> Theory:

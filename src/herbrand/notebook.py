@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
-from IPython.display import HTML, display
+from IPython.display import HTML, Pretty, display
 
 from herbrand.errors import HerbrandError
 from herbrand.facts.source import FactSource, fact_sources
@@ -33,6 +33,7 @@ COMMANDS = ("check", "infer", "bound", "query", "explain", "sample", "learn", "c
 WITH_SUBJECT = {"query": "goal", "explain": "query"}
 """Commands whose last argument is no option: its keyword in Python."""
 OF_MODEL = ("open", "closed", "header", "ignore", "on")
+HELP = {"--help", "-h"}
 SHOWN_AFTER, SHOWN_EVERY = 1.0, 0.2
 
 
@@ -59,7 +60,10 @@ class HerbrandMagics(Magics):
 
     def _run(self, line: str, cell: str | None) -> Any:
         words = _words(line)
-        command = words.pop(0) if words and words[0] in COMMANDS else "check"
+        command = _command(words)
+        if HELP & set(words):
+            display(Pretty(_parser(command).format_help()))
+            return None
         asked = _parser(command).parse_args(words)
         given = {name: value for name, value in vars(asked).items() if value not in (None, False)}
         into, subject = given.pop("into", None), given.pop("subject", None)
@@ -118,6 +122,15 @@ def _answer(model: Model, command: str, given: dict[str, Any]) -> Any:
     if command == "compare":
         return compare(model, given.pop("engine", ()), **given)
     return getattr(model, command)(**given)
+
+
+def _command(words: list[str]) -> str:
+    """The command that a line names, taken from its words; a line of options alone, or of none, checks."""
+    if not words or words[0].startswith("-"):
+        return "check"
+    if words[0] not in COMMANDS:
+        raise UsageError(f"there is no command {words[0]!r}; there are {', '.join(COMMANDS)}")
+    return words.pop(0)
 
 
 def _words(line: str) -> list[str]:

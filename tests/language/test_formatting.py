@@ -45,6 +45,17 @@ def test_it_is_done_once(text: str) -> None:
     assert "".join(once.split()) == "".join(text.split())
 
 
+FOLDERS = (ROOT / "examples", ROOT / "tests", ROOT / "docs", ROOT.parent / "shared")
+FILES = sorted(path for folder in FOLDERS for path in folder.rglob("*.hb"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_file_that_is_written_anew_stays_as_it_is(path: Path) -> None:
+    """The files of the other dialects are no text of the language: `fmt` refuses them."""
+    once = spaced(path.read_text())
+    assert spaced(once) == once
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.hb")), ids=lambda path: path.stem)
 def test_examples_state_the_same(path: Path) -> None:
     text = path.read_text()

@@ -51,6 +51,9 @@ class Drawing:
     def _repr_svg_(self) -> str:
         return self.svg
 
+    def __repr__(self) -> str:
+        return f"<a picture of {len(self.svg):,} characters of SVG; a notebook shows it, .svg is its text>"
+
 
 def drawn(theory: Theory) -> Drawing:
     """The weighted formulas, bounds, rules and choices of a theory, and the predicates that they name."""
