@@ -73,6 +73,45 @@ def test_dates_and_the_order_of_answers(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        'day(x, d), d >= date "2024-04-07"',
+        'day(x, d), e = d + 1, e > date "2024-01-01"',
+        'day(x, _), m = max(d: day(x, d)), m > date "2024-01-01"',
+        "day(x, d), day(x, e), e - d > 1",
+        "size(x, n), m = n + 1, m > 2",
+    ],
+)
+def test_no_dates_are_still_dates(body: str, tmp_path: Path) -> None:
+    """An empty table compares as a full one does: it had been one of numbers, which dates are not."""
+    text = f"""
+        type d = date
+        type n = number
+        predicate day(thing, d): observed
+        predicate size(thing, n): observed
+        late(x) :- {body}
+        predicate late(thing)
+    """
+    for model in both(text, {"day": [], "size": []}, tmp_path):
+        assert not len(model.query("late(x)"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "type n = {0.5, 9007199254740993, 9007199254740992}\npredicate p(n)\n1.0: p(x)",
+        "type n = number\npredicate p(n)\n2: p(0.5) or p(9007199254740993)",
+        "predicate p(n)\npredicate q(n)\np(9007199254740993) :- q(0.5)",
+    ],
+)
+def test_constants_that_fractions_would_round_are_refused(text: str, tmp_path: Path) -> None:
+    """Two constants of a closed type had become one; one that a statement named was missing."""
+    for model in both(text, None, tmp_path):
+        with pytest.raises(hb.HerbrandError, match="type 'n' mixes fractions with whole numbers beyond"):
+            model.query("p(x)") if ":-" in text else model.infer("p(x)")
+
+
 def test_functions_of_texts(tmp_path: Path) -> None:
     text = """
     predicate name(person): observed

@@ -162,6 +162,14 @@ def array_of(values: Sequence[Value]) -> pa.Array:
     return simplest_numbers(pa.array(map(float, values), pa.float64()))
 
 
+def arrays_of(values: Iterable[Value]) -> list[pa.Array]:
+    """The whole numbers, the fractions and the texts among constants, each an array: no number is changed."""
+    alike: dict[type, list[Value]] = {}
+    for value in values:
+        alike.setdefault(type(value), []).append(value)
+    return list(map(array_of, alike.values()))
+
+
 def one_number_type(parts: Sequence[pa.Array]) -> list[pa.Array]:
     """The arrays unchanged, or all as float64 if one of them is.
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake, nearest
 from herbrand.facts.column import ABSENT, Column
-from herbrand.facts.domain import Domain, array_of
+from herbrand.facts.domain import Domain, arrays_of, one_number_type
 from herbrand.facts.place import Place, mixed_mistake, shown
 from herbrand.facts.table_claims import Claims, rows_with
 from herbrand.language.signature import Kind, Type
@@ -74,7 +74,7 @@ def domains_of(
 
 
 def _domain(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]) -> Domain:
-    domain = None if declared.values is None else Domain.of(declared.name, declared.values, declared=True)
+    domain = None if declared.values is None else closed_domain(declared.name, declared.values)
     mistakes = _wrong_kind(declared, uses, mentioned)
     if domain is not None:
         mistakes = mistakes or [mistake for use in uses for mistake in _outside(use, domain)]
@@ -83,9 +83,19 @@ def _domain(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]) -> 
     return domain or _open_domain(declared, uses, mentioned)
 
 
+def closed_domain(name: str, values: Sequence[Value]) -> Domain:
+    """The constants that a declaration lists; raises where one would be changed beside the others."""
+    if not isinstance(values, range):
+        try:
+            one_number_type(arrays_of(values))
+        except pa.ArrowInvalid:
+            raise mixed_numbers(name) from None
+    return Domain.of(name, values, declared=True)
+
+
 def _open_domain(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]) -> Domain:
     seen = {id(use.column.values): use.column.values for use in uses if use.kind is not None}
-    parts = [*seen.values(), *([array_of(mentioned)] if mentioned else [])]
+    parts = [*seen.values(), *arrays_of(mentioned)]
     if not parts and declared.kind == "number":
         parts = [pa.array([], pa.int64())]
     try:

@@ -40,6 +40,7 @@ from herbrand.program.dependencies import body_predicates, strata
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower_rules import rule_clause
 from herbrand.program.program import Program
+from herbrand.relations.expression import DTYPES
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 
@@ -96,7 +97,9 @@ class FactRelations:
 
     def numbers(self, type_name: str) -> Memory:
         domain = self._facts.domains[type_name]
-        values = domain.values.to_numpy(zero_copy_only=False) if len(domain) else np.empty(0)
+        kind = "text" if self._signature.types[type_name].kind == "text" else "float"
+        none = np.empty(0, DTYPES[kind])
+        values = domain.values.to_numpy(zero_copy_only=False) if len(domain) else none
         return Memory.of(self._budget, id=np.arange(len(domain)), value=values)
 
     def size(self, type_name: str) -> int:

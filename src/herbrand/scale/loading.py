@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from herbrand.errors import FactsError
 from herbrand.facts.domain import Domain
-from herbrand.facts.interning import mixed_numbers
+from herbrand.facts.interning import closed_domain, mixed_numbers
 from herbrand.facts.place import shown
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable
@@ -22,6 +22,8 @@ from herbrand.facts.table_claims import Claims, mark_of, read_claims
 from herbrand.language.signature import Kind, Predicate, Signature
 from herbrand.program.growing_facts import EXACT
 from herbrand.relations.database import Database
+from herbrand.relations.expression import TYPES
+from herbrand.relations.expression import Kind as ValueKind
 from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.float_sql import sigmoid_of
 from herbrand.scale.table_query import Said, in_place, judged, kind_of
@@ -135,7 +137,7 @@ class Loading:
                 if column_type == name
             ]
             if declared.values is not None:
-                found[name] = Domain.of(name, declared.values, declared=True)
+                found[name] = closed_domain(name, declared.values)
                 self._put_constants(f"domain_{number}", found[name])
                 continue
             mentioned = signature.mentioned.get(name, ())
@@ -151,7 +153,7 @@ class Loading:
                 if alike:
                     parts.append(" UNION ALL ".join(f"SELECT {constant(v)} AS value" for v in alike))
             self._refuse_mixed(name, parts)
-            union = " UNION ALL ".join(parts) or "SELECT CAST(NULL AS BIGINT) AS value LIMIT 0"
+            union = " UNION ALL ".join(parts) or self._none_of("text" if kind == "text" else "int")
             self.make(
                 f"domain_{number}",
                 f"SELECT CAST(ROW_NUMBER() OVER (ORDER BY value) - 1 AS INT) AS id, value "
@@ -175,6 +177,9 @@ class Loading:
                 beyond = f"SELECT 1 FROM ({part}) q WHERE value > {limit} OR value < -{limit} LIMIT 1"
                 if self.database.rows(beyond):
                     raise mixed_numbers(name)
+
+    def _none_of(self, kind: ValueKind) -> str:
+        return self.database.dialect.phrase(f"SELECT CAST(NULL AS {TYPES[kind]}) AS value LIMIT 0")
 
     def _put_constants(self, table: str, domain: Domain) -> None:
         ids = pa.array(range(len(domain)), pa.int32())
