@@ -16,6 +16,11 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = re.compile(r"<!-- run -->\n```\n(.*?)```", re.DOTALL)
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+STEP = re.compile(
+    r"<!-- file (\S+) -->\n```\n([^`]*)```|^\$ (herbrand .*)\n((?:(?!\$ |```).*\n)*)", re.MULTILINE
+)
+"""Of a page that makes a folder of its own: a file to write, or a command and what it prints."""
+ALONE = "<!-- in a new folder -->"
 DEMO = re.compile(r"<!-- demo output -->\n```\n(.*?)```", re.DOTALL)
 
 
@@ -55,6 +60,7 @@ def dialogues() -> list[object]:
     return [
         pytest.param(command, shown.rstrip("\n"), id=f"{page.relative_to(ROOT)}-{command}")
         for page in PAGES
+        if ALONE not in page.read_text()
         for block in CONSOLE.findall(page.read_text())
         for command, shown in re.findall(r"^\$ (herbrand .*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
     ]
@@ -68,6 +74,22 @@ def test_consoles_show_the_true_output(
     monkeypatch.chdir(ROOT)
     outcome = herbrand(*shlex.split(command)[1:])
     assert (outcome.err if outcome.status == 1 else outcome.out).rstrip("\n") == shown
+
+
+PROJECTS = [page for page in PAGES if ALONE in page.read_text()]
+
+
+@pytest.mark.parametrize("page", PROJECTS, ids=lambda page: page.stem)
+def test_a_project_grows_as_its_page_shows(
+    page: Path, herbrand: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text, command, shown in STEP.findall(page.read_text()):
+        if name:
+            (tmp_path / name).write_text(text)
+        else:
+            outcome = herbrand(*shlex.split(command)[1:])
+            assert (outcome.err if outcome.status == 1 else outcome.out).rstrip() == shown.rstrip()
 
 
 @pytest.mark.parametrize("blocks", python_pages())

@@ -132,6 +132,15 @@ def test_every_page_is_in_the_navigation() -> None:
     assert [page for page in pages if page not in navigation] == []
 
 
+def test_every_worked_project_is_a_page() -> None:
+    hook = runpy.run_path(str(DOCS / "project_pages.py"))
+    named = re.findall(r"projects/(\w+)\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert named == list(hook["PROJECTS"])
+    for name in named:
+        page = "\n".join(hook["_page"](ROOT / "examples" / name))
+        assert "## run.py\n" in page and re.search(r"^## \w+\.hb$", page, re.MULTILINE)
+
+
 def test_search_works_from_disk() -> None:
     """What the hook replaces is what the theme has; else a page from disk would ask the network."""
     hook = runpy.run_path(str(DOCS / "search_from_disk.py"))
