@@ -55,7 +55,6 @@ OPERATIONS: dict[str, Callable[[Array, Array], Array]] = {
     "halves": lambda x, y: x.split([1, 2], 1)[1] * y.narrow(1, 0, 2),
     "stacked": lambda x, y: arrays.stack([x, y, x], 1),
     "joined": lambda x, y: arrays.cat([x, y[:1]], 0),
-    "padded": lambda x, _: arrays.pad(x, [(1, 0), (0, 2)], 5.0),
     "added at places": lambda x, y: x.index_add(0, PLACES[:2], y),
     "replaced": lambda x, y: x.with_at((0, np.array([2, 0])), y[1, :2]),
     "of another type": lambda x, _: x.to(np.float64),

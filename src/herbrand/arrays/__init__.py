@@ -56,7 +56,6 @@ __all__ = [
     "maximum",
     "no_grad",
     "ones",
-    "pad",
     "softmax",
     "stack",
     "tensor",
@@ -221,18 +220,6 @@ def softmax(array: Array, dim: int) -> Array:
     """Shares of exponentials, for what is not differentiated."""
     weights = np.exp(array.data - array.data.max(dim, keepdims=True))
     return Array(weights / weights.sum(dim, keepdims=True))
-
-
-def pad(array: Array, widths: Sequence[tuple[int, int]], value: float) -> Array:
-    """The array with ``value`` before and after it along each dimension."""
-    inner = tuple(slice(before, before + size) for (before, _), size in zip(widths, array.shape, strict=True))
-    result = np.full(
-        [size + sum(width) for size, width in zip(array.shape, widths, strict=True)],
-        value,
-        array.dtype,
-    )
-    result[inner] = array.data
-    return made(result, (array, lambda g: g[inner]))
 
 
 def segment_extreme(values: Array, segments: Operand, count: int, start: float, which: str) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 from collections.abc import Sequence
 from typing import Any
 
@@ -176,6 +177,40 @@ def test_a_hub_is_counted_in_the_profile_of_its_state(
             raised = (counts[0] + (profile == 0), counts[1] + (profile == 1))
             terms.setdefault(raised, []).append(weight)
     assert_table(found.table, {counts: added(its, algebra) for counts, its in terms.items()})
+
+
+@quick
+@given(seeds, st.sampled_from([LOG, MOST]), st.permutations([0, 1, 1, 2]))
+def test_the_derivatives_of_a_hub_that_is_summed_out(
+    rng: np.random.Generator, algebra: object, profile_of: list[int]
+) -> None:
+    table = weights_of(rng, 4, 2, 3).watch()
+    found = summed_out(Polynomial((7,), (0,), (2,), table), 7, 0, profile_of, algebra).table
+    slope = rng.normal(size=found.shape)
+    finite = found.masked_fill(found.detach() == -math.inf, 0.0)
+    (pulled,) = gradients((finite * Array(slope)).sum(), [table])
+    expected = np.zeros(table.shape)
+    for state, one, two in np.ndindex(*table.shape):
+        weight = table.data[state, one, two]
+        place = (one + (profile_of[state] == 1), two + (profile_of[state] == 2))
+        if weight > -math.inf:
+            total = found.data[place]
+            share = math.exp(weight - total) if algebra is LOG else float(weight == total)
+            expected[state, one, two] = share * slope[place]
+    assert (np.zeros(table.shape) if pulled is None else pulled) == pytest.approx(expected)
+
+
+def test_summing_a_hub_out_takes_about_the_room_of_its_table() -> None:
+    """Not a table for each profile: one element in one of 18 profiles has two to the 17 counts."""
+    profiles = 18
+    table = Array(np.zeros((profiles, *[1] * (profiles - 1))))
+    hub = Polynomial((7,), (0,), (profiles - 1,), table)
+    tracemalloc.start()
+    found = summed_out(hub, 7, 0, list(range(profiles)), LOG).table
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.data.nbytes == 8 * 2**17
+    assert most < 3 * found.data.nbytes
 
 
 @quick

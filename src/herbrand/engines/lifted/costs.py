@@ -161,7 +161,8 @@ def _polynomials(summation: Summation) -> tuple[list[PolynomialShape], Cost]:
         raised = tuple(size + 1 for size in result.counts[pool])
         waiting = [s for s in waiting if hub not in s.hubs]
         waiting.append(PolynomialShape(result.hubs - {hub}, result.counts | {pool: raised}))
-        total += cost
+        laid = _size(waiting[-1])
+        total += cost + Cost(len(raised) * sizes[hub] + laid, KEPT * (laid + sizes[hub]) * BYTES_A_NUMBER)
     found: list[PolynomialShape] = []
     for shape in waiting:
         near = [other for other in found if set(other.counts) & set(shape.counts)]

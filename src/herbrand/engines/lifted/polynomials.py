@@ -194,14 +194,9 @@ class _Walk:
     def back(self, result: np.ndarray, slope: np.ndarray, best: bool) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives by both tables; of equal ``best`` steps the first has all."""
         to_left, to_right = np.zeros_like(self.left), np.zeros_like(self.right)
-        free = np.array(result > -math.inf)
+        free = result > -math.inf
         for window, entry, joint in self.steps():
-            if best:
-                share = (free[window] & (joint == result[window])).astype(float)
-                free[window] &= share == 0
-            else:
-                share = np.exp(joint - np.where(free[window], result[window], math.inf))
-            part = slope[window] * share
+            part = slope[window] * _share(joint, result[window], free[window], best)
             to_left += summed_to(part, to_left.shape)
             to_right[entry] += summed_to(part, self.beside).reshape(to_right[entry].shape)
         return to_left, to_right
@@ -219,12 +214,46 @@ def _possible(table: Array, leading: int) -> Array:
     )
 
 
-def _shifted(table: Array, by: Sequence[int], shape: Sequence[int], leading: int) -> Array:
-    """The table with counts raised ``by`` so many, in a larger ``shape``."""
-    rest = [size - old - raised for size, old, raised in zip(shape, table.shape[leading:], by, strict=True)]
-    if not any(by) and not any(rest):
-        return table
-    return arrays.pad(table, [(0, 0)] * leading + list(zip(by, rest, strict=True)), -math.inf)
+def _share(part: np.ndarray, whole: np.ndarray, free: np.ndarray, best: bool) -> np.ndarray:
+    """How much of each entry of a whole one part makes; of equal ``best`` ones the first has all, and it is
+    no longer ``free``."""
+    if not best:
+        return np.exp(part - np.where(free, whole, math.inf))
+    share = free & (part == whole)
+    free &= ~share
+    return share.astype(float)
+
+
+def _laid_together(
+    parts: Sequence[Array], raised: Sequence[Sequence[int]], counts: Sequence[int], algebra: Algebra
+) -> Array:
+    """Tables added up in one over these ``counts``, those of each raised by so many.
+
+    As in a convolution, nothing is kept for derivatives but the result.
+    """
+    leading = parts[0].dim() - len(counts)
+    windows = [
+        (..., *(slice(by, by + size) for by, size in zip(own, part.shape[leading:], strict=True)))
+        for part, own in zip(parts, raised, strict=True)
+    ]
+    result = np.full((*parts[0].shape[:leading], *counts), -math.inf)
+    for part, window in zip(parts, windows, strict=True):
+        algebra.pair(result[window], part.data, out=result[window])
+    shares: list[np.ndarray] = []
+
+    def pull(place: int) -> Pull:
+        def back(slope: np.ndarray) -> np.ndarray:
+            if not shares:
+                free = result > -math.inf
+                shares.extend(
+                    _share(part.data, result[window], free[window], algebra.idempotent)
+                    for part, window in zip(parts, windows, strict=True)
+                )
+            return slope[windows[place]] * shares[place]
+
+        return back
+
+    return arrays.made(result, *((part, pull(place)) for place, part in enumerate(parts)))
 
 
 def summed_out(
@@ -234,16 +263,16 @@ def summed_out(
     place = polynomial.hubs.index(hub)
     hubs = tuple(h for h in polynomial.hubs if h != hub)
     table = polynomial.table.movedim(place, 0)
-    leading = len(hubs)
     counts = list(polynomial.counts)
     at = sum(polynomial.axes[: polynomial.pools.index(pool)])
     width = polynomial.axes[polynomial.pools.index(pool)]
     shape = [size + 1 if at <= i < at + width else size for i, size in enumerate(counts)]
-    parts = []
+    parts: list[Array] = []
+    raised: list[list[int]] = []
     for profile in sorted(set(profile_of)):
         states = arrays.tensor([s for s, k in enumerate(profile_of) if k == profile])
         part = algebra.sum(table.index_select(0, states), (0,))
-        by = [int(profile > 0 and i == at + profile - 1) for i in range(len(counts))]
-        parts.append(_shifted(part, by, shape, leading))
-    total = parts[0] if len(parts) == 1 else algebra.sum(arrays.stack(parts), (0,))
-    return Polynomial(hubs, polynomial.pools, polynomial.axes, cropped(total, leading))
+        parts.append(part)
+        raised.append([int(profile > 0 and i == at + profile - 1) for i in range(len(counts))])
+    total = _laid_together(parts, raised, shape, algebra)
+    return Polynomial(hubs, polynomial.pools, polynomial.axes, cropped(total, len(hubs)))
