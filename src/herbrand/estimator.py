@@ -69,7 +69,7 @@ class LinkClassifier:
         self.seed = seed
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters of the constructor and their values."""
+        """The parameters of the constructor and their values; ``deep`` changes nothing here."""
         names = list(inspect.signature(type(self).__init__).parameters)[1:]
         return {name: getattr(self, name) for name in names}
 
@@ -103,7 +103,7 @@ class LinkClassifier:
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probabilities that each row does not hold and that it holds, [rows, 2]."""
+        """The probabilities that each row of ``X`` does not hold and that it holds, [rows, 2]."""
         if not hasattr(self, "theory_"):
             raise UnsupportedError("this classifier is not fitted", hint="call fit(X, y) first")
         rows = self._rows(X, self.n_features_in_)
@@ -141,11 +141,11 @@ class LinkClassifier:
         return (*stated, *fact_sources({self.target: table}))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Whether each row is more likely to hold than not."""
+        """Whether each row of ``X`` is more likely to hold than not."""
         return self.predict_proba(X)[:, 1] > 0.5
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of rows that are predicted right."""
+        """The share of rows of ``X`` that are predicted right; ``y`` says which hold."""
         return float((self.predict(X) == np.array(_labels(y))).mean())
 
     def __repr__(self) -> str:

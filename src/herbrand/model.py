@@ -79,6 +79,8 @@ class Model:
     ``facts``: paths, DataFrames, Arrow tables, a DuckDB connection, or lists of tuples by predicate.
     ``open`` and ``closed`` override the world assumption of predicates; ``header`` says whether text tables
     have one. ``on``: a database that holds the facts and runs ``infer``, such as ``duckdb:world.duckdb``.
+    ``ignore``: kinds of statements to leave out, such as ``bounds``. ``note`` is called with each remark and
+    ``progress`` with what is being read and how much of it.
     """
 
     def __init__(
@@ -148,15 +150,16 @@ class Model:
     def measured_program(
         self, budget: Budget, derived: bool = True, given: Texts = (), queried: Collection[str] = ()
     ) -> Program:
-        """The theory lowered within a budget, with what its rules derive or without, what is given, and
-        predicates that are queried."""
+        """The theory lowered within a ``budget``, with what is ``given``. ``derived``: with what its rules
+        derive. ``queried``: predicates that are asked for."""
         self._refuse_on()
         return self._knowledge.program(texts(given), queried, derived=derived, budget=budget)
 
     def measured(
         self, budget: Budget, query: tuple[str, ...], given: tuple[str, ...], derived: bool = True
     ) -> tuple[Program, Question]:
-        """The same for queries, with what they ask of ``infer``: nothing where bounds are stated."""
+        """The same of ``budget``, ``given`` and ``derived``, with what each ``query`` asks of ``infer``.
+        That is nothing where bounds are stated."""
         if not self._knowledge.states("bounds"):
             return self._asked(query, given, False, budget, derived=derived, whole_tables=False)
         asking = importlib.import_module("herbrand.engines.credal.bounding")
@@ -182,6 +185,11 @@ class Model:
         """Marginal probabilities of latent atoms, or of what
         is queried here or by the theory's file; with ``map`` the most probable world, or
         the most probable values of some predicates and atoms, ``of``, with the rest summed out.
+
+        ``query``: predicates, atoms or formulas. ``given``: evidence for this call, such as ``not rain``.
+        ``engine``: its name, or ``auto``. ``log_partition``: the log of the sum over worlds is wanted too.
+        ``top``: only so many atoms, the likeliest first. ``min``: only atoms of at least this probability.
+        ``note`` is called with each remark.
 
         ``resume``: on a database, go on from the last step of a run that was cut off. ``within``: time and
         memory of which a part is used already; else the clock starts now. ``options``: how much the call may
@@ -278,7 +286,7 @@ class Model:
         return cells_of(self.sources, self.tables_read)
 
     def stored_at(self, place: Any) -> Any:
-        """The model on a database."""
+        """The model on a database: ``place`` is where it is open."""
         knowledge = self._knowledge
         inference = importlib.import_module("herbrand.scale.inference")
         return inference.StoredModel(
@@ -309,6 +317,9 @@ class Model:
     ) -> Bounds:
         """Lower and upper probabilities of ``P(q | e)`` for every grounding, or of every atom.
 
+        ``query``: atoms, formulas or ``P(q | e)``. ``given``: evidence for this call. ``engine``: its name,
+        or ``auto``. ``note`` is called with each remark, ``progress`` with what is done and how much of it.
+        ``within``: time and memory of which a part is used already.
         ``resume``: on a database, go on from the last sweep of a run that was cut off.
         ``options``: as on the command line; one that the engine does not use is refused.
         """
@@ -343,6 +354,10 @@ class Model:
         An atom: its log-odds, or, where rules derive it, its weight by its proofs. ``P(q | e)``, and an atom
         of a theory of bounds: both ends of its interval. ``options`` are those of ``infer``, ``query`` or
         ``bound``, whichever explains.
+
+        ``query``: one ground atom, a value of one, or ``P(q | e)``. ``given``: evidence for this call.
+        ``engine``: the one whose answer is explained, or ``auto``. ``top``: only so many reasons. ``note`` is
+        called with each remark. ``within``: time and memory of which a part is used already.
         """
         refuse_unknown("explain", options)
         check("explain", {**options, "engine": engine, "top": top})
@@ -445,8 +460,10 @@ class Model:
     ) -> Bindings | tuple[Bindings, ...]:
         """The answers of a goal by the rules, heaviest first: constants for its variables, and a weight.
 
-        A list of goals gives a tuple of answers; ``bindings`` gives constants for some variables, a list
-        each. ``options``: as on the command line.
+        ``goal``: a conjunction, such as ``path("a", x), not closed(x)``. A list of goals gives a tuple of
+        answers; ``bindings`` gives constants for some variables, a list each. ``given``: evidence for this
+        call. ``engine``: its name, or ``auto``. ``within``: time and memory of which a part is used already.
+        ``options``: as on the command line.
         """
         check("query", {"engine": engine})
         if self._knowledge.states("choices"):
@@ -499,8 +516,9 @@ class Model:
     ) -> Samples:
         """Independent worlds from the distribution whose marginals ``infer`` gives, drawn exactly.
 
-        Each has the latent atoms that are true, what choices and rules derive among them. Equal seeds draw
-        equal worlds.
+        Each of the ``worlds`` has the latent atoms that are true, what choices and rules derive among them.
+        ``given``: evidence for this call. Equal seeds draw equal worlds. ``within``: time and memory of which
+        a part is used already. ``options``: as on the command line.
         """
         refuse_unknown("sample", options)
         check("sample", {**options, "worlds": worlds})
@@ -536,7 +554,9 @@ class Model:
 
         Every predicate is closed unless it is ``latent``; ``target``: what is to be predicted. ``worlds``: a
         folder that holds a folder of facts for each world, or a list of facts; the model's own hold in all.
-        ``held_out``: worlds likewise, to measure the weights on.
+        ``held_out``: worlds likewise, to measure the weights on. ``method``: its name, or ``auto``.
+        ``watch`` is called after each step, ``note`` with each remark. ``within``: time and memory of which a
+        part is used already.
         ``options``: as on the command line; one that the method does not use is refused.
         """
         methods = imported("herbrand.learning.methods")

@@ -178,7 +178,7 @@ def induce(
     target are written with how often they are right, as ``proofs`` (``head :- body @ weight``) or as
     ``probabilities`` (``weight :: head :- body``). ``resume``: a file
     that keeps the run, piece by piece; where it is there already, the run goes on from it. ``header`` and
-    ``note`` are those of a model too."""
+    ``note`` are those of a model too. ``seed`` draws what is drawn. ``watch`` is called after each step."""
     if engine not in ENGINES:
         raise UnsupportedError(f"there is no engine '{engine}' for induce", hint=" or ".join(ENGINES))
     if weights is not None:

@@ -113,7 +113,8 @@ def mine(
     algebra ``max`` or ``independent`` (noisy-or) gives a triple's score. ``weights``:
     ``probabilities`` writes ``weight :: head :- body`` in place of ``head :- body @ weight``.
     ``resume``: a file that keeps the rules, relation by relation; where it is there already, the run goes on
-    from it. ``header`` and ``note`` are those of a model."""
+    from it. ``header`` and ``note`` are those of a model. ``seed`` draws what is drawn. ``watch`` is called
+    with what is done and how much of it."""
     check("induce", {"seed": seed, "length": length, "weights": weights})
     began = time.monotonic()
     theory = theory or Theory()

@@ -33,6 +33,7 @@ OWN = "hb"
 def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -> Theory:
     """The theory that one or several files state together; a file's ending names the dialect.
 
+    ``paths``: one path or several. ``dialect``: its name, for all of them. ``budget``: what reading may take.
     Where one of them cannot be read, all their mistakes are raised in one ``LanguageError``.
     """
     several = [paths] if isinstance(paths, str | PathLike) else list(paths)
@@ -73,7 +74,7 @@ def written(theory: Theory, dialect: str = OWN) -> str:
 
 
 def written_facts(theory: Theory, dialect: str) -> tuple[str, str] | None:
-    """The ending and text of the second file, where a dialect keeps facts in one of its own."""
+    """Ending and text of a ``theory``'s second file, where a ``dialect`` keeps facts in one of its own."""
     name = DIALECTS[dialect].facts if dialect in DIALECTS else None
     if name is None or not theory.facts:
         return None
@@ -83,7 +84,7 @@ def written_facts(theory: Theory, dialect: str) -> tuple[str, str] | None:
 def formatted(text: str, name: str = "theory") -> str:
     """The text of a theory in one style: blanks, indents and empty lines change, words and comments do not.
 
-    Raises where the text has mistakes.
+    Raises where the ``text`` has mistakes; ``name`` stands before their lines.
 
     >>> formatted("1.5:smokes( x )=>cancer(x)# why")
     '1.5: smokes(x) => cancer(x)  # why\\n'
@@ -95,7 +96,7 @@ def formatted(text: str, name: str = "theory") -> str:
 
 
 def formatted_file(path: str | PathLike[str]) -> str | None:
-    """What a theory file should hold in the one style, if that is not what it holds."""
+    """What the theory file at a ``path`` should hold in the one style, if that is not what it holds."""
     place = Path(path)
     if place.suffix.lower() not in (".hb", ""):
         raise UnsupportedError(

@@ -77,7 +77,8 @@ class Reading:
 
 
 def parse_theory(text: str, name: str = "<text>") -> Theory:
-    """The theory a text states; all its mistakes are raised together as one ``LanguageError``."""
+    """The theory a ``text`` states; all its mistakes are raised together as one ``LanguageError``, with
+    ``name`` before their lines."""
     reading = read_theory(text, name)
     if reading.mistakes:
         raise LanguageError(reading.mistakes, unlisted=reading.unlisted)

@@ -116,8 +116,9 @@ def compare(
 ) -> EngineComparison:
     """Run the named engines, or all, on one model; an engine that cannot run it is listed, not raised.
 
-    An engine is given the options that it uses; one that none of them uses is refused. They share the time
-    that is left.
+    ``query`` and ``given`` are what ``infer`` takes of a ``model``; ``engines``: their names. An engine is
+    given the ``options`` that it uses; one that none of them uses is refused. They share the time that is
+    left (``within``).
     """
     names = texts(engines) or tuple(INFERENCE)
     refuse_unknown("compare", options)

@@ -145,7 +145,11 @@ def lint(
     *,
     within: Budget | None = None,
 ) -> LintReport:
-    """The warnings on a theory and its facts; nothing is inferred but whether a world is possible."""
+    """The warnings on a theory and its facts; nothing is inferred but whether a world is possible.
+
+    ``model``: the theory over its facts. ``memory`` and ``time_limit`` are those of ``infer``. ``within``:
+    time and memory of which a part is used already.
+    """
     budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
     theory = model.theory
     found = [

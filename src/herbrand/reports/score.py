@@ -169,8 +169,9 @@ def score_file(
     header: bool | None = None,
     note: Callable[[str], None] | None = None,
 ) -> ScoreReport:
-    """A result file, or rows of a result, against labels from any source of facts.
+    """A result file, or rows of a ``result``, against labels from any source of ``facts``.
 
+    ``closed``: predicates of which what is not listed is false.
     ``header`` and ``note`` are those of a model."""
     rows = read_result(result) if isinstance(result, str | Path) else list(result)
     return score(rows, read_labels(facts, header, note), (closed,) if isinstance(closed, str) else closed)

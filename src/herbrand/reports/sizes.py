@@ -165,7 +165,8 @@ def size_report(
     """Sizes and engines of a model, for all that is uncertain or what is queried; nothing is inferred.
 
     ``query`` and ``given`` are as ``infer`` takes them, or ``bound`` where the theory states bounds.
-    ``within``: time and memory of which a part is used already; else the clock starts now.
+    ``memory`` and ``time_limit`` are those of ``infer``. ``within``: time and memory of which a part is used
+    already; else the clock starts now.
     """
     budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
     allowed, asked = budget.memory, CostQuestion(texts(query), texts(given))
