@@ -202,3 +202,22 @@ def test_memory_that_runs_out_is_no_fault_of_the_program(
 def test_the_package_runs_as_the_program() -> None:
     done = subprocess.run([sys.executable, "-m", "herbrand", "--version"], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("herbrand ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("herbrand infer t.hb --engine ", "auto exact circuit lifted regions bp mean-field gibbs"),
+        ("herbrand bound t.hb --engine a", "auto ariel"),
+        ("herbrand query t.hb --algebra p", "probability"),
+        ("herbrand infer t.hb --format ", "table json csv parquet"),
+        ("herbrand learn t.hb --method pseudo", "pseudo-likelihood"),
+    ],
+)
+def test_the_shell_completes_values(typed: str, offered: str) -> None:
+    place = len(typed.split()) - (not typed.endswith(" "))
+    asked = {"_HERBRAND_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(place)}
+    script = "import sys; sys.argv = ['herbrand']; from herbrand.cli import main; main()"
+    call = [sys.executable, "-c", script]
+    done = subprocess.run(call, env=os.environ | asked, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == offered.split()

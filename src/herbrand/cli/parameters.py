@@ -26,10 +26,14 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from herbrand.extras import later
 from herbrand.options.kinds import Flag, Kind, Name, Number, Texts, Whole
 from herbrand.options.table import Option, check, options_of
 
+values_of = later("herbrand.engines.registry:values_of")
 SHORT = {"output": "-o"}
+NAMING = ("engine", "method")
+"""Options whose names the table of engines has."""
 Command = Callable[..., None]
 
 
@@ -47,7 +51,7 @@ def takes(name: str) -> Callable[[Command], Command]:
             for argument in (_fields(groups[p.name]) if p.name in groups else [_alone(p, hints[p.name])])
             if argument.name not in known
         ]
-        options = [_parameter(option) for option in known.values()]
+        options = [_parameter(name, option) for option in known.values()]
 
         @functools.wraps(command)
         def with_options(**given: Any) -> None:
@@ -79,7 +83,7 @@ def _alone(parameter: Parameter, hint: Any) -> Parameter:
     return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint)
 
 
-def _parameter(option: Option) -> Parameter:
+def _parameter(command: str, option: Option) -> Parameter:
     """An option as typer takes it; the table checks values for which typer has no words."""
     kind = option.kind
     names = [option.flag, *([SHORT[option.name]] if option.name in SHORT else [])]
@@ -88,12 +92,23 @@ def _parameter(option: Option) -> Parameter:
         return _annotated(option, bool, typer.Option(*names, **settings), False)
     if option.metavar:
         settings["metavar"] = option.metavar
+    if isinstance(kind, Name) or option.name in NAMING:
+        settings["autocompletion"] = _completed(command, option)
     if isinstance(kind, Number) or (isinstance(kind, Whole) and kind.usage):
         settings["min"], settings["max"] = kind.least, None if isinstance(kind, Whole) else kind.most
     taken = _type_of(kind)
     if option.required:
         return _annotated(option, taken, typer.Option(*names, **settings), Parameter.empty)
     return _annotated(option, taken | None, typer.Option(*names, **settings), None)
+
+
+def _completed(command: str, option: Option) -> Callable[[str], list[str]]:
+    """What the shell offers for a value."""
+
+    def offered(incomplete: str) -> list[str]:
+        return [name for name in values_of(command, option) if name.startswith(incomplete)]
+
+    return offered
 
 
 def _type_of(kind: Kind) -> Any:

@@ -18,7 +18,8 @@ from herbrand.engines.engine import Engine, Refusal, options_in, without
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.extras import MissingPackageError, member
 from herbrand.language.collection import collector_paused
-from herbrand.options.table import options_of, unused, uses
+from herbrand.options.kinds import Name
+from herbrand.options.table import Option, options_of, unused, uses
 
 Given = TypeVar("Given")
 
@@ -66,6 +67,21 @@ ENGINES: Mapping[str, Mapping[str, Mapping[str, str | type]]] = {
     },
 }
 """By place and command; on a database ``auto`` takes the first."""
+
+
+def values_of(command: str, option: Option) -> tuple[str, ...]:
+    """The names that an option of a command may have; none where they cannot be listed."""
+    if isinstance(option.kind, Name):
+        return tuple(option.kind.names)
+    if option.name == "method":  # whatever uses some option
+        named = (name for other in options_of(command).values() for name in other.used_by)
+        return tuple(dict.fromkeys(named))
+    if option.name != "engine":
+        return ()
+    if command == "induce":
+        return "auto", "search", "nlm"
+    known = ENGINES[MEMORY]
+    return ("auto", *known.get(command, known["infer"]))
 
 
 def register(name: str, engine: str | type) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from herbrand.engines.registry import ENGINES, MEMORY
+from herbrand.engines.registry import values_of
 from herbrand.options.kinds import Amount, Depth, File, Flag, Kind, Name, Number, Texts, Whole
 from herbrand.options.table import Option, options_of
 
@@ -37,7 +37,7 @@ def _form(command: str, option: Option) -> dict[str, Any]:
         "name": option.name,
         "flag": option.flag,
         "type": TYPES.get(type(kind), "text"),
-        "choices": list(_choices(command, option)),
+        "choices": list(values_of(command, option)),
         "help": option.help,
         "engines": list(option.used_by),
         "default": option.default or None,
@@ -47,20 +47,6 @@ def _form(command: str, option: Option) -> dict[str, Any]:
     return found | {
         end: getattr(kind, end) for end in ("least", "most", "above", "below") if hasattr(kind, end)
     }
-
-
-def _choices(command: str, option: Option) -> tuple[str, ...]:
-    if isinstance(option.kind, Name):
-        return tuple(option.kind.names)
-    if option.name == "method":  # whatever uses some option
-        named = (name for other in options_of(command).values() for name in other.used_by)
-        return tuple(dict.fromkeys(named))
-    if option.name != "engine":
-        return ()
-    if command == "induce":
-        return "auto", "search", "nlm"
-    known = ENGINES[MEMORY]
-    return ("auto", *known.get(command, known["infer"]))
 
 
 def schema(command: str) -> dict[str, Any]:
