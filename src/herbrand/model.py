@@ -460,7 +460,7 @@ class Model:
     ) -> Bindings | tuple[Bindings, ...]:
         """The answers of a goal by the rules, heaviest first: constants for its variables, and a weight.
 
-        ``goal``: a conjunction, such as ``path("a", x), not closed(x)``. A list of goals gives a tuple of
+        ``goal``: a conjunction, ``path("a", x) and not closed(x)``. A list of goals gives a tuple of
         answers; ``bindings`` gives constants for some variables, a list each. ``given``: evidence for this
         call. ``engine``: its name, or ``auto``. ``within``: time and memory of which a part is used already.
         ``options``: as on the command line.

@@ -60,6 +60,7 @@ from herbrand.language.syntax import (
     walk,
 )
 from herbrand.model import Model
+from herbrand.program.dependencies import derived_by
 from herbrand.program.question import named_predicates
 
 __all__ = ["CODES", "LintReport", "LintWarning", "lint", "parse_theory"]
@@ -410,9 +411,7 @@ class _OverFacts:
         self._program = model.stated_program
         open_ones = {n for n, table in self._program.facts.tables.items() if table.world == "open"}
         open_ones -= theory.derived.keys()
-        self._uncertain = {
-            one.predicate for choice in theory.choices for one in choice.alternatives
-        } | open_ones
+        self._uncertain = derived_by(theory.choices) | open_ones
         rules, grown = [(r.head.predicate, named_predicates(r.body)) for r in theory.rules], True
         while grown:
             more = {head for head, body in rules if head not in self._uncertain and body & self._uncertain}

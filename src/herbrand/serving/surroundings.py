@@ -29,7 +29,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_statement
 from herbrand.model import Model
-from herbrand.program.dependencies import heads_of
+from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import SATISFIED, Ground, GroundConjunction, ground
 from herbrand.program.question import read_explained
@@ -53,7 +53,7 @@ def surroundings_of(
     """
     program = model.measured_program(UNLIMITED, given=given)
     asked = ExplainedAtom.of(read_explained(atom, program.signature, program.facts), Evidence(program))
-    if any(asked.predicate in heads_of(statement) for statement in program.uncertain):
+    if asked.predicate in derived_by(program.uncertain):
         return derivations_of(program, asked, most)
     if asked.known is not None:
         raise UnsupportedError(
