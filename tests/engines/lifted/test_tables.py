@@ -14,7 +14,7 @@ from herbrand import arrays
 from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.lifted.pairs import PairTables, Pattern
 from herbrand.engines.lifted.problem import Problem, problem_of
-from herbrand.engines.lifted.tabulated import SEPARABLE, Cells, Tabulated, numbers_of, pair_count
+from herbrand.engines.lifted.tabulated import SEPARABLE, Cells, Link, Tabulated, numbers_of, pair_count
 from herbrand.engines.lifted.terms import NotLiftableError, PairTerm, Slot
 from herbrand.errors import HerbrandError
 from herbrand.program.evidence import LATENT, Evidence
@@ -54,29 +54,29 @@ def tabulations(count: int, start: int, most: bool = False) -> Iterator[Tabulate
             return
 
 
-def in_slot(slot: Slot, made: PairTables, side: int, cell: int) -> bool:
+def in_slot(slot: Slot, tabulated: Tabulated, pool: int, cell: int) -> bool:
     """Whether the elements of a pool are in a slot when they are in a cell."""
-    elements = made.ranges[side]
+    elements = tabulated.scene.pools[pool].range
     if isinstance(elements, int):
         here = slot.constant in (None, elements) and elements not in slot.excluded
     else:
         here = slot.constant is None
-    family = made.families[side]
+    family = tabulated.scene.families[tabulated.scene.pools[pool].family]
     return here and all(int(family.values(own)[cell]) in allowed for own, allowed in slot.literals)
 
 
 def term_worth(
-    tabulated: Tabulated, made: PairTables, term: PairTerm, cells: tuple[int, int], values: tuple
+    tabulated: Tabulated, link: Link, term: PairTerm, cells: tuple[int, int], values: tuple
 ) -> float:
     """What one term gives a pair in two cells whose atoms have these values."""
-    group = made.group
+    group = tabulated.tables[link].group
     for own, allowed in term.given:
         if tabulated.given[own.predicate] not in allowed:
             return 0.0
     worth = 0.0
     for straight in (True, False) if group.within else (term.left.type == group.types[0],):
         left, right = (term.left, term.right) if straight else (term.right, term.left)
-        if not (in_slot(left, made, 0, cells[0]) and in_slot(right, made, 1, cells[1])):
+        if not (in_slot(left, tabulated, link[1], cells[0]) and in_slot(right, tabulated, link[2], cells[1])):
             continue
         held = True
         for name, way, allowed in term.atoms:
@@ -91,16 +91,16 @@ def term_worth(
 
 
 def by_loops(
-    tabulated: Tabulated, made: PairTables, pattern: Pattern, cells: tuple[int, int]
+    tabulated: Tabulated, link: Link, pattern: Pattern, cells: tuple[int, int]
 ) -> dict[tuple, float]:
     """The log-weight of every choice of values for a pair's atoms."""
-    found = {}
-    for values in itertools.product(*map(range, made.group.sizes)):
+    found, group = {}, tabulated.tables[link].group
+    for values in itertools.product(*map(range, group.sizes)):
         weight = 0.0
         for value, settled, added in zip(values, pattern.values, pattern.opinions, strict=True):
             weight += float(added[value]) if settled in (LATENT, value) else -math.inf
-        for term in made.group.terms:
-            weight += term_worth(tabulated, made, term, cells, values)
+        for term in group.terms:
+            weight += term_worth(tabulated, link, term, cells, values)
         found[values] = weight
     return found
 
@@ -113,21 +113,22 @@ def test_tables_of_pairs_are_those_of_loops_over_their_atoms(most: bool) -> None
         for link, made in tabulated.tables.items():
             for pattern in tabulated.scene.knowledge[link[0]].patterns:
                 summed, shares = made.summed(pattern).detach(), made.shares(pattern)
-                for cells in itertools.product(*(range(family.cells) for family in made.families)):
+                for cells in itertools.product(*(range(len(kinds)) for kinds in made.kinds)):
                     if compared > 1200:
                         return
-                    weights = by_loops(tabulated, made, pattern, cells)
+                    weights = by_loops(tabulated, link, pattern, cells)
+                    kinds = made.kinds[0][cells[0]], made.kinds[1][cells[1]]
                     largest = max(weights.values())
                     if largest == -math.inf:
-                        assert float(summed[cells]) == -math.inf
+                        assert float(summed[kinds]) == -math.inf
                         continue
                     relative = {values: math.exp(w - largest) for values, w in weights.items()}
                     total = math.fsum(relative.values())
                     expected = largest if most else largest + math.log(total)
-                    assert float(summed[cells]) == pytest.approx(expected, abs=1e-9)
+                    assert float(summed[kinds]) == pytest.approx(expected, abs=1e-9)
                     for place, share in enumerate(shares):
-                        assert share[cells].sum() == pytest.approx(1.0)
-                        for value, found in enumerate(share[cells].tolist()):
+                        assert share[kinds].sum() == pytest.approx(1.0)
+                        for value, found in enumerate(share[kinds].tolist()):
                             having = [w for values, w in relative.items() if values[place] == value]
                             if most:
                                 assert found in (0.0, 1.0)
@@ -157,10 +158,11 @@ def test_cells_that_are_one_profile_are_treated_alike() -> None:
                     if number not in link[1:] or link in tabulated.flat:
                         continue
                     table = made.summed(scene.knowledge[link[0]].patterns[0]).detach().numpy()
+                    left, right = (kinds[alike] for kinds in made.kinds)
                     if number == link[1]:
-                        assert (table[alike] == table[alike[0]]).all()
+                        assert (table[left] == table[left[0]]).all()
                     if number == link[2]:
-                        assert (table[:, alike] == table[:, alike[:1]]).all()
+                        assert (table[:, right] == table[:, right[:1]]).all()
                 for term in scene.terms.counts:
                     for slot in term.slots if term.single is None else ():
                         if slot.literals and number in scene.pools_in(slot):
@@ -208,7 +210,7 @@ def test_which_tables_say_nothing_of_two_elements_together(stated: str, flat: bo
     tabulated = summation.tabulated
     assert bool(tabulated.flat) == flat
     for link in tabulated.flat:
-        table = tabulated.default(link).detach().numpy()
+        table = tabulated.tables[link].summed(summation.scene.knowledge[link[0]].patterns[0]).numpy()
         apart = table - table[:, :1] - table[:1] + table[0, 0]
         assert np.abs(apart).max() <= SEPARABLE * (1 + np.abs(table).max())
 
@@ -268,9 +270,11 @@ def test_an_unusual_pair_is_worth_what_it_has_beyond_a_usual_one() -> None:
     assert len(knowledge.patterns) == 4
     for pattern in range(1, 4):
         extra = tabulated.unusual(0, pattern, 0, 0)
-        usual, special = (tabulated.tables[0, 0, 0].summed(knowledge.patterns[k]) for k in (0, pattern))
         states = tabulated.cells[0].first_of(False)
-        expected = (special - usual).numpy()[states][:, states]
+        usual, special = (
+            tabulated.tables[0, 0, 0].summed_at(knowledge.patterns[k], states, states) for k in (0, pattern)
+        )
+        expected = (special - usual).numpy()
         assert np.allclose(extra.numpy(), expected)
         assert not tabulated.unusual(0, 0, 0, 0).numpy().any()
 
@@ -334,6 +338,21 @@ def test_values_of_many_switches_are_not_all_tried() -> None:
     assert len(problem(text + few).summations) == 8
 
 
+def test_atoms_that_no_term_of_a_pair_speaks_of_make_no_larger_tables() -> None:
+    """Constants that are named give every element own atoms about them; the links are about one or two."""
+    text = people(5) + 'predicate c(t) in {"a", "b", "c"}\npredicate g(t, t)\n0.7: p(x) and f(x, y) => q(y)\n'
+    text += '0.3: c(x) = "a" and g("c1", x) and f(x, "c1") and p(x) and g(x, "c1")'
+    (summation,) = problem(text).summations
+    tables = summation.tabulated.tables
+    assert max(len(kinds) for made in tables.values() for kinds in made.kinds) >= 48
+    assert all(max(made.potential.shape[:2]) <= 8 for made in tables.values())
+    model = hb.Model(hb.parse(text.replace('"c2", "c3", "c4"', '"c2"')))
+    lifted, ground = (model.infer(engine=name) for name in ("lifted", "exact"))
+    assert lifted.log_partition == pytest.approx(ground.log_partition, abs=1e-10)
+    for one, other in zip(lifted.rows(), ground.rows(), strict=True):
+        assert one.probability == pytest.approx(other.probability, abs=1e-10)
+
+
 @pytest.mark.parametrize("algebra", ["log", "maximum"])
 def test_shares_where_nothing_is_possible_are_shares_still(algebra: str) -> None:
     """So that what is impossible never meets what is not a number."""
@@ -341,8 +360,7 @@ def test_shares_where_nothing_is_possible_are_shares_still(algebra: str) -> None
     made = next(iter(summation.tabulated.tables.values()))
     barred = PairTables(
         made.group,
-        made.families,
-        made.ranges,
+        made.kinds,
         algebra_named(algebra),
         arrays.full(made.potential.shape, -math.inf),
         made.trust,

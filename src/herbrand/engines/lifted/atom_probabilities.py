@@ -127,18 +127,17 @@ class AtomProbabilities:
         for link, tables in self.summation.tabulated.tables.items():
             if link[0] != group:
                 continue
-            shares = tables.shares(pattern)
+            ways = [way for way in (True, False) if (predicate, way) in atoms]
+            shares = {way: tables.share(pattern, (predicate, way)) for way in ways}
             here = [[n for n, b in enumerate(bunches) if b.pool == pool] for pool in link[1:]]
             for one in here[0]:
                 for other in here[1]:
                     if link[1] == link[2] and one > other:
                         continue
                     joint = self._joint(link, one, other)
-                    for way in (True, False):
-                        if (predicate, way) in atoms:
-                            share = shares[atoms.index((predicate, way))]
-                            value = self._mean(link, one, other, joint, share)
-                            found[(one, other) if way else (other, one)] = value
+                    for way, share in shares.items():
+                        value = self._mean(link, one, other, joint, share)
+                        found[(one, other) if way else (other, one)] = value
         return found
 
     def _joint(self, link: Link, one: int, other: int) -> np.ndarray | None:
@@ -196,14 +195,15 @@ class AtomProbabilities:
     def _mean(
         self, link: Link, one: int, other: int, joint: np.ndarray | None, share: np.ndarray
     ) -> np.ndarray:
-        """The mean of a table of shares [left cell, right cell, value]."""
+        """The mean of a table of shares [left kind, right kind, value]."""
+        left, right = self.summation.tabulated.tables[link].kinds
         if joint is None:
             by_right, by_left = swings(share)
-            return (
-                self.cells_of(one) @ share[:, 0] if by_right <= by_left else self.cells_of(other) @ share[0]
-            )
+            if by_right <= by_left:
+                return self.cells_of(one) @ share[left, 0]
+            return self.cells_of(other) @ share[0, right]
         rows, columns = (self.summation.tabulated.cells[pool].first_of(True) for pool in link[1:])
-        return np.einsum("ij,ijv->v", joint, share[np.ix_(rows, columns)])
+        return np.einsum("ij,ijv->v", joint, share[np.ix_(left[rows], right[columns])])
 
     def _unusual(
         self, group: int, predicate: str, width: int, same_order: bool
@@ -266,12 +266,10 @@ class AtomProbabilities:
         shown = summation.scene.knowledge[group].patterns[pattern]
         if is_turned:
             shown, joint, left, right = turned(of_group, shown), joint.T, right, left
-        shares = summation.tabulated.tables[link].shares(shown)
-        rows, columns = (summation.tabulated.cells[pool].first_of(False) for pool in (left, right))
+        tables = summation.tabulated.tables[link]
+        cells = [summation.tabulated.cells[pool].first_of(False) for pool in (left, right)]
         means = [
-            np.einsum(
-                "ij,ijv->v", joint, shares[of_group.atoms.index((predicate, way))][np.ix_(rows, columns)]
-            )
+            np.einsum("ij,ijv->v", joint, tables.share_at(shown, (predicate, way), *cells))
             if (predicate, way) in of_group.atoms
             else None
             for way in (True, False)

@@ -16,6 +16,9 @@ BYTES_A_NUMBER = 8
 KEPT = 3
 """How many tables of the size of a result a differentiated step keeps, roughly."""
 
+PASSES = 30
+"""What going through a table of pairs takes for each of its entries."""
+
 CALLS = 2e5
 """What calling the steps of a product costs, however small they are, in operations of one second in 1e8."""
 
@@ -53,7 +56,7 @@ def cost_of(summation: Summation) -> Cost:
     rows, total = axes_of(summation)
     if total.bytes > ANY_MACHINE:
         return ENDLESS
-    return total + _contraction(summation, rows)
+    return total + _pair_tables(summation) + _contraction(summation, rows)
 
 
 def axes_of(summation: Summation) -> tuple[dict[frozenset[int], float], Cost]:
@@ -72,6 +75,14 @@ def axes_of(summation: Summation) -> tuple[dict[frozenset[int], float], Cost]:
         each = 4 * profiles + profiles * (profiles + 1)
         total += Cost(count * each, count * each * BYTES_A_NUMBER)
     return rows, total
+
+
+def _pair_tables(summation: Summation) -> Cost:
+    """Each table is gone through for each pattern of what is known, for its sums and for its shares."""
+    tables, knowledge = summation.tabulated.tables, summation.scene.knowledge
+    entries = {link: made.potential.numel() for link, made in tables.items()}
+    operations = sum(PASSES * count * len(knowledge[link[0]].patterns) for link, count in entries.items())
+    return Cost(operations, KEPT * max(entries.values(), default=0) * BYTES_A_NUMBER)
 
 
 def largest_table(

@@ -26,8 +26,7 @@ def usual_pairs(tabulated: Tabulated) -> dict[tuple[int, int], Array]:
         one, other = link[1:]
         if link in tabulated.flat:
             continue
-        rows, columns = (arrays.from_numpy(tabulated.cells[pool].first_of(True)) for pool in (one, other))
-        table = tabulated.default(link)[rows][:, columns]
+        table = tabulated.default(link)
         if (other, one) in tables and one != other:
             one, other, table = other, one, table.T
         tables[one, other] = tables[one, other] + table if (one, other) in tables else table

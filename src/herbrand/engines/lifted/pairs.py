@@ -9,7 +9,7 @@ listed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +18,11 @@ from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.contraction.algebra import Algebra
 from herbrand.engines.lifted.families import Family
-from herbrand.engines.lifted.terms import NotLiftableError, PairTerm, Slot
+from herbrand.engines.lifted.terms import Literals, NotLiftableError, PairTerm, Slot
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.program import Program
 
-MOST_ENTRIES = 2**24
+MOST_ENTRIES = 2**22
 
 Atom = tuple[str, bool]
 """A predicate, and whether its arguments are the pair's elements in the group's order."""
@@ -180,14 +180,17 @@ def covers(slot: Slot, elements: Range) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PairTables:
-    """The tables of one group's pairs between two pools, for values of the weights and of propositions."""
+    """The tables of one group's pairs between two pools, for values of the weights and of propositions.
+
+    Most cells differ in atoms that no term of the group speaks of. Those that its terms treat alike are one
+    *kind*, and the tables are over kinds. ``kinds``: that of each cell, for the left and the right element.
+    """
 
     group: PairGroup
-    families: tuple[Family, Family]
-    ranges: tuple[Range, Range]
+    kinds: tuple[np.ndarray, np.ndarray]
     algebra: Algebra
     potential: Array
-    """[left cell, right cell, the values of each atom]: what terms give."""
+    """[left kind, right kind, the values of each atom]: what terms give."""
     trust: Array
     """What opinions are multiplied with."""
 
@@ -208,11 +211,16 @@ class PairTables:
         return potential
 
     def summed(self, pattern: Pattern) -> Array:
-        """The pair's atoms summed, or maximised, out: [left cell, right cell]."""
+        """The pair's atoms summed, or maximised, out: [left kind, right kind]."""
         return self.algebra.sum(self.masked(pattern), tuple(range(2, self.potential.dim())))
 
+    def summed_at(self, pattern: Pattern, left: np.ndarray, right: np.ndarray) -> Array:
+        """The same for these cells: [left cell, right cell]."""
+        rows, columns = (arrays.from_numpy(of[at]) for of, at in zip(self.kinds, (left, right), strict=True))
+        return self.summed(pattern)[rows][:, columns]
+
     def shares(self, pattern: Pattern) -> list[np.ndarray]:
-        """For each atom the share of its values given the cells [left cell, right cell, value]."""
+        """For each atom the share of its values given the kinds [left kind, right kind, value]."""
         masked = self.masked(pattern).detach()
         flat = masked.reshape(*masked.shape[:2], -1)
         if self.algebra.idempotent:
@@ -227,6 +235,18 @@ class PairTables:
             for place in places
         ]
 
+    def share(self, pattern: Pattern, atom: Atom) -> np.ndarray:
+        """That of one atom [left kind, right kind, value]."""
+        return self.shares(pattern)[self.group.atoms.index(atom)]
+
+    def share_at(self, pattern: Pattern, atom: Atom, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """That of one atom for these cells [left cell, right cell, value]."""
+        return self.share(pattern, atom)[np.ix_(self.kinds[0][left], self.kinds[1][right])]
+
+
+Said = tuple[PairTerm, Slot, Slot, bool]
+"""A term, its slots for the left and the right element, and whether they are in the term's order."""
+
 
 def tables_of(
     group: PairGroup,
@@ -237,24 +257,32 @@ def tables_of(
     algebra: Algebra,
 ) -> PairTables:
     """The group's tables between two pools; ``given``: the values of propositions."""
-    shape = (families[0].cells, families[1].cells, *group.sizes)
+    said = list(_said(group, ranges, given))
+    left, left_kinds = _kinds(families[0], [slot.literals for _, slot, _, _ in said])
+    right, right_kinds = _kinds(families[1], [slot.literals for _, _, slot, _ in said])
+    shape = (left.shape[1], right.shape[1], *group.sizes)
     if np.prod(shape, dtype=float) > MOST_ENTRIES:
         names = ", ".join(dict.fromkeys(name for name, _ in group.atoms))
         raise NotLiftableError(f"a pair's table over {names} would be too large")
     potential = arrays.zeros(shape, dtype=arrays.float64)
+    for (term, _, _, straight), *sides in zip(said, left, right, strict=True):
+        holds = arrays.from_numpy(_holding(group, sides, term, straight))
+        if term.weight is None:
+            potential = potential.masked_fill(holds, -math.inf)
+        else:
+            potential = potential + term.sign * term.times * weights[term.weight] * holds
+    return PairTables(group, (left_kinds, right_kinds), algebra, potential, weights[-1])
+
+
+def _said(group: PairGroup, ranges: tuple[Range, Range], given: Mapping[str, int]) -> Iterator[Said]:
+    """The terms that bear on pairs between two pools, each way that they do."""
     for term in group.terms:
         if any(given[own.predicate] not in allowed for own, allowed in term.given):
             continue
         for straight in _ways(group, term):
             left, right = (term.left, term.right) if straight else (term.right, term.left)
-            if not (covers(left, ranges[0]) and covers(right, ranges[1])):
-                continue
-            holds = arrays.from_numpy(_holding(group, families, left, right, term, straight))
-            if term.weight is None:
-                potential = potential.masked_fill(holds, -math.inf)
-            else:
-                potential = potential + term.sign * term.times * weights[term.weight] * holds
-    return PairTables(group, families, ranges, algebra, potential, weights[-1])
+            if covers(left, ranges[0]) and covers(right, ranges[1]):
+                yield term, left, right, straight
 
 
 def _ways(group: PairGroup, term: PairTerm) -> tuple[bool, ...]:
@@ -262,13 +290,18 @@ def _ways(group: PairGroup, term: PairTerm) -> tuple[bool, ...]:
     return (True, False) if group.within else (term.left.type == group.types[0],)
 
 
-def _holding(
-    group: PairGroup, families: tuple[Family, Family], left: Slot, right: Slot, term: PairTerm, straight: bool
-) -> np.ndarray:
-    """Where the term holds, of the shape of the potential."""
+def _kinds(family: Family, said: Sequence[Literals]) -> tuple[np.ndarray, np.ndarray]:
+    """Which of these hold for each kind of cells [literals, kind], and the kind of each cell."""
+    always = np.ones(family.cells, dtype=bool)
+    holds = np.array([always, *map(family.holding, said)])
+    found, kinds = np.unique(holds, axis=1, return_inverse=True)
+    return found[1:], kinds.reshape(-1)
+
+
+def _holding(group: PairGroup, sides: Sequence[np.ndarray], term: PairTerm, straight: bool) -> np.ndarray:
+    """Where the term holds, of the shape of the potential; ``sides``: for which kinds of each element."""
     count = 2 + len(group.sizes)
-    holds = np.ones((families[0].cells, families[1].cells, *group.sizes), dtype=bool)
-    sides = [families[0].holding(left.literals), families[1].holding(right.literals)]
+    holds = np.ones((*map(len, sides), *group.sizes), dtype=bool)
     for place, side in enumerate(sides):
         holds &= side.reshape([-1 if i == place else 1 for i in range(count)])
     for name, way, allowed in term.atoms:

@@ -67,8 +67,9 @@ class Tabulated:
     cells: tuple[Cells, ...]
 
     def default(self, link: Link) -> Array:
-        """What a pair of which nothing unusual is known sums out to [left cell, right cell]."""
-        return self.tables[link].summed(self.scene.knowledge[link[0]].patterns[0])
+        """What a pair of which nothing unusual is known sums out to [left profile, right profile]."""
+        rows, columns = (self.cells[pool].first_of(profiles=True) for pool in link[1:])
+        return self.tables[link].summed_at(self.scene.knowledge[link[0]].patterns[0], rows, columns)
 
     def worth(self, term: CountTerm) -> Array:
         assert term.weight is not None
@@ -87,8 +88,8 @@ class Tabulated:
         usual, special = patterns[0], patterns[pattern]
         if is_turned:
             usual, special = (turned(self.scene.groups[group], p) for p in (usual, special))
-        rows, columns = (arrays.from_numpy(self.cells[pool].first_of(profiles=False)) for pool in link[1:])
-        before, after = (self.tables[link].summed(p)[rows][:, columns] for p in (usual, special))
+        rows, columns = (self.cells[pool].first_of(profiles=False) for pool in link[1:])
+        before, after = (self.tables[link].summed_at(p, rows, columns) for p in (usual, special))
         impossible = before == -math.inf
         if bool((after[impossible] > -math.inf).any()):
             raise NotLiftableError("a fact makes possible what a hard statement forbids of most pairs")
@@ -180,19 +181,21 @@ def _is_flat(scene: ExchangeableModel, link: Link, tables: PairTables) -> bool:
 
 
 def swings(share: np.ndarray) -> tuple[float, float]:
-    """How much a share [left cell, right cell, value] depends on the right cell, and on the left one."""
+    """How much a share [left kind, right kind, value] depends on the right kind, and on the left one."""
     return float(np.abs(share - share[:, :1]).max()), float(np.abs(share - share[:1]).max())
 
 
 def _fold(scene: ExchangeableModel, link: Link, tables: PairTables, weights: list[Array]) -> None:
     """Give each element its part of a flat table, once for every partner that it has."""
-    table = tables.summed(scene.knowledge[link[0]].patterns[0])
+    pattern, first = scene.knowledge[link[0]].patterns[0], np.zeros(1, np.int64)
+    left, right = (np.arange(len(kinds)) for kinds in tables.kinds)
+    beside, below = tables.summed_at(pattern, left, first)[:, 0], tables.summed_at(pattern, first, right)[0]
     one, other = link[1:]
     if one == other:
-        _give(scene, one, (len(scene.pools[one]) - 1) * (table[:, 0] - table[0, 0] / 2), weights)
+        _give(scene, one, (len(scene.pools[one]) - 1) * (beside - beside[0] / 2), weights)
         return
-    _give(scene, one, len(scene.pools[other]) * table[:, 0], weights)
-    _give(scene, other, len(scene.pools[one]) * (table[0] - table[0, 0]), weights)
+    _give(scene, one, len(scene.pools[other]) * beside, weights)
+    _give(scene, other, len(scene.pools[one]) * (below - below[0]), weights)
 
 
 def _give(scene: ExchangeableModel, number: int, extra: Array, weights: list[Array]) -> None:
@@ -228,13 +231,19 @@ def _cells(
 
 
 def _features(tables: PairTables, pattern: Pattern, as_left: bool, as_right: bool) -> Iterator[np.ndarray]:
+    """A number for each cell; cells have the same where the tables treat their kinds alike."""
     table = tables.summed(pattern).detach().numpy()
+    left, right = tables.kinds
     for array in (table, *tables.shares(pattern)):
         if as_left:
-            yield array.reshape(len(array), -1)
+            yield _alike(array)[left]
         if as_right:
-            turned = np.swapaxes(array, 0, 1)
-            yield turned.reshape(len(turned), -1)
+            yield _alike(np.swapaxes(array, 0, 1))[right]
+
+
+def _alike(array: np.ndarray) -> np.ndarray:
+    """Numbers of the rows of an array, in a column; equal rows have one."""
+    return np.unique(array.reshape(len(array), -1), axis=0, return_inverse=True)[1].reshape(-1, 1)
 
 
 def _indicators(scene: ExchangeableModel, number: int) -> Iterator[np.ndarray]:

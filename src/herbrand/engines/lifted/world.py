@@ -12,6 +12,16 @@ from herbrand.engines.lifted.summation import Summation, Sums
 from herbrand.engines.lifted.terms import PROPOSITIONS, Own
 
 
+@dataclass(frozen=True)
+class _Pair:
+    """Of a group; the pools of its two elements, and the pattern of what is known."""
+
+    group: int
+    left: int
+    right: int
+    pattern: int
+
+
 @dataclass(frozen=True, eq=False)
 class AlikeWorld:
     """Which of the alike elements get which state does not matter: the first ones get the first state."""
@@ -75,8 +85,8 @@ class AlikeWorld:
         keys = np.column_stack([pools, pattern, way])
         for key in np.unique(keys, axis=0):
             here = (keys == key).all(1)
-            share = self._shares(number, predicate, *map(int, key))
-            values[here] = share[cells[0][here], cells[1][here]]
+            of_pair = _Pair(number, *map(int, key[:3]))
+            values[here] = self._best(of_pair, (predicate, bool(key[3])), cells[0][here], cells[1][here])
         return values
 
     def _patterns(self, number: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -91,16 +101,13 @@ class AlikeWorld:
         at = order[np.minimum(np.searchsorted(stated, wanted, sorter=order), len(stated) - 1)]
         return np.where(stated[at] == wanted, knowledge.pattern_of[at], 0)
 
-    def _shares(
-        self, number: int, predicate: str, left: int, right: int, pattern: int, way: int
-    ) -> np.ndarray:
-        """The best value of the atom for each two cells [left cell, right cell]."""
-        scene = self.summation.scene
-        group = scene.groups[number]
-        link, is_turned = self.summation.tabulated.link(number, left, right)
-        shown = scene.knowledge[number].patterns[pattern]
+    def _best(self, pair: _Pair, atom: tuple[str, bool], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The best value of an atom, given the cells of the left elements and of the right ones."""
+        scene, tabulated = self.summation.scene, self.summation.tabulated
+        link, is_turned = tabulated.link(pair.group, pair.left, pair.right)
+        shown = scene.knowledge[pair.group].patterns[pair.pattern]
         if is_turned:
-            shown, way = turned(group, shown), not way
-        share = self.summation.tabulated.tables[link].shares(shown)[group.atoms.index((predicate, bool(way)))]
-        best = share.argmax(2)
-        return best.T if is_turned else best
+            shown, atom = turned(scene.groups[pair.group], shown), (atom[0], not atom[1])
+            left, right = right, left
+        tables = tabulated.tables[link]
+        return tables.share(shown, atom).argmax(2)[tables.kinds[0][left], tables.kinds[1][right]]
