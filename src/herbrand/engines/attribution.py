@@ -98,7 +98,7 @@ def scales(points: int) -> list[tuple[float, float]]:
 def attributed(ground: Ground, atom: int, value: int, allowed: Callable[[Elimination], None]) -> Attribution:
     """The log-odds of a latent atom's value, shared out; ``allowed`` raises where the work is too much."""
     built = ground_graph(ground, by_formula=False)
-    core = Core.whole(chained(built.graph), ground.atoms.count).around(atom)
+    core = Core.whole(chained(built.graph), ground.atoms.count).around(np.array([atom]))
     problem = _Problem(ground, built, planned_entirely(core), atom, value)
     allowed(problem.elimination)
     return shared_out(problem)

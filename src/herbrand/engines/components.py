@@ -129,9 +129,9 @@ class Core:
         labels = component_of(graph.axis_count, np.stack([firsts, graph.edge_axes], axis=1))
         return cls(graph, atom_count, np.arange(graph.factor_count), graph.unary, present, weighted, labels)
 
-    def around(self, axis: int) -> Core:
-        """What is connected with an axis."""
-        near = self.labels == self.labels[axis]
+    def around(self, axes: Array) -> Core:
+        """What is connected with some axes."""
+        near = np.isin(self.labels, self.labels[axes])
         firsts = self.graph.edge_axes[self.graph.factor_edges[self.factors]]
         return replace(self, factors=self.factors[near[firsts]], present=self.present & near)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -18,20 +17,19 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.budget import UNLIMITED, Budget, readable
-from herbrand.engines.components import Core, chained
 from herbrand.engines.contradiction import contradicting, no_weight, smallest_contradiction
 from herbrand.engines.elimination import Eliminated, Elimination, planned
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
+from herbrand.engines.formula_shares import FormulaShares
 from herbrand.engines.reading import ChosenWorld, ExplainedAtom, atom_tables, by_number, forced
 from herbrand.errors import BudgetError
 from herbrand.extras import later
-from herbrand.factors.graph import Assembly, FactorGraph
+from herbrand.factors.graph import FactorGraph
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.show import show_formula, show_statement
-from herbrand.language.syntax import Formula
 from herbrand.program.expansion import instances
-from herbrand.program.ground import Ground, ground, ground_template
-from herbrand.program.lower import forbidding, in_cells
+from herbrand.program.ground import Ground, ground
+from herbrand.program.lower import in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -167,47 +165,18 @@ class Exact:
 
     def _formula_rows(self, state: ExactState, found: Eliminated) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas; 1 or 0 in the most probable world."""
+        asked = [
+            pair for formula in state.question.formulas for pair in instances(formula, state.ground.program)
+        ]
+        closed = [formula for _, formula in asked]
         if state.question.most_probable:
             look_up = by_number(state.ground, found.shares)
-            probability = ChosenWorld(state.ground.evidence, look_up, self.budget).holds
+            world = ChosenWorld(state.ground.evidence, look_up, self.budget)
+            shares = [float(world.holds(formula)) for formula in closed]
         else:
-            probability = partial(self._probability, state, found)
+            shares = FormulaShares(
+                state.ground, state.elimination, found, self.budget, self.refuse_too_much
+            ).of(closed)
         return tuple(
-            Row(show_formula(said), None, (), float(probability(closed)))
-            for asked in state.question.formulas
-            for said, closed in instances(asked, state.ground.program)
+            Row(show_formula(said), None, (), share) for (said, _), share in zip(asked, shares, strict=True)
         )
-
-    def _probability(self, state: ExactState, found: Eliminated, formula: Formula) -> float:
-        """The share of the partition that worlds with the formula have."""
-        rows = tuple(
-            ground_template(template, state.ground.evidence, state.ground.atoms, self.budget)
-            for template in forbidding(state.ground.program, formula)
-        )
-        forbidden = replace(state.ground, templates=rows)
-        extra = chained(ground_graph(forbidden, self.budget, by_formula=False, facts=False).graph)
-        if extra.constant == -math.inf:
-            return 0.0
-        graph, atom_count, touched = _beside(state.elimination.core, extra)
-        elimination = planned(graph, atom_count, state.elimination.algebra, False, self.budget)
-        self.refuse_too_much(elimination)
-        with_formula = elimination.run().total
-        return min(1.0, math.exp(with_formula - float(found.component_totals[touched].sum())))
-
-
-def _beside(core: Core, extra: FactorGraph) -> tuple[FactorGraph, int, np.ndarray]:
-    """The components whose atoms an extra graph speaks of, and the extra factors; how many atoms these have,
-    and the components' labels. Helpers of the extra graph come last."""
-    graph, atoms = core.graph, core.atom_count
-    own = np.repeat(np.arange(extra.axis_count), extra.sizes)[extra.unary != 0]
-    named = np.union1d(extra.edge_axes, own)
-    touched = np.unique(core.labels[named[named < atoms]])
-    near = np.isin(core.labels, touched)
-    axes = np.flatnonzero(near)
-    numbers = np.where(near, np.cumsum(near) - 1, -1)
-    joint = Assembly(np.append(graph.sizes[axes], extra.sizes[atoms:]))
-    factors = np.flatnonzero(near[graph.edge_axes[graph.factor_edges[:-1]]])
-    joint.add_tables_of(graph, numbers, factors)
-    helpers = len(axes) + np.arange(extra.axis_count - atoms)
-    joint.add_tables_of(extra, np.append(numbers[:atoms], helpers))
-    return joint.build(), int((axes < atoms).sum()), touched

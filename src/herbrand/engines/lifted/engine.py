@@ -8,6 +8,7 @@ to ground elimination where that is affordable, and the answer says so.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
@@ -27,6 +28,7 @@ from herbrand.engines.reading import ChosenWorld, ExplainedAtom, forced, looked_
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula, Truth
+from herbrand.program.alike_constants import AlikeConstants
 from herbrand.program.evidence import Evidence
 from herbrand.program.expansion import instances
 from herbrand.program.ground import refuse_long_answer
@@ -155,25 +157,39 @@ class Lifted:
     def _formula_rows(self, state: LiftedState, solution: Solution) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas."""
         evidence = state.problem.evidence
-        world = ChosenWorld(evidence, solution.of, self.budget)
-        probability = partial(self._in_world, world) if state.problem.most else self._probability
-        return tuple(
-            Row(show_formula(said), None, (), probability(solution, closed))
-            for asked in state.question.formulas
-            for said, closed in instances(asked, evidence.program)
-        )
+        rows: list[Row] = []
+        for asked in state.question.formulas:
+            found = list(instances(asked, evidence.program))
+            closed = [instance.closed for instance in found]
+            shares = (
+                self._in_world(solution, closed) if state.problem.most else self._shares(solution, closed)
+            )
+            rows += (Row(show_formula(f.said), None, (), p) for f, p in zip(found, shares, strict=True))
+        return tuple(rows)
+
+    def _shares(self, solution: Solution, closed: Sequence[Formula]) -> list[float]:
+        """The share of the partition that worlds with each instance of a formula have; those whose constants
+        are alike have the same."""
+        patterns = list(map(AlikeConstants(solution.problem.evidence).pattern, closed))
+        examples = dict(zip(patterns, closed, strict=True))
+        known = {pattern: self._probability(solution, one) for pattern, one in examples.items()}
+        return [known[pattern] for pattern in patterns]
 
     def _probability(self, solution: Solution, formula: Formula) -> float:
-        """The share of the partition that worlds with the formula have."""
         return min(1.0, math.exp(self._supposing(solution.problem, formula) - solution.total))
 
-    def _in_world(self, world: ChosenWorld, solution: Solution, formula: Formula) -> float:
+    def _in_world(self, solution: Solution, closed: Sequence[Formula]) -> list[float]:
         """1 or 0 in the most probable world; in some such world, where it is too large to look at."""
-        try:
-            return float(world.holds(formula))
-        except BudgetError:
-            with_formula = self._supposing(solution.problem, formula)
-            return float(math.isclose(with_formula, solution.total, abs_tol=1e-9))
+        world = ChosenWorld(solution.problem.evidence, solution.of, self.budget)
+
+        def holds(formula: Formula) -> bool:
+            try:
+                return world.holds(formula)
+            except BudgetError:
+                with_formula = self._supposing(solution.problem, formula)
+                return math.isclose(with_formula, solution.total, abs_tol=1e-9)
+
+        return [float(holds(formula)) for formula in closed]
 
     def _supposing(self, problem: Problem, formula: Formula) -> float:
         """The total of worlds with the formula."""

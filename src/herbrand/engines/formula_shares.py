@@ -1,0 +1,166 @@
+"""The probabilities of closed formulas, after a ground network was eliminated for its partition.
+
+A formula over a few atoms is a sum over entries of a table: a table of zeros over its atoms changes nothing,
+and the gradient by its entries says which share of the partition each has. So many formulas are read from one
+elimination, as long as their tables do not make it wide; where they do, it is done for each half of them. A
+formula with helpers, or with many cases, is forbidden to be false, and the partition summed again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from herbrand.budget import Budget
+from herbrand.engines.components import Core, chained
+from herbrand.engines.elimination import Eliminated, Elimination, planned, planned_entirely
+from herbrand.errors import BudgetError, OutOfTimeError
+from herbrand.factors.graph import Array, Assembly, FactorGraph, Tables, log_potentials
+from herbrand.factors.ground_graph import ground_graph
+from herbrand.language.syntax import Formula
+from herbrand.program.ground import Ground, ground_template
+from herbrand.program.lower import forbidding
+
+MOST_CASES = 4096
+"""Of the values of a formula's atoms together, for a table."""
+
+FEW = 1e7
+"""So many operations are done for several formulas at once, whatever they would cost apart."""
+
+GRADIENT = 4
+"""What all shares cost, in partitions."""
+
+
+Scope = tuple[int, ...]
+"""Atoms by number, ascending."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """The atoms of a formula, and for which of their values it ``holds``."""
+
+    scope: Scope
+    holds: Array
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaShares:
+    """``found``: what an ``elimination`` of all gave; ``allowed`` raises where another would be too much."""
+
+    ground: Ground
+    elimination: Elimination
+    found: Eliminated
+    budget: Budget
+    allowed: Callable[[Elimination], None]
+
+    def of(self, formulas: Sequence[Formula]) -> list[float]:
+        """The share of the partition that worlds with each formula have."""
+        extras = [self._forbidding(formula) for formula in formulas]
+        cases = [_cases(extra, self.ground.atoms.count) for extra in extras]
+        scopes = {one.scope for one in cases if one is not None}
+        shares = {scope: self._own(scope) for scope in scopes if len(scope) < 2}
+        shares |= self._joint(sorted(scope for scope in scopes if len(scope) > 1))
+        return [
+            self._alone(extra)
+            if one is None or one.scope not in shares
+            else min(1.0, float(shares[one.scope][one.holds].sum()))
+            for extra, one in zip(extras, cases, strict=True)
+        ]
+
+    def _forbidding(self, formula: Formula) -> FactorGraph:
+        """What forbids the worlds in which a formula is false."""
+        self.budget.check()
+        rows = tuple(
+            ground_template(template, self.ground.evidence, self.ground.atoms, self.budget)
+            for template in forbidding(self.ground.program, formula)
+        )
+        forbidden = replace(self.ground, templates=rows)
+        return chained(ground_graph(forbidden, self.budget, by_formula=False, facts=False).graph)
+
+    def _own(self, scope: Scope) -> Array:
+        """The shares of the values of no atom, or of one."""
+        sizes = [int(self.elimination.graph.sizes[atom]) for atom in scope]
+        return self.found.shares[scope[0], : sizes[0]] if sizes else np.ones(())
+
+    def _joint(self, scopes: Sequence[Scope]) -> dict[Scope, Array]:
+        """The shares of each choice of values of some atoms; without those that are as well asked alone."""
+        if len(scopes) < 2:
+            return {}
+        elimination = self._with_tables(scopes)
+        if elimination is None:
+            half = len(scopes) // 2
+            return self._joint(scopes[:half]) | self._joint(scopes[half:])
+        _, shares = elimination.joint_shares(elimination.values)
+        first = elimination.graph.factor_count - len(scopes)
+        begins = elimination.table_places[first:]
+        shapes = [elimination.graph.sizes[list(scope)] for scope in scopes]
+        return {
+            scope: shares[begin : begin + math.prod(shape)].reshape(shape)
+            for scope, begin, shape in zip(scopes, begins.tolist(), shapes, strict=True)
+        }
+
+    def _with_tables(self, scopes: Sequence[Scope]) -> Elimination | None:
+        """What is connected with these atoms, and a table of zeros over each scope; ``None`` where these
+        make it cost more than one elimination for each."""
+        core = self.elimination.core
+        joint = Assembly(core.graph.sizes)
+        joint.add_tables_of(core.graph, np.arange(core.graph.axis_count))
+        for scope in scopes:
+            shape = core.graph.sizes[list(scope)]
+            joint.add_tables(Tables(np.array([scope]), np.zeros(1, np.int64), np.zeros((1, *shape))))
+        whole = Core.whole(joint.build(), core.atom_count)
+        try:
+            elimination = planned_entirely(whole.around(np.concatenate(scopes)), self.budget)
+            self.allowed(elimination)
+        except OutOfTimeError:
+            raise
+        except BudgetError:
+            return None
+        apart = GRADIENT * len(scopes) * self.elimination.operations
+        return elimination if elimination.operations <= max(FEW, apart) else None
+
+    def _alone(self, extra: FactorGraph) -> float:
+        """The share of one formula, by summing the partition again."""
+        if extra.constant == -math.inf:
+            return 0.0
+        graph, atom_count, touched = _beside(self.elimination.core, extra)
+        elimination = planned(graph, atom_count, self.elimination.algebra, False, self.budget)
+        self.allowed(elimination)
+        with_formula = elimination.run().total
+        return min(1.0, math.exp(with_formula - float(self.found.component_totals[touched].sum())))
+
+
+def _cases(extra: FactorGraph, atom_count: int) -> Cases | None:
+    """The cases of a formula, given what forbids it to be false; ``None`` where it has helpers, or many."""
+    potentials = list(log_potentials(extra))
+    scope = sorted({axis for axes, _ in potentials for axis in axes})
+    sizes = [int(extra.sizes[axis]) for axis in scope]
+    if extra.axis_count > atom_count or math.prod(sizes) > MOST_CASES:
+        return None
+    holds = np.full(sizes, extra.constant > -math.inf)
+    for axes, table in potentials:
+        order = np.argsort(axes)
+        shape = [size if axis in axes else 1 for axis, size in zip(scope, sizes, strict=True)]
+        holds &= table.transpose(order).reshape(shape) > -math.inf
+    return Cases(tuple(scope), holds)
+
+
+def _beside(core: Core, extra: FactorGraph) -> tuple[FactorGraph, int, np.ndarray]:
+    """The components whose atoms an extra graph speaks of, and the extra factors; how many atoms these have,
+    and the components' labels. Helpers of the extra graph come last."""
+    graph, atoms = core.graph, core.atom_count
+    own = np.repeat(np.arange(extra.axis_count), extra.sizes)[extra.unary != 0]
+    named = np.union1d(extra.edge_axes, own)
+    touched = np.unique(core.labels[named[named < atoms]])
+    near = np.isin(core.labels, touched)
+    axes = np.flatnonzero(near)
+    numbers = np.where(near, np.cumsum(near) - 1, -1)
+    joint = Assembly(np.append(graph.sizes[axes], extra.sizes[atoms:]))
+    factors = np.flatnonzero(near[graph.edge_axes[graph.factor_edges[:-1]]])
+    joint.add_tables_of(graph, numbers, factors)
+    helpers = len(axes) + np.arange(extra.axis_count - atoms)
+    joint.add_tables_of(extra, np.append(numbers[:atoms], helpers))
+    return joint.build(), int((axes < atoms).sum()), touched
