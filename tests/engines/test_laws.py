@@ -147,7 +147,8 @@ def what_is_not_touched_is_no_matter(drawn: Drawn, engine: str, data: st.DataObj
 
 
 def evidence_is_evidence_however_it_is_given(drawn: Drawn, engine: str, data: st.DataObject) -> None:
-    """A fact, ``--given`` and a hard formula agree with worlds."""
+    """A fact, ``--given`` and a hard formula agree with worlds; two facts that contradict each other are an
+    error of theirs, so that the value is one that the theory's own facts leave possible."""
     theory, universe = drawn
     free = [atom for atom in universe.atoms() if len(universe.choices(atom)) > 1]
     assume(free)
@@ -159,7 +160,9 @@ def evidence_is_evidence_however_it_is_given(drawn: Drawn, engine: str, data: st
         formula: s.Formula = atom if holds else s.Not(atom)
         row = s.FactRows(name, columns, 1, "true" if holds else "false")
     else:
-        value = data.draw(st.sampled_from(values))
+        left = [value for value in values if ((name, arguments), value) not in universe.excluded]
+        assume(left)
+        value = data.draw(st.sampled_from(left))
         formula = s.ValueIs(atom, s.Constant(value))
         row = s.FactRows(name, (*columns, (value,)), 1, "true", (), True)
     hard = s.WeightedFormula(s.Hard(), formula)
