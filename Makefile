@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
 
-.PHONY: setup demo dist release test check check-all lint docs site changelog bench bench-query bench-bounds bench-circuit bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-serve bench-structure bench-peers fuzz fault limits test-oldest test-scale test-studio studio studio-check studio-pictures clean
+.PHONY: setup demo dist extras release test check check-all lint docs site changelog bench bench-query bench-bounds bench-circuit bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-serve bench-structure bench-peers fuzz fault limits test-oldest test-scale test-studio studio studio-check studio-pictures clean
 
 setup: $(READY)
 
@@ -68,6 +68,11 @@ check: test lint site
 dist: $(READY)
 	rm -rf dist
 	$(BIN)/python tests/distribution.py
+
+# Each extra in an environment of its own: some minutes, and some gigabytes of packages.
+extras: $(READY)
+	rm -rf dist
+	$(BIN)/python tests/distribution.py --extras
 
 # The check-list of a release, the wheel's trial among it; run `make check-all` as well.
 release: $(READY)

@@ -22,7 +22,32 @@ predicate friends(person, person): observed
 
 
 def measure() -> list[Measurement]:
-    return [_tree(2_000), _tree(20_000)]
+    return [_tree(2_000), _tree(20_000), _formulas(100, "exact", 100), _formulas(100, "lifted", 0)]
+
+
+def _formulas(people: int, engine: str, friends: int) -> Measurement:
+    """A formula of every person, beside everybody's atoms alone; ``friends`` in a ring, or unknown."""
+    links = [(f"p{one:03}", f"p{(one + 1) % friends:03}") for one in range(friends)]
+    persons = ", ".join(f'"p{one:03}"' for one in range(people))
+    world = ": observed" if friends else ""
+    theory = (
+        f"type person = {{{persons}}}\npredicate smokes(person)\npredicate cancer(person)\n"
+        f"predicate friends(person, person){world}\n0.8: smokes(x) => cancer(x)\n"
+        f"{0.9 if friends else 0.01}: smokes(x) and friends(x, y) => smokes(y)\n{PRIOR}: smokes(x)\n"
+    )
+    model = hb.Model(hb.parse(theory), {"friends": links} if friends else None)
+    formula = "smokes(x) and not cancer(x)"
+    joint = {row.probability for row in model.infer(formula, engine=engine).rows()}
+    smoking = next(iter(model.infer("smokes", engine=engine).rows())).probability
+    assert np.allclose(list(joint), smoking / (1 + math.exp(0.8)), atol=1e-9)
+    return race(
+        f"a formula of each person by {engine}, and two atoms each",
+        f"{people} people",
+        lambda: model.infer(["smokes", "cancer", formula], engine=engine),
+        "the atoms alone",
+        lambda: model.infer(["smokes", "cancer"], engine=engine),
+        repeats=5,
+    )
 
 
 def _tree(people: int) -> Measurement:

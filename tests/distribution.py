@@ -2,6 +2,7 @@
 
 There every command of the first-minute page is run, and what it prints is compared with the page. The sdist
 must hold what the wheel was built from. ``--release`` goes through the check-list of a release as well.
+``--extras`` installs the wheel with each extra alone, and does something that needs it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -23,6 +25,18 @@ CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 NEEDED = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "src/herbrand/language/grammar.lark")
 WITHOUT = ("torch", "IPython", "pygls", "fastapi", "pandas")
 """Packages that a plain installation must not bring."""
+
+EXTRAS = {
+    "torch": "hb.Model(hb.parse('1.5: rain => wet')).infer(engine='mean-field'); hb.nn",
+    "scip": "import pyscipopt; hb.Model(hb.parse('P(a) = 0.3')).bound(['a'])",
+    "scale": "from pyspark.sql import SparkSession; import herbrand.relations.spark",
+    "studio": "import herbrand.serving.service, herbrand.serving.studio_server, uvicorn",
+    "postgresql": "import adbc_driver_postgresql, herbrand.facts.sources.postgres",
+    "worlds": "import gymnasium, herbrand.tasks.environment",
+    "lsp": "import herbrand.editing.server",
+    "check": "import pyagrum",
+}
+"""What must work where the wheel was installed with one extra and no other."""
 
 
 def built(folder: Path) -> tuple[Path, Path]:
@@ -44,12 +58,30 @@ def check_contents(wheel: Path, sdist: Path) -> None:
     assert not odd, f"the wheel holds {odd}"
 
 
-def try_wheel(wheel: Path, folder: Path) -> None:
-    """Install the wheel in a clean environment and run what the first-minute page shows."""
+def installed(what: str, folder: Path) -> str:
+    """The interpreter of a clean environment that has the wheel."""
     venv.create(folder, with_pip=True)
     python = str(folder / "bin" / "python")
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)]
-    subprocess.run(install, check=True)
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*install, "-c", str(ROOT / "constraints.txt"), what], check=True)
+    return python
+
+
+def try_extras(wheel: Path, folder: Path) -> None:
+    """Install each extra alone and do what needs it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert EXTRAS.keys() == project["optional-dependencies"].keys() - {"dev"}
+    for extra, doing in EXTRAS.items():
+        python = installed(f"{wheel}[{extra}]", folder / extra)
+        subprocess.run([python, "-m", "pip", "check"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([python, "-c", f"import herbrand as hb; {doing}"], cwd=folder, check=True)
+        shutil.rmtree(folder / extra)
+        sys.stdout.write(f"installs alone: herbrand[{extra}]\n")
+
+
+def try_wheel(wheel: Path, folder: Path) -> None:
+    """Install the wheel in a clean environment and run what the first-minute page shows."""
+    python = installed(str(wheel), folder)
     listed = subprocess.run(
         [python, "-m", "pip", "list", "--format=freeze"], check=True, capture_output=True, text=True
     )
@@ -88,12 +120,16 @@ def release_mistakes() -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--release", action="store_true", help="the check-list of a release too")
-    if parser.parse_args().release and (mistakes := release_mistakes()):
+    parser.add_argument("--extras", action="store_true", help="each extra in an environment of its own")
+    chosen = parser.parse_args()
+    if chosen.release and (mistakes := release_mistakes()):
         sys.exit("\n".join(mistakes))
     with tempfile.TemporaryDirectory() as scratch:
         wheel, sdist = built(ROOT / "dist")
         check_contents(wheel, sdist)
         try_wheel(wheel, Path(scratch) / "clean")
+        if chosen.extras or chosen.release:
+            try_extras(wheel, Path(scratch))
 
 
 if __name__ == "__main__":

@@ -18,8 +18,9 @@ from herbrand.budget import Budget
 from herbrand.engines.components import Core, chained
 from herbrand.engines.elimination import Eliminated, Elimination, planned, planned_entirely
 from herbrand.errors import BudgetError, OutOfTimeError
-from herbrand.factors.graph import Array, Assembly, FactorGraph, Tables, log_potentials
-from herbrand.factors.ground_graph import ground_graph
+from herbrand.factors.graph import Array, Assembly, FactorGraph, Tables
+from herbrand.factors.ground_graph import ground_cases, ground_graph
+from herbrand.factors.pieces import together
 from herbrand.language.syntax import Formula
 from herbrand.program.ground import Ground, ground_template
 from herbrand.program.lower import forbidding
@@ -39,7 +40,7 @@ Scope = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Cases:
+class TruthTable:
     """The atoms of a formula, and for which of their values it ``holds``."""
 
     scope: Scope
@@ -58,27 +59,26 @@ class FormulaShares:
 
     def of(self, formulas: Sequence[Formula]) -> list[float]:
         """The share of the partition that worlds with each formula have."""
-        extras = [self._forbidding(formula) for formula in formulas]
-        cases = [_cases(extra, self.ground.atoms.count) for extra in extras]
-        scopes = {one.scope for one in cases if one is not None}
+        negated = [self._negated(formula) for formula in formulas]
+        tables = list(map(_truth_table, negated))
+        scopes = {table.scope for table in tables if table is not None}
         shares = {scope: self._own(scope) for scope in scopes if len(scope) < 2}
         shares |= self._joint(sorted(scope for scope in scopes if len(scope) > 1))
         return [
-            self._alone(extra)
-            if one is None or one.scope not in shares
-            else min(1.0, float(shares[one.scope][one.holds].sum()))
-            for extra, one in zip(extras, cases, strict=True)
+            self._alone(cases)
+            if table is None or table.scope not in shares
+            else min(1.0, float(shares[table.scope][table.holds].sum()))
+            for cases, table in zip(negated, tables, strict=True)
         ]
 
-    def _forbidding(self, formula: Formula) -> FactorGraph:
-        """What forbids the worlds in which a formula is false."""
+    def _negated(self, formula: Formula) -> Ground:
+        """The cases in which a formula is false, each forbidden."""
         self.budget.check()
         rows = tuple(
             ground_template(template, self.ground.evidence, self.ground.atoms, self.budget)
             for template in forbidding(self.ground.program, formula)
         )
-        forbidden = replace(self.ground, templates=rows)
-        return chained(ground_graph(forbidden, self.budget, by_formula=False, facts=False).graph)
+        return replace(self.ground, templates=rows)
 
     def _own(self, scope: Scope) -> Array:
         """The shares of the values of no atom, or of one."""
@@ -122,8 +122,9 @@ class FormulaShares:
         apart = GRADIENT * len(scopes) * self.elimination.operations
         return elimination if elimination.operations <= max(FEW, apart) else None
 
-    def _alone(self, extra: FactorGraph) -> float:
+    def _alone(self, negated: Ground) -> float:
         """The share of one formula, by summing the partition again."""
+        extra = chained(ground_graph(negated, self.budget, by_formula=False, facts=False).graph)
         if extra.constant == -math.inf:
             return 0.0
         graph, atom_count, touched = _beside(self.elimination.core, extra)
@@ -133,19 +134,20 @@ class FormulaShares:
         return min(1.0, math.exp(with_formula - float(self.found.component_totals[touched].sum())))
 
 
-def _cases(extra: FactorGraph, atom_count: int) -> Cases | None:
-    """The cases of a formula, given what forbids it to be false; ``None`` where it has helpers, or many."""
-    potentials = list(log_potentials(extra))
-    scope = sorted({axis for axes, _ in potentials for axis in axes})
-    sizes = [int(extra.sizes[axis]) for axis in scope]
-    if extra.axis_count > atom_count or math.prod(sizes) > MOST_CASES:
+def _truth_table(negated: Ground) -> TruthTable | None:
+    """Of a formula, given the cases in which it is false; ``None`` where it has helpers, or a large one."""
+    cases = ground_cases(negated)
+    false = [literals for columns in cases.rows for literals in columns.literals()]
+    scope = tuple(sorted({axis for literals in false for axis, _ in literals}))
+    sizes = cases.sizes[list(scope)].tolist()
+    if len(cases.somes) or math.prod(sizes) > MOST_CASES:
         return None
-    holds = np.full(sizes, extra.constant > -math.inf)
-    for axes, table in potentials:
-        order = np.argsort(axes)
-        shape = [size if axis in axes else 1 for axis, size in zip(scope, sizes, strict=True)]
-        holds &= table.transpose(order).reshape(shape) > -math.inf
-    return Cases(tuple(scope), holds)
+    holds = np.ones(sizes, bool)
+    for literals in map(together, false):
+        if literals is not None:
+            places = (literals.get(axis, range(size)) for axis, size in zip(scope, sizes, strict=True))
+            holds[np.ix_(*places)] = False
+    return TruthTable(scope, holds)
 
 
 def _beside(core: Core, extra: FactorGraph) -> tuple[FactorGraph, int, np.ndarray]:
