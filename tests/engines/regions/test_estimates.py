@@ -158,3 +158,31 @@ def test_a_grid_costs_regions_what_it_costs_counting(wide: int, long: int) -> No
     if costs["lifted"][0] > 1e7:  # type: ignore[operator]
         prepared = made["regions"].prepare(program, Question(), UNLIMITED)
         assert prepared.begin() is not prepared.begin(), "nothing was counted for the estimate"
+
+
+MANY_CELLS = """\
+type t = {"t1", "t2", "t3", "t4"}
+predicate color(t) in {"a", "b", "c"}
+predicate g(t, t)
+predicate link(t, t): observed
+predicate q(t)
+predicate rain
+predicate tie(t, t) in {"weak", "strong", "none"}
+link("t1", "t1")
+link("t3", "t2")
+link("t3", "t3")
+link("t1", "t2")
+link("t2", "t4")
+0.6: ((not g(x, y) => not color(x) in {"b", "c"}) and rain)
+0.5: ((q(y) <=> not link(y, x)) => g(x, y)) where x != "t2"
+0.3: (((link(x, x) and not tie("t1", x) = "weak") and link("t1", x)) xor q("t1"))
+"""
+
+
+def test_counting_that_takes_longer_than_the_time_limit_is_not_begun() -> None:
+    """A table over counts of thirty cells would take a minute; messages of bp take none."""
+    answer = hb.Model(hb.parse(MANY_CELLS)).infer(engine="regions", time_limit=2.0)
+    assert "counting would take about" in answer.status.advice
+    exact = hb.Model(hb.parse(MANY_CELLS)).infer(engine="exact")
+    for one, other in zip(answer.rows(), exact.rows(), strict=True):
+        assert one.probability == pytest.approx(other.probability, abs=0.05)

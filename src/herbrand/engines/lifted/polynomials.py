@@ -107,16 +107,12 @@ def of_equals(weights: Array, count: int, algebra: Algebra) -> Array:
 
 def cropped(table: Array, leading: int) -> Array:
     """Without the trailing counts that are impossible whatever the hubs' states are."""
-    if table.dim() == leading:
-        return table
-    possible = table.detach() > -math.inf
-    for axis in range(leading, table.dim()):
-        others = [i for i in range(table.dim()) if i != axis]
-        along = possible.any(others)
-        last = int(along.nonzero().max()) + 1 if bool(along.any()) else 1
-        if last < table.shape[axis]:
-            table = table.narrow(axis, 0, last)
-            possible = possible.narrow(axis, 0, last)
+    possible = (table.detach() > -math.inf).data.reshape(math.prod(table.shape[:leading]), -1).any(axis=0)
+    places = np.flatnonzero(possible)  # few of many: tables over many profiles are nearly empty
+    for axis in reversed(range(leading, table.dim())):
+        places, counts = np.divmod(places, table.shape[axis])
+        table = table.narrow(axis, 0, int(counts.max(initial=0)) + 1)
+        places = places[np.append(True, places[1:] != places[:-1])[: len(places)]]
     return table
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from herbrand.budget import Budget, readable
+from herbrand.engines.exact import operations_in
 from herbrand.engines.lifted.costs import Cost, axes_of, largest_table
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.summation import Summation
@@ -94,6 +95,12 @@ class Construction:
         rows, cost = axes_of(summation)
         largest = largest_table(summation, rows, COST if self.cost is None else self.cost)
         self._refuse(largest, cost.bytes)
+        most = operations_in(self.budget.seconds, math.inf)
+        if cost.operations > most:
+            raise TooLargeError(
+                f"counting would take about {cost.operations:.0e} operations; the time limit allows "
+                f"{most:.0e}"
+            )
         return largest, cost
 
     def _counted(self, summation: Summation) -> RegionPart:
