@@ -181,6 +181,8 @@ def longest(name: str) -> int:
 
 
 FLIPPED = (0.0, 0.05, 0.1, 0.2)
+FALSE = 2
+"""False labels of a world in which nothing is true."""
 
 
 def noise(seeds: int = 10, names: Sequence[str] = ()) -> list[str]:
@@ -222,11 +224,12 @@ def _every(world: World) -> list[tuple[str, ...]]:
 
 
 def _flipped(rng: np.random.Generator, world: World, share: float) -> dict[tuple[str, ...], bool]:
-    """Labels, as many false as true where there are enough, a share of them wrong."""
+    """Labels, at most twice as many false as true ones where there are any, a share of them wrong."""
     true = sorted(world["t"])
     false = [row for row in _every(world) if row not in world["t"]]
-    if len(false) > 2 * len(true):
-        false = [false[place] for place in np.sort(rng.choice(len(false), 2 * len(true), replace=False))]
+    most = max(2 * len(true), FALSE)
+    if len(false) > most:
+        false = [false[place] for place in np.sort(rng.choice(len(false), most, replace=False))]
     return {row: (row in world["t"]) != (rng.random() < share) for row in (*true, *false)}
 
 

@@ -214,6 +214,40 @@ def test_a_few_false_labels_buy_no_literals(seed: int) -> None:
     assert sum(clause.literals for clause in found.clauses) == 3
 
 
+def things_with_parts(seed: int, things: int) -> World:
+    """Each of a few things has two to four parts, which have properties and touch each other."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(2, 5, things)
+    whole = np.repeat(np.arange(things), counts)
+    objects = things + len(whole)
+    part = [(int(one), things + place) for place, one in enumerate(whole)]
+    touch = [(y, z) for x, y in part for u, z in part if x == u and y < z and rng.random() < 0.4]
+    tables = {name: [(y,) for _, y in part if rng.random() < 0.4] for name in "abcdefgh"}
+    return World(objects, {"part": part, "touch": touch, **tables})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_six_examples_are_soon_done_with(seed: int) -> None:
+    """Labels of so few bits cannot tell long clauses apart; the short one that was planted is found."""
+    database = Database.of([things_with_parts(seed, 6)])
+    clauses = planted("t(x) :- part(x, y), a(y), b(y)")
+    positive = np.isin(np.arange(6), truth(clauses, database))
+    examples = Examples("t", np.arange(6)[:, None], positive)
+    limits = Limits(effort=Effort(most=10_000))
+    found = search(examples, database, limits)
+    assert (found.missed, found.wrong) == (0, 0)
+    assert found.literals <= 4
+    assert limits.effort.done < 1_000
+
+
+def test_six_labels_that_nothing_explains_are_soon_left() -> None:
+    database = Database.of([things_with_parts(0, 6)])
+    examples = Examples("t", np.arange(6)[:, None], np.arange(6) % 2 == 0)
+    limits = Limits(effort=Effort(most=50_000))
+    search(examples, database, limits)
+    assert limits.effort.done < 4_000
+
+
 def test_without_noise_there_are_no_errors_if_rules_can_do_without() -> None:
     database = Database.of(worlds(1, 6, 6))
     clauses = planted(PLANTED["two literals"])

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
+from math import inf
 
 import numpy as np
 
@@ -74,17 +75,20 @@ class Setting:
 class Aim:
     """What clauses are looked for: such as cover many positives and few negatives beside a theory, which
     makes ``errors`` already. ``weights`` ``[2, examples]``: positives and negatives that it does not cover;
-    ``seed``: a positive that must be covered."""
+    ``seed``: a positive that must be covered; ``enough``: bits from which on a clause is of no use."""
 
     weights: np.ndarray
     errors: Errors
     seed: int | None = None
+    enough: float = inf
 
     @classmethod
-    def beside(cls, theory: Sequence[Candidate], positive: np.ndarray, seed: int | None = None) -> Aim:
+    def beside(
+        cls, theory: Sequence[Candidate], positive: np.ndarray, seed: int | None = None, enough: float = inf
+    ) -> Aim:
         done = union(theory, len(positive))
         weights = np.stack([positive & ~done, ~positive & ~done]).astype(np.float32)
-        return cls(weights, Errors.of(done, positive), seed)
+        return cls(weights, Errors.of(done, positive), seed, enough)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +113,7 @@ class _Step:
 @dataclass
 class Beam:
     """One exploration, that fills a pool. ``gain``: what the best clause so far saves, in bits;
-    ``clean_gain``: the best one without exceptions."""
+    ``clean_gain``: the best one without exceptions; ``whole``: bits of the shortest that leaves no errors."""
 
     setting: Setting
     aim: Aim
@@ -117,6 +121,7 @@ class Beam:
     pool: Pool
     gain: float = 0.0
     clean_gain: float = 0.0
+    whole: float = inf
 
     def run(self, root: Partial) -> None:
         """Fill the pool with what the beam meets, or with what it met before."""
@@ -163,7 +168,7 @@ class Beam:
         test followed yet: what they lead to is not to be seen in one step."""
         cheapest: dict[object, _Step] = {}
         for step in steps:
-            if self._promising(step.potential):
+            if self._promising(step):
                 other = cheapest.setdefault(step.alike, step)
                 if step.cost < other.cost:
                     cheapest[step.alike] = step
@@ -175,10 +180,13 @@ class Beam:
         width = self.limits.beam
         return [*_merged(by_score, width), *_merged([bare_by_score, bare_by_cost], width)]
 
-    def _promising(self, potential: float) -> bool:
+    def _promising(self, step: _Step) -> bool:
         """True if a clause may come of it that saves more than the best so far. What must cover one positive
-        may cover few others, so that no clause saves bits alone; such clauses are shown too."""
-        return potential > self.gain or (self.aim.seed is not None and self.gain == 0)
+        may cover few others, so that no clause saves bits alone; such clauses are shown too, if they are
+        shorter than one that leaves no errors."""
+        if step.cost + LITERAL >= min(self.aim.enough, self.whole):
+            return False
+        return step.potential > self.gain or (self.aim.seed is not None and self.gain == 0)
 
     def _tested(self, start: Partial, join: Join | None, partial: Partial, kept: int) -> Iterator[_Step]:
         """Every test of a table of bindings at once: clauses for the pool, and ways to go on, by each measure
@@ -271,7 +279,9 @@ class Beam:
             )
         if useful:
             self.gain = max(self.gain, gain)
-            self.clean_gain = max(self.clean_gain, gain if counts[1] == 0 else 0.0)
+            if counts[1] == 0:
+                self.clean_gain = max(self.clean_gain, gain)
+                self.whole = min(self.whole, cost if counts[0] == self.aim.errors.missed else inf)
             self.pool.add(key, cost, clause)
 
 

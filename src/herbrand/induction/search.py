@@ -50,6 +50,10 @@ LEAST = 13.5
 FEWEST = 100
 """Negatives that join a sample at once, where there are so many."""
 
+ALONE = 300
+"""Steps that are spent on positives one by one, at most, for each bit of the labels: few labels do not tell
+many clauses apart, however long these are looked for."""
+
 WORTHY = 0.8
 """A theory that takes more than this share of the bits of the bare labels is looked at again."""
 
@@ -210,9 +214,11 @@ class _Learner:
     def _root(self) -> Partial:
         return self.setting.root()
 
-    def _explore(self, limits: Limits, beside: Sequence[Candidate], seed: int | None = None) -> None:
+    def _explore(
+        self, limits: Limits, beside: Sequence[Candidate], seed: int | None = None, enough: float = inf
+    ) -> None:
         """One beam for what the clauses ``beside`` it leave; the theory is chosen anew."""
-        aim = Aim.beside(beside, self.positive, seed)
+        aim = Aim.beside(beside, self.positive, seed, enough)
         Beam(self.setting, aim, limits, self.pool).run(self._root)
         self._choose()
 
@@ -306,14 +312,24 @@ class _Learner:
 
     def _each_alone(self) -> None:
         """Look for other clauses as long as the theory hardly says less than the labels themselves: for each
-        positive in turn, as if there were no theory."""
+        positive in turn, as if there were no theory. One of them is enough where there are no errors: a
+        shorter clause that leaves none covers it too."""
         nothing = description([], self.positive)
+        effort = Effort(most=ALONE * nothing, whole=self.limits.effort)
         for wider in (0.5, 1, 2):
-            limits = replace(self.limits, beam=max(int(wider * self.limits.beam), 4))
+            limits = replace(self.limits, beam=max(int(wider * self.limits.beam), 4), effort=effort)
             for seed in np.flatnonzero(self.positive).tolist():
                 if limits.over or description(self.theory, self.positive) < WORTHY * nothing:
                     return
-                self._explore(limits, [], seed)
+                self._explore(limits, [], seed, self._enough())
+                if not self._errors().total:
+                    break
+
+    def _enough(self) -> float:
+        """Bits that a clause alone may not take in a theory that is to be chosen in place of this one."""
+        errors = self._errors()
+        good = self.limits.noise and errors.within(self.limits.noise)
+        return description(self.theory, self.positive) - 1 if good or not errors.total else inf
 
     def _recursion(self, limits: Limits) -> None:
         vocabulary = self._root.vocabulary
