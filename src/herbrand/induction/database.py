@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from herbrand.induction.order import order_of
 from herbrand.induction.worlds.task import Sample, Task
 from herbrand.language.syntax import Value
 
@@ -88,10 +89,11 @@ class Database:
 
     @cached_property
     def numbers(self) -> npt.NDArray[np.float64]:
-        """The constant of each object where it is a number, else not a number."""
+        """Where the constant of each object stands in the order of numbers, or of dates and times; else not a
+        number."""
         if not self.constants:
             return np.full(self.size, np.nan)
-        return np.array([np.nan if isinstance(value, str) else value for value in self.constants], float)
+        return np.array([order_of(value) for value in self.constants], float)
 
     @cached_property
     def numeric_types(self) -> dict[str, Rows]:

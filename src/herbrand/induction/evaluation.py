@@ -18,6 +18,7 @@ import numpy as np
 
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.induction.database import Database, Rows
+from herbrand.induction.order import order_of
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
@@ -366,9 +367,9 @@ def _satisfying(
 
 
 def satisfied(one: Condition, database: Database, left: Rows, right: Rows | None = None) -> np.ndarray:
-    """For objects of the condition's variables, whether it holds; order is among numbers only."""
+    """For objects of the condition's variables, whether it holds; order is among numbers, dates and times."""
     if one.operator in ORDERS:
-        other = cast(float, one.value) if right is None else database.numbers[right]
+        other = order_of(cast(Value, one.value)) if right is None else database.numbers[right]
         return ORDERS[one.operator](database.numbers[left], other)
     other = database.label(cast(Value, one.value)) if right is None else right
     same = (database.labels[left] if right is None else left) == other

@@ -20,6 +20,8 @@ from herbrand.induction.cover import Errors
 from herbrand.induction.database import Database
 from herbrand.induction.evaluation import Clause, Condition, bindings
 from herbrand.induction.examples import Examples
+from herbrand.induction.order import LENGTH_OF_DATE, simplest_date
+from herbrand.language.syntax import Value
 
 ROUNDS = 2
 """How often the thresholds of a clause are moved in turn, where there are several."""
@@ -56,11 +58,19 @@ def _moved(clause: Clause, place: int, examples: Examples, database: Database, b
     ends = np.flatnonzero(np.append(np.diff(best[order]) != 0, True))
     saved = Errors.of(beside, examples.positive).saved(right[ends], wrong[ends])
     end = ends[int(np.argmax(saved))]
-    value = inside = sign * float(best[order[end]])
-    if end + 1 < len(order):
-        value = simplest(inside, sign * float(best[order[end + 1]]))
-    changed = replace(condition, value=value)
+    inside = sign * float(best[order[end]])
+    outside = sign * float(best[order[end + 1]]) if end + 1 < len(order) else None
+    changed = replace(condition, value=_between(inside, outside, condition, database))
     return replace(clause, conditions=(*clause.conditions[:place], changed, *clause.conditions[place + 1 :]))
+
+
+def _between(inside: float, outside: float | None, condition: Condition, database: Database) -> Value:
+    """The simplest threshold of the kind that the condition has; a time is one that is known."""
+    if not isinstance(condition.value, str):
+        return inside if outside is None else simplest(inside, outside)
+    if outside is not None and len(condition.value) == LENGTH_OF_DATE:
+        return simplest_date(inside, outside)
+    return database.constants[int(np.flatnonzero(database.numbers == inside)[0])]
 
 
 def simplest(inside: float, outside: float) -> int | float:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from herbrand.induction.database import Database, Rows
 from herbrand.induction.evaluation import ANY, Condition, Literal
+from herbrand.induction.order import order_of
 
 Bits = npt.NDArray[np.uint64]
 """``[rows, words]``: 64 tests a word, the first in the lowest bit."""
@@ -195,8 +196,8 @@ class Vocabulary:
             (Part(Condition("=", 0, value=values[int(label)]), cost), database.labels == label)
             for label in self._frequent(kind, labels)
         ]
-        of_number = {float(value): value for value in values.values() if not isinstance(value, str)}
-        for number in self._thresholds(kind):
+        of_number = {order_of(value): value for value in values.values()} if kind in self._numeric else {}
+        for number in self._thresholds(kind) if of_number else ():
             for sign, holds in ((">=", database.numbers >= number), ("<=", database.numbers <= number)):
                 found.append((Part(Condition(sign, 0, value=of_number[number]), cost), holds))
         return found
@@ -282,8 +283,9 @@ class Vocabulary:
 
     @cached_property
     def _numeric(self) -> set[int]:
+        """Kinds of which all objects have an order."""
         numbers = self.database.numbers
-        return {kind for kind, objects in self._objects.items() if (~np.isnan(numbers[objects])).any()}
+        return {kind for kind, own in self._objects.items() if len(own) and not np.isnan(numbers[own]).any()}
 
     @cached_property
     def _binary(self) -> dict[tuple[int, int], list[str]]:

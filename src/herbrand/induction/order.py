@@ -1,0 +1,49 @@
+"""Where constants stand in their order: numbers as they are, dates and times as days.
+
+Texts are compared by code point in the language; the one form that dates and times have makes that the order
+of time. So a text in this form has an order, whether its type is declared or not, and no other text has one.
+
+>>> order_of(2.5), order_of("2026-11-22") - order_of("2026-11-20"), order_of("anna")
+(2.5, 2.0, nan)
+>>> simplest_date(order_of("2022-03-07"), order_of("2021-11-30"))
+'2022-01-01'
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from math import nan
+
+from herbrand.language.names import moment
+from herbrand.language.syntax import Value
+
+DAY = 86_400
+LENGTH_OF_DATE = len("2026-11-22")
+
+
+def order_of(value: Value) -> float:
+    """Where a number, a date or a time stands; not a number for other texts."""
+    if not isinstance(value, str):
+        return float(value)
+    if len(value) < LENGTH_OF_DATE or value[4] != "-":
+        return nan
+    calendar = "date" if len(value) == LENGTH_OF_DATE else "time"
+    try:
+        if moment(calendar, value) != value:
+            return nan
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return nan
+    seconds = found.hour * 3600 + found.minute * 60 + found.second + found.microsecond / 1e6
+    return found.toordinal() + seconds / DAY
+
+
+def simplest_date(inside: float, outside: float) -> str:
+    """The first of a year, else of a month, else the day nearest to the middle, from a day ``inside`` to one
+    ``outside``, which itself is none."""
+    step = 1 if outside > inside else -1
+    days = [date.fromordinal(day) for day in range(int(inside), int(outside), step)]
+    of_years = [day for day in days if (day.month, day.day) == (1, 1)]
+    of_months = [day for day in days if day.day == 1]
+    middle = (inside + outside) / 2
+    return min(of_years or of_months or days, key=lambda day: abs(day.toordinal() - middle)).isoformat()
