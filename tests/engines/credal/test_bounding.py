@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.ariel import explaining
+from herbrand.engines.credal.ariel import engine
 from herbrand.engines.credal.written_links import COMPARED_PAIR_BY_PAIR, patterns_of
 from herbrand.errors import BudgetError, HerbrandError
 from tests.laws import tries
@@ -86,7 +86,7 @@ def test_progress_of_messages_and_of_their_reasons_is_told() -> None:
 
 def test_reasons_of_messages_are_of_what_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long chain the statements next to the query are tried, and that is said."""
-    monkeypatch.setattr(explaining, "MOST_SENTENCES", 4)
+    monkeypatch.setattr(engine, "MOST_RELAXED", 4)
     chain = ["P(x0) in [0.2, 0.3]"]
     for i in range(1, 9):
         chain += [f"P(x{i} | x{i - 1}) in [0.6, 0.7]", f"P(x{i} | not x{i - 1}) in [0.1, 0.2]"]

@@ -1,33 +1,98 @@
 """Why an end of an interval is where it is: what moves when a statement is relaxed or left out.
 
-Every statement that an end depends on is relaxed, and the end is found again: a dual value would give the
-same of a linear program only, and only nearby.
+Every sentence that an end may depend on is left out, and relaxed by a step, and the ends are found again: a
+dual value would give the same of a linear program only, and only nearby.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.credal.interval import Clock, Ends, LocalQuery, one_end
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import NetworkPart, Sentence
+from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.question import Progress
-from herbrand.engines.credal.solve import Optimum
 from herbrand.language.show import show_statement
 
 STEP = 0.01
 """How far a statement's ends are moved to see how much an answer moves."""
+NOTE = (
+    "A contribution is how far this end would move if the statement were left out. Statements act "
+    "together, so contributions need not add up."
+)
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class _Effect:
-    """What becomes of an end when one ground sentence is left out, and when it is relaxed by a step."""
+class Stated:
+    """A ground sentence, by the group and row of a network, and its bounds."""
 
-    without: float
-    relaxed: float
+    source: tuple[int, int]
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """``ends`` of the query ``text`` as all sentences together make them.
+
+    ``answer`` finds them where the sentence at a place has other bounds; ``differ``: whether two ends do.
+    """
+
+    network: Network
+    text: str
+    stated: Sequence[Stated]
+    ends: Interval
+    answer: Callable[[int, float, float], Interval]
+    differ: Callable[[float, float], bool]
+    progress: Progress | None = None
+
+    def explained(
+        self, values: Interval, engine: str, guarantees: Sequence[Guarantee], note: str = NOTE
+    ) -> tuple[Explanation, Explanation]:
+        """The lower and the upper end, each with the ground sentences that hold it, strongest first."""
+        lower, upper = (
+            self._explanation(end, value, engine, guarantee, reasons, note)
+            for end, value, guarantee, reasons in zip(
+                (0, 1), values, guarantees, self._reasons(), strict=True
+            )
+        )
+        return lower, upper
+
+    def _reasons(self) -> tuple[list[Reason], list[Reason]]:
+        found: tuple[list[Reason], list[Reason]] = ([], [])
+        for number, one in enumerate(self.stated):
+            if self.progress is not None:
+                count = len(self.stated)
+                self.progress(f"{self.text}: statement {number + 1} of {count}", number / count)
+            without = self.answer(number, 0.0, 1.0)
+            moved = [end for end in (0, 1) if self.differ(self.ends[end], without[end])]
+            if not moved:
+                continue
+            relaxed = self.answer(number, max(0.0, one.lower - STEP), min(1.0, one.upper + STEP))
+            for end in moved:
+                held, stepped = self.ends[end] - without[end], self.ends[end] - relaxed[end]
+                found[end].append(self._reason(one, held, stepped))
+        return found
+
+    def _reason(self, one: Stated, held: float, stepped: float) -> Reason:
+        group, row = one.source
+        number = int(self.network.groups[group].statement[row])
+        text = next(iter(show_statement(self.network.statements[number])))
+        parts = (Reason(f"relaxed by {STEP}: this end moves by {-stepped:+.4f}", {}, stepped),)
+        return Reason(text, self.network.grounding(group, row), held, parts)
+
+    def _explanation(
+        self, end: int, value: float, engine: str, guarantee: Guarantee, reasons: list[Reason], note: str
+    ) -> Explanation:
+        """``end``: 0 for the lower and 1 for the upper, which is where each is before anything is stated."""
+        quantity = ("lower probability", "upper probability")[end]
+        rest = value - end - sum(reason.contribution for reason in reasons)
+        about = f"P({self.text})", quantity, value, engine, guarantee
+        return Explanation(*about, tuple(reasons), float(end), rest, note)
 
 
 def explained(
@@ -39,68 +104,24 @@ def explained(
     clock: Clock,
     progress: Progress | None = None,
 ) -> tuple[Explanation, Explanation]:
-    """The lower and the upper end, each with the ground sentences that hold it, strongest first."""
-    lower = _explanation(network, part, query, text, ends.lower, True, clock, progress)
-    upper = _explanation(network, part, query, text, ends.upper, False, clock, progress)
-    return lower, upper
+    """Both ends as a search finds them, with the ground sentences of a part that hold each."""
+    said = [one for one in part.sentences if one.lower > 0 or one.upper < 1]
 
+    def answer(number: int, lower: float, upper: float) -> Interval:
+        changed = replace(said[number], lower=lower, upper=upper)
+        sentences = tuple(changed if one is said[number] else one for one in part.sentences)
+        without = replace(part, sentences=sentences), query
+        least, greatest = (
+            one_end(*without, least, replace(clock, watch=None)).bound for least in (True, False)
+        )
+        return least, greatest
 
-def _explanation(
-    network: Network,
-    part: NetworkPart,
-    query: LocalQuery,
-    text: str,
-    end: Optimum,
-    least: bool,
-    clock: Clock,
-    progress: Progress | None,
-) -> Explanation:
-    base = 0.0 if least else 1.0
-    said = [s for s in part.sentences if s.lower > 0 or s.upper < 1]
-    reasons = []
-    for number, sentence in enumerate(said):
-        if progress is not None:
-            share = (number / len(said) + (not least)) / 2
-            progress(f"{text}: statement {number + 1} of {len(said)}", share)
-        effect = _effect(part, query, sentence, least, replace(clock, watch=None))
-        moved = end.bound - effect.without
-        if abs(moved) > clock.tolerance * (abs(end.bound) + abs(effect.without)):
-            reasons.append(_reason(network, sentence, moved, end.bound - effect.relaxed))
-    held = sum(reason.contribution for reason in reasons)
-    note = (
-        "A contribution is how far this end would move if the statement were left out. Statements act "
-        "together, so contributions need not add up."
-    )
-    return Explanation(
-        f"P({text})",
-        "lower probability" if least else "upper probability",
-        end.bound,
-        "exact",
-        Guarantee.EXACT if end.proved else Guarantee.BOUND,
-        tuple(reasons),
-        base,
-        end.bound - base - held,
-        note,
-    )
+    def differ(one: float, other: float) -> bool:
+        return abs(one - other) > clock.tolerance * (abs(one) + abs(other))
 
-
-def _effect(part: NetworkPart, query: LocalQuery, sentence: Sentence, least: bool, clock: Clock) -> _Effect:
-    without = one_end(_with(part, sentence, 0.0, 1.0), query, least, clock)
-    low, high = max(0.0, sentence.lower - STEP), min(1.0, sentence.upper + STEP)
-    relaxed = one_end(_with(part, sentence, low, high), query, least, clock)
-    return _Effect(without.bound, relaxed.bound)
-
-
-def _with(part: NetworkPart, changed: Sentence, lower: float, upper: float) -> NetworkPart:
-    said: Sequence[Sentence] = [
-        replace(s, lower=lower, upper=upper) if s is changed else s for s in part.sentences
-    ]
-    return replace(part, sentences=tuple(said))
-
-
-def _reason(network: Network, sentence: Sentence, moved: float, stepped: float) -> Reason:
-    group, row = sentence.source
-    number = int(network.groups[group].statement[row])
-    text = next(iter(show_statement(network.statements[number])))
-    parts = (Reason(f"relaxed by {STEP}: this end moves by {-stepped:+.4f}", {}, stepped),)
-    return Reason(text, network.grounding(group, row), moved, parts)
+    found = ends.lower, ends.upper
+    values = found[0].bound, found[1].bound
+    guarantees = [Guarantee.EXACT if end.proved else Guarantee.BOUND for end in found]
+    stated = [Stated(one.source, one.lower, one.upper) for one in said]
+    relaxation = Relaxation(network, text, stated, values, answer, differ, progress)
+    return relaxation.explained(values, "exact", guarantees)

@@ -27,12 +27,11 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import UNLIMITED, Budget, readable
-from herbrand.engines.credal.ariel.explaining import explained
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, Messages
 from herbrand.engines.credal.ariel.published import PublishedMessages
 from herbrand.engines.credal.ariel.questions import Answering, ImpossibleError
-from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only
+from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only, with_ends
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.ariel.trees import Interval
 from herbrand.engines.credal.contradictions import contradiction_of_messages
@@ -48,6 +47,7 @@ from herbrand.engines.credal.question import (
     each_answered,
     refused,
 )
+from herbrand.engines.credal.relaxation import NOTE, Relaxation, Stated
 from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
 from herbrand.engines.engine import Cost, Prepared, Refusal
 from herbrand.engines.loop import Limits, settle
@@ -59,6 +59,10 @@ BYTES_A_SENTENCE = 400
 OPERATIONS_A_SENTENCE = 2e4
 UNKNOWN: Interval = (0.0, 1.0)
 """The interval of a query that no time was left for."""
+MOST_RELAXED = 200
+SEEN = 1e-6
+"""A smaller move of an end is no reason for it."""
+NEARBY = f" Only the {MOST_RELAXED} statements nearest to the query were tried."
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,21 @@ class Ariel:
                 return other.interval(query, *other.rested())
 
         whole = answer(run.network)
-        return explained(run.incidence, query, whole, self._guarantee, answer, self.progress)
+        near, complete = _nearest(run.incidence, query)
+        small = kept_only(run.network, near)
+        index = Incidence(small)
+        said = [(index.source(number), index.said(number)) for number in range(len(small))]
+        relaxation = Relaxation(
+            small,
+            query.text,
+            [Stated(source, one.lower, one.upper) for source, one in said],
+            answer(small),
+            lambda number, lower, upper: answer(with_ends(small, said[number][0], lower, upper)),
+            lambda one, other: abs(one - other) > SEEN,
+            self.progress,
+        )
+        note = NOTE if complete else NOTE + NEARBY
+        return relaxation.explained(whole, self.name, [self._guarantee] * 2, note)
 
     @property
     def _guarantee(self) -> Guarantee:
@@ -162,6 +180,19 @@ class Ariel:
             )
         links = Links.of(network) if self.markov else None
         return MessageRun(self, network, links, self.budget)
+
+
+def _nearest(incidence: Incidence, query: BoundQuery) -> tuple[list[int], bool]:
+    """The sentences near a query, as many as are relaxed, and whether these are all that bear on it."""
+    given = query.given.atoms if query.given else ()
+    near: list[int] = []
+    for region in growing(
+        incidence, (), {*query.event.atoms, *given, *incidence.network.facts.atoms.tolist()}
+    ):
+        if len(region) > MOST_RELAXED:
+            return near or region[:MOST_RELAXED], False
+        near = region
+    return near, True
 
 
 def outer_run(network: Network, markov: bool = True, budget: Budget = UNLIMITED) -> MessageRun:
