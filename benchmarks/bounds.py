@@ -52,7 +52,7 @@ def report() -> str:
 
 def solved_table(sizes: dict[str, tuple[int, ...]], instances: int, seconds: dict[str, float]) -> str:
     """A row for each class and size; ``seconds`` is the time limit of a network."""
-    solved("dag", 5, 0, 5.0)  # so that loading SCIP is not counted
+    solved("dag", 5, 0, 5.0)  # so that loading is not counted
     lines = [
         f"{SECONDS} A search is stopped by the clock; what is not proved by then tells its gap.",
         "",

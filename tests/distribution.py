@@ -28,7 +28,6 @@ WITHOUT = ("torch", "IPython", "pygls", "fastapi", "pandas")
 
 EXTRAS = {
     "torch": "hb.Model(hb.parse('1.5: rain => wet')).infer(engine='mean-field'); hb.nn",
-    "scip": "import pyscipopt; hb.Model(hb.parse('P(a) = 0.3')).bound(['a'])",
     "scale": "from pyspark.sql import SparkSession; import herbrand.relations.spark",
     "studio": "import herbrand.serving.service, herbrand.serving.studio_server, uvicorn",
     "postgresql": "import adbc_driver_postgresql, herbrand.facts.sources.postgres",

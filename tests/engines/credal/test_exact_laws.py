@@ -7,7 +7,6 @@ import pytest
 
 import herbrand as hb
 from benchmarks import credal_networks
-from herbrand.engines.credal import solve
 from herbrand.engines.credal.interval import Clock, LocalQuery, ends_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import graph_of
@@ -65,16 +64,6 @@ def test_a_search_that_is_stopped_gives_outer_bounds_and_says_so() -> None:
     assert short.certified.all()
     assert (short.lower <= full.upper + 1e-6).all() and (short.upper >= full.lower - 1e-6).all()
     assert any(gap and gap > 0 for gap in (row.gap for row in short.rows()))
-
-
-def test_without_scip_the_proof_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = hb.Model(lcn(credal_networks.cyclic(5, 1)))
-    with_it = model.bound(engine="exact", tolerance=1e-4)
-    monkeypatch.setattr(solve, "search_installed", lambda: False)
-    without = model.bound(engine="exact", tolerance=1e-4)
-    assert without.status.converged and without.certified.all()
-    assert without.lower == pytest.approx(with_it.lower, abs=2e-4)
-    assert without.upper == pytest.approx(with_it.upper, abs=2e-4)
 
 
 def test_what_is_too_large_is_refused_before_it_is_made() -> None:

@@ -1,4 +1,4 @@
-"""Optima beside corners of boxes: linear programs by HiGHS, products by SCIP, and searches that fail."""
+"""Optima beside corners of boxes: linear programs, products by branch and bound, and searches that fail."""
 
 from __future__ import annotations
 

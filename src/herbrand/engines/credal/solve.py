@@ -2,8 +2,7 @@
 
 What counts is ``bound``: a value that no solution goes beyond, whether or not the search came to its end.
 Every bound is checked in outward-rounded or rational arithmetic (:mod:`.duals`, :mod:`.polynomial`).
-``value`` is that of the best point found. Programs with products are searched by branch and bound;
-where that finds no good point soon, SCIP is asked for one.
+``value`` is that of the best point found. Programs with products are searched by branch and bound.
 
 That search divides the ranges of the conditional probabilities, ``theta`` in ``part = theta * whole``. Over a
 box of ranges each product is relaxed to its four envelopes (McCormick 1976), and the least of the linear
@@ -35,7 +34,6 @@ from scipy.sparse import csr_array
 
 from herbrand.engines.credal.duals import LinearProgram, least
 from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
-from herbrand.engines.credal.scip_search import Request, SearchProcess, search_installed
 
 # Branch and bound
 
@@ -102,7 +100,7 @@ class Search:
         self.theta = np.unique(program.products[:, 1])
         self._cut = math.inf
         self.program = program
-        self._started = self.suggested = False
+        self._started = False
         self.until = math.inf
 
     def run(self, until: float, watch: Callable[[float], None] | None = None) -> Proof:
@@ -134,16 +132,6 @@ class Search:
     @property
     def has_products(self) -> bool:
         return len(self.theta) > 0
-
-    def suggest(self, point: np.ndarray | None) -> None:
-        """Take what some other search says is a point: the proof need not look beyond its value."""
-        self.suggested = True
-        if point is None:
-            return
-        self._try(Box(self.program, -math.inf, point))
-        value = float(self.cost @ point)
-        if self.best is None or value < self.best:
-            self.best = value
 
     def _proof(self, bound: float, done: bool) -> Proof:
         return Proof(bound, self.best, self.nodes, done)
@@ -354,13 +342,8 @@ def _with_cut(program: LinearProgram, cost: np.ndarray, limit: float) -> LinearP
 
 
 TOLERANCE = 1e-6
-SOON = 0.5
-"""Seconds for which a search looks for points by itself."""
-SHARE = 0.3
-"""How much of the time that is left SCIP may take to suggest one."""
 Watch = Callable[[float], None]
 """Called with the gap that is left, while a search goes on."""
-SCIP = SearchProcess()
 
 
 class InfeasibleError(Exception):
@@ -421,18 +404,7 @@ class _Run:
     sign: float
 
     def on(self, seconds: float, watch: Watch | None = None) -> Optimum:
-        until = time.monotonic() + seconds
-        search = self.search
-        asked = search.suggested or not search.has_products or not search_installed()
-        proof = search.run(until if asked else min(until, time.monotonic() + SOON), watch)
-        if not proof.done and not asked:
-            left = (until - time.monotonic()) * SHARE
-            request = Request(search.program, search.cost, left)
-            search.suggest(SCIP.best_point(request, until) if left > 0 else None)
-            proof = search.run(until, watch)
-        return self._read(proof)
-
-    def _read(self, proof: Proof) -> Optimum:
+        proof = self.search.run(time.monotonic() + seconds, watch)
         if proof.bound == math.inf:
             raise InfeasibleError
         value = None if proof.value is None else self.sign * proof.value
