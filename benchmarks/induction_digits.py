@@ -21,9 +21,9 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.induction_runs import KEPT
+from benchmarks.worlds.graphs import erdos_renyi
 from herbrand.induction.machine import SPREAD, draw_weights
 from herbrand.induction.target import TargetMachine
-from herbrand.induction.worlds.graphs import erdos_renyi
 
 FIGURES = KEPT / "digits.json"
 CLASSES = 10

@@ -19,12 +19,12 @@ import numpy as np
 import torch
 
 from benchmarks.induction_runs import KEPT, add_final, end, ended, middle, unfinished, weights_of
+from benchmarks.worlds.tasks import TASKS, task_named
 from herbrand.induction.checkpoint import load_machine, save_machine
 from herbrand.induction.examination import examine
 from herbrand.induction.extraction import extract, verify
 from herbrand.induction.machine import SPREAD
 from herbrand.induction.training import Plan, Training
-from herbrand.induction.worlds.tasks import TASKS, task_named
 from herbrand.language.show import show
 from herbrand.tensor_files import read_tensors
 

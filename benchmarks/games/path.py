@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from herbrand.induction.worlds.graphs import nearest_neighbours, shortest
+from benchmarks.worlds.graphs import nearest_neighbours, shortest
 from herbrand.tasks.games import Flags, Games, Numbers, together
 from herbrand.tasks.relations import Relations
 

@@ -10,9 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.worlds.tasks import TASKS, task_named
 from herbrand.induction.database import Database, World, worlds_of
-from herbrand.induction.worlds.task import Sample, Task
-from herbrand.induction.worlds.tasks import TASKS, task_named
+from herbrand.induction.task import Sample, Task
 from tests.laws import tries
 
 ARITIES = {"raining": 0, "tall": 1, "likes": 2, "between": 3}

@@ -10,14 +10,14 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.worlds.tasks import task_named
 from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import clause_of
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import NEGLIGIBLE, extract, focused_search, relevance, verify
 from herbrand.induction.limits import Effort, Limits
 from herbrand.induction.search import search
-from herbrand.induction.worlds.task import Sample
-from herbrand.induction.worlds.tasks import task_named
+from herbrand.induction.task import Sample
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_statement
 from tests.laws import tries

@@ -26,7 +26,7 @@ from herbrand.induction.examination import Marks, examine, failed_worlds
 from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import LogicMachine, draw_weights
 from herbrand.induction.target import Shape, TargetMachine
-from herbrand.induction.worlds.task import Sample, Task, joined, range_of
+from herbrand.induction.task import Sample, Task, joined, range_of
 from herbrand.tensor_files import save_tensors
 
 

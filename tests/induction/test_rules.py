@@ -11,15 +11,15 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.rule_weights import compile_rules
+from benchmarks.worlds.tasks import TASKS, task_named
 from herbrand.errors import HerbrandError
 from herbrand.induction.database import Database, World, worlds_of
 from herbrand.induction.evaluation import clause_of, evaluated
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import mistakes, verify
-from herbrand.induction.horn_weights import compile_rules
 from herbrand.induction.limits import Limits
 from herbrand.induction.search import search
-from herbrand.induction.worlds.tasks import TASKS, task_named
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Atom, Comparison, Not, Rule, Theory, Variable

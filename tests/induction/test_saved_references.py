@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.worlds import family, graphs
 from herbrand.induction.machine import LogicMachine
-from herbrand.induction.worlds import family, graphs
 
 
 @pytest.mark.parametrize("name", ["b2", "b3", "b3full", "b3res", "b4res"])

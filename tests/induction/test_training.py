@@ -11,15 +11,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.worlds.tasks import task_named
 from herbrand.errors import HerbrandError
 from herbrand.induction.checkpoint import load_machine, save_machine
 from herbrand.induction.examination import failed_worlds, marks
 from herbrand.induction.extraction import extract, verify
 from herbrand.induction.failures import Failures
 from herbrand.induction.target import TargetMachine
+from herbrand.induction.task import Sample
 from herbrand.induction.training import Plan, Training, balanced_loss
-from herbrand.induction.worlds.task import Sample
-from herbrand.induction.worlds.tasks import task_named
 from herbrand.tensor_files import save_tensors
 from tests.laws import tries
 

@@ -9,10 +9,10 @@ import torch
 from benchmarks.games.blocks import GROUND, Towers
 from benchmarks.games.path import Walks
 from benchmarks.games.schools import GAMES, environment_named
+from benchmarks.worlds import family, graphs
+from benchmarks.worlds.tasks import TASKS, task_named
 from examples.sorting.run import Arrays
 from herbrand.errors import HerbrandError
-from herbrand.induction.worlds import family, graphs
-from herbrand.induction.worlds.tasks import TASKS, task_named
 
 
 def test_families_make_sense() -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from benchmarks.games.blocks import Towers, compared
 from benchmarks.games.path import Walks
 from benchmarks.games.schools import environment_named
+from benchmarks.worlds import family, graphs
+from benchmarks.worlds.tasks import TASKS, task_named
 from examples.sorting.run import Arrays
-from herbrand.induction.worlds import family, graphs
-from herbrand.induction.worlds.tasks import TASKS, task_named
 from tests.laws import tries
 from tests.oracles.induction_worlds import Blocks, distances, family_answers
 

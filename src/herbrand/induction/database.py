@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from herbrand.induction.order import order_of
-from herbrand.induction.worlds.task import Sample, Task
+from herbrand.induction.task import Sample, Task
 from herbrand.language.syntax import Value
 
 Rows = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from herbrand.induction.worlds.task import Sample, Task
+from herbrand.induction.task import Sample, Task
 
 Conclude = Callable[[Sample], torch.Tensor]
 """Log-odds of the target in the worlds of a sample."""

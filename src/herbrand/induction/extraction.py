@@ -21,7 +21,7 @@ from herbrand.induction.examination import Conclude, Marks
 from herbrand.induction.examples import Examples
 from herbrand.induction.limits import Limits
 from herbrand.induction.search import Found, search
-from herbrand.induction.worlds.task import Sample, Task
+from herbrand.induction.task import Sample, Task
 from herbrand.language.syntax import Theory
 
 NEGLIGIBLE = 0.02

@@ -2,10 +2,8 @@
 
 What is taken to be met again is not kept any longer, unless it fails again. Of many failures the latest stay.
 
->>> from herbrand.induction.worlds.tasks import task_named
->>> sample = task_named("has-father").draw(np.random.default_rng(0), worlds=4, objects=5)
 >>> pool = Failures(most=3)
->>> pool.keep(sample)
+>>> pool.keep(Sample({1: torch.zeros(4, 5, 1)}, torch.zeros(4, 5)))
 >>> pool.worlds, pool.taken(np.random.default_rng(0), 2)[0].worlds, pool.worlds
 (3, 2, 1)
 """
@@ -18,7 +16,7 @@ import numpy as np
 import torch
 
 from herbrand.induction.checkpoint import within
-from herbrand.induction.worlds.task import Sample, joined
+from herbrand.induction.task import Sample, joined
 
 MOST = 300
 """Worlds that are kept at most."""

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from herbrand.induction.given_worlds import GivenWorld
-from herbrand.induction.worlds.task import Sample
+from herbrand.induction.task import Sample
 
 Vocabulary = Mapping[int, tuple[str, ...]]
 """Names of predicates by arity, in the order of the channels."""

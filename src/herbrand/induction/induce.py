@@ -29,9 +29,9 @@ from herbrand.induction.limits import NOISE, Effort, Limits
 from herbrand.induction.saved_machine import About, save
 from herbrand.induction.search import Found
 from herbrand.induction.target import TargetMachine
+from herbrand.induction.task import Sample, Task
 from herbrand.induction.training import Plan, Training
 from herbrand.induction.weighted import weighted
-from herbrand.induction.worlds.task import Sample, Task
 from herbrand.language.show import show, show_statement
 from herbrand.language.syntax import PredicateDeclaration, Statement, Theory
 from herbrand.options.table import check

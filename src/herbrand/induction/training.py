@@ -4,9 +4,12 @@ The loss is taken on log-odds, weights do not decay, and a run that stands still
 weights, all within one budget of examples and seconds. Equal seeds give equal runs; a run that was saved
 goes on as if it had not been stopped.
 
->>> from herbrand.induction.worlds.tasks import task_named
+>>> def graphs(rng, worlds, nodes):
+...     edge = torch.from_numpy(rng.random((worlds, nodes, nodes)) < 0.2).float()
+...     return Sample({2: edge[..., None]}, edge.amax(2))
+>>> task = Task("has-edge", "has_edge", 1, {2: ("edge",)}, graphs, (5, 8), 10, 1_000)
 >>> plan = Plan(examples=32, batch=8, exam_every=16, exam_worlds=(2, 2))
->>> training = Training(task_named("has-father"), plan, seed=1)
+>>> training = Training(task, plan, seed=1)
 >>> [(progress.examples, progress.graduated) for progress in training.run()]
 [(16, False), (32, False)]
 """
@@ -29,7 +32,7 @@ from herbrand.induction.failures import Failures
 from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import draw_weights
 from herbrand.induction.target import TargetMachine
-from herbrand.induction.worlds.task import Sample, Task, joined
+from herbrand.induction.task import Sample, Task, joined
 from herbrand.tensor_files import read_tensors, restoring, save_tensors
 
 NEARLY = 0.999

@@ -5,8 +5,8 @@ A task of worlds is a function that draws them (:func:`worlds_task`); a game is 
 that is kept, applied to larger worlds, and read out as rules where it is one.
 """
 
+from herbrand.induction.task import Sample, Task
 from herbrand.induction.training import Plan, Progress
-from herbrand.induction.worlds.task import Sample, Task
 from herbrand.tasks.curriculum import Curriculum, Lesson, Method, Schooling
 from herbrand.tasks.environment import environment
 from herbrand.tasks.games import Games

@@ -13,7 +13,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.induction import saved_machine
 from herbrand.induction.examination import Marks, examine
 from herbrand.induction.target import TargetMachine
-from herbrand.induction.worlds.task import Sample, Task
+from herbrand.induction.task import Sample, Task
 from herbrand.language.syntax import Theory
 from herbrand.tasks.games import Games
 from herbrand.tasks.policies import ActionPolicy

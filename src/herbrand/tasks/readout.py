@@ -19,7 +19,7 @@ from herbrand.induction.evaluation import Clause, evaluated
 from herbrand.induction.examination import Conclude, Marks
 from herbrand.induction.extraction import Extraction, extract, verify
 from herbrand.induction.limits import Effort, Limits
-from herbrand.induction.worlds.task import Sample, Task
+from herbrand.induction.task import Sample, Task
 from herbrand.language.show import show
 from herbrand.language.syntax import Theory
 from herbrand.tasks.games import Games, distinct, together

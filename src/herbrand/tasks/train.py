@@ -1,8 +1,11 @@
 """A task learned from beginning to end: trained, kept after every exam, and taken up again.
 
->>> from herbrand.induction.worlds.tasks import task_named
+>>> from herbrand.tasks.worlds import worlds_task
+>>> def ring(rng, worlds, size):
+...     edge = np.roll(np.eye(size), rng.integers(1, size), axis=1)[None].repeat(worlds, 0)
+...     return {"edge": edge, "two_steps": edge @ edge}
 >>> plan = Plan(examples=32, batch=8, exam_every=16, exam_worlds=(2, 2))
->>> learned = train(task_named("has-father"), plan, seed=1)
+>>> learned = train(worlds_task(ring, "two_steps", (5, 8), breadth=3), plan, seed=1)
 >>> learned.examples, learned.graduated, learned.advice
 (32, False, 'stopped after 32 examples; allow more by Plan(examples=...)')
 """
@@ -20,8 +23,8 @@ from torch import nn
 
 from herbrand.errors import UnsupportedError
 from herbrand.induction.examination import examine
+from herbrand.induction.task import Task
 from herbrand.induction.training import Plan, Progress, Training
-from herbrand.induction.worlds.task import Task
 from herbrand.tasks.curriculum import Curriculum, Lesson, Schooling
 from herbrand.tasks.games import Games
 from herbrand.tasks.learned import LearnedMachine, LearnedPolicy

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from herbrand.errors import UnsupportedError, nearest
-from herbrand.induction.worlds.task import Sample, Task
+from herbrand.induction.task import Sample, Task
 from herbrand.tasks.relations import Relations, arities, channels
 
 DrawWorlds = Callable[[np.random.Generator, int, int], Relations]

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from benchmarks.worlds import family, graphs
 from herbrand.errors import UnsupportedError, nearest
-from herbrand.induction.worlds import family, graphs
-from herbrand.induction.worlds.task import Task
+from herbrand.induction.task import Task
 
 _PEOPLE = {2: family.RELATIONS}
 _EDGES = {2: ("edge",)}

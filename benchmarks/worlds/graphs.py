@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from herbrand.induction.worlds.task import Sample
+from herbrand.induction.task import Sample
 
 Truth = npt.NDArray[np.float32]
 Edges = Callable[[np.random.Generator, int, int], Truth]

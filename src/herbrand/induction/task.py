@@ -1,10 +1,12 @@
 """What a learning task is: named predicates of random worlds, and a target to predict from them.
 
->>> from herbrand.induction.worlds.tasks import task_named
->>> task = task_named("has-father")
+>>> def rows(rng, worlds, objects):
+...     step = torch.eye(objects).roll(1, 1).tril(-1).repeat(worlds, 1, 1)
+...     return Sample({2: step[..., None]}, step.amax(2))
+>>> task = Task("has-step", "has_step", 1, {2: ("step",)}, rows, (5, 8), 10, 1_000)
 >>> sample = task.draw(np.random.default_rng(0), worlds=3, objects=10)
 >>> sample.predicates[2].shape, sample.target.shape
-(torch.Size([3, 10, 10, 4]), torch.Size([3, 10]))
+(torch.Size([3, 10, 10, 1]), torch.Size([3, 10]))
 """
 
 from __future__ import annotations

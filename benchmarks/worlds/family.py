@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from herbrand.induction.worlds.task import Sample
+from herbrand.induction.task import Sample
 
 RELATIONS = ("father", "mother", "son", "daughter")
 Parents = npt.NDArray[np.int64]

@@ -1,1 +1,0 @@
-"""Worlds to learn from: family trees, graphs, and the decision tasks as environments."""
