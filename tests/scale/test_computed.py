@@ -97,6 +97,43 @@ def test_no_dates_are_still_dates(body: str, tmp_path: Path) -> None:
         assert not len(model.query("late(x)"))
 
 
+UNUSED = """
+predicate person(who): observed
+predicate num(who, thing): observed
+predicate big(who)
+predicate found(who, result)
+person("a")
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("big(x) :- person(x), num(x, v), v + 1 > 1", []),
+        ("big(x) :- person(x), num(x, v), abs(v) > 1", []),
+        ('big(x) :- person(x), num(x, v), v - date "2020-01-01" > 3', []),
+        ('big(x) :- person(x), num(x, v), date "2020-01-01" < v', []),
+        ("big(x) :- person(x), num(x, v), levenshtein(v, x) > 1", []),
+        ("big(x) :- person(x), sum(v: num(x, v)) < 2", [("a",)]),
+        ("big(x) :- person(x), 2 > 1 + sum(v: num(x, v))", [("a",)]),
+        ("big(x) :- person(x), max(v: num(x, v)) < 2", []),
+        ('big(x) :- person(x), max(v: num(x, v)) < date "2020-01-01"', []),
+        ("big(x) :- person(x), avg(v: num(x, v)) >= 2", []),
+        ("big(x) :- person(x), count(v: num(x, v), v > 2 + 1) < 2", [("a",)]),
+        ("big(x) :- person(x), count(y: person(y), sum(v: num(y, v)) = 0) = 1", [("a",)]),
+        ("big(x) :- person(x), count(y: person(y), avg(v: num(y, v)) >= 0) = 0", [("a",)]),
+        ("found(x, s) :- person(x), s = sum(v: num(x, v))", [("a", 0)]),
+        ("found(x, v * 2) :- num(x, v)", []),
+        ("found(x, max(v, 3)) :- num(x, v)", []),
+    ],
+)
+def test_a_type_without_constants_fits_every_operation(rule: str, expected: Any, tmp_path: Path) -> None:
+    """An empty table had been of texts in memory and of numbers on a database, each refusing something."""
+    name, arity = ("found", 2) if rule.startswith("found") else ("big", 1)
+    for model in both(UNUSED + rule, None, tmp_path):
+        assert told(model, name, arity) == expected
+
+
 @pytest.mark.parametrize(
     "text",
     [

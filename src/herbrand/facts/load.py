@@ -359,7 +359,7 @@ def _facts(
 def _with_kinds(signature: Signature, domains: Mapping[str, Domain]) -> Signature:
     """The types with the kind of their constants, where nothing had given it."""
     types = {
-        name: replace(known, kind=domains[name].kind) if known.kind is None else known
+        name: replace(known, kind=domains[name].kind) if known.kind is None and len(domains[name]) else known
         for name, known in signature.types.items()
     }
     return replace(signature, types=types)

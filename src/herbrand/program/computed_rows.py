@@ -41,6 +41,7 @@ from herbrand.program.dependencies import body_predicates
 from herbrand.program.derive import FactRelations
 from herbrand.program.growing_facts import GrowingFacts, with_new_constants
 from herbrand.program.lower_rules import goal_clause, rule_clause
+from herbrand.program.unused_types import NoRowsError, UnusedTypes
 from herbrand.relations.expression import column, literal
 from herbrand.relations.relation import Relation
 from herbrand.row_keys import SPREAD
@@ -247,13 +248,29 @@ class Computation:
         types = variable_types([definition.head, *definition.typing.body], self.signature)
         values = Values(self.source, types, partial(self._body_rows, types))
         try:
+            definition = self._of_used_types(definition, types)
             if (rows := self._of_all(definition, values)) is None:
                 rows = self._of_body(definition, values)
+        except NoRowsError:
+            return self._empty(definition.head.predicate)
         except HerbrandError as error:
             raise _placed(error, definition) from None
         names = _names(definition)
         chosen = {c: column(rows.indices[n]) for c, n in zip(columns_of(len(names)), names, strict=True)}
         return rows.relation.select(**chosen).distinct()
+
+    def _of_used_types(self, definition: Definition, types: Mapping[str, str]) -> Definition:
+        """The definition without aggregates of nothing; raises :class:`NoRowsError` where it has no rows."""
+
+        def unused(name: str) -> bool:
+            known = types.get(name)
+            return (
+                known is not None and self.signature.types[known].kind is None and not self.source.size(known)
+            )
+
+        if any(map(unused, _bound_names(definition, definition.body, types))):
+            raise NoRowsError
+        return replace(definition, tests=tuple(UnusedTypes(unused).tests(definition.tests)))
 
     def _of_body(self, definition: Definition, values: Values) -> ValuedRows:
         """The body's rows that pass the tests, an index for each argument."""
