@@ -124,3 +124,21 @@ def test_memory_is_shared_between_database_and_process(tmp_path: Path) -> None:
     model = hb.Model(hb.parse(THEORY), FACTS, on=f"duckdb:{tmp_path / 'w.duckdb'}")
     where = model.infer(engine="mean-field", iterations=1, memory="1GB").status.where
     assert where.endswith(f"{budget.readable(int(2**30 * 0.8))} of memory")
+
+
+CHOSEN = "predicate person(who): observed\npredicate ill(who)\n0.3 :: ill(x) :- person(x)\n0.5: ill(x)"
+NETWORK = """network rain {}
+variable rain { type discrete [ 2 ] { yes, no }; }
+probability ( rain ) { table 0.2, 0.8; }
+"""
+
+
+@pytest.mark.parametrize("engine", ["auto", "bp", "mean-field"])
+def test_choices_and_tables_of_networks_are_refused(engine: str, tmp_path: Path) -> None:
+    """They had been left out, and the answers called exact."""
+    (tmp_path / "rain.bif").write_text(NETWORK)
+    for theory in (hb.parse(CHOSEN), hb.read(tmp_path / "rain.bif")):
+        facts = {"person": ["a"]} if theory.choices else None
+        model = hb.Model(theory, facts, on=f"duckdb:{tmp_path}/world.duckdb")
+        with pytest.raises(UnsupportedError, match="on a database infer cannot use this statement"):
+            model.infer(engine=engine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import herbrand as hb
-from herbrand.errors import ContradictionError, LanguageError, UnsupportedError
+from herbrand.errors import ContradictionError, FactsError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.relations.database import DuckDB
 from tests.laws import law
@@ -139,3 +140,38 @@ def test_facts_of_what_is_derived_hold_too(stated: list[tuple[str, str]]) -> Non
 def test_refusals(text: str, facts: dict[str, Any], kind: type[Exception], said: str) -> None:
     with DuckDB() as database, pytest.raises(kind, match=said):
         derived_in(database, hb.parse(text), facts)
+
+
+@pytest.mark.parametrize("given", ['near("c", "a")', 'not near("a", "c")', 'near("z", "a")'])
+def test_what_is_given_of_derived_atoms_has_to_agree(given: str, tmp_path: Path) -> None:
+    """What is given of them is evidence, which had been one more fact here."""
+    theory, facts = hb.parse(RULES + "\n0.4: near(x, y) and old(y)"), {"road": [("a", "b"), ("b", "c")]}
+    for options in ({}, {"on": f"duckdb:{tmp_path}/world.duckdb"}):
+        model = hb.Model(theory, facts, **options)
+        with pytest.raises(ContradictionError, match="the evidence has probability 0"):
+            model.infer(given=given, engine="bp")
+        agreeing = model.infer(given=['near("a", "c")', 'not near("c", "a")'], engine="bp")
+        assert agreeing.to_dict()["marginals"] == model.infer(engine="bp").to_dict()["marginals"]
+
+
+WITHOUT_A_VALUE = """
+predicate area(paper) in {"ai", "db"}: observed
+predicate read(paper): observed
+predicate liked(paper)
+area("a") = "ai"
+read("b")
+"""
+
+
+@pytest.mark.parametrize(
+    "rule", ['known(x) :- area(x) = "ai"', 'known(x) :- read(x), count(y: area(y) = "ai") >= 1']
+)
+def test_rules_need_the_value_of_each_observed_atom(rule: str, tmp_path: Path) -> None:
+    """Where worlds are weighed, that is: goals are answered of what is listed, in both places."""
+    text = f"{WITHOUT_A_VALUE}predicate known(paper)\n{rule}"
+    for options in ({}, {"on": f"duckdb:{tmp_path}/world.duckdb"}):
+        weighed = hb.Model(hb.parse(f"{text}\nP(liked(x) | known(x)) <= 0.3"), **options)
+        with pytest.raises(FactsError, match="no value, though"):
+            weighed.bound(engine="ariel")
+        (found,) = hb.Model(hb.parse(text), **options).query("known(x)").to_dict()["answers"]
+        assert found["bindings"] == {"x": "b" if "count" in rule else "a"}

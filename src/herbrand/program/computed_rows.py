@@ -53,10 +53,12 @@ def with_computed(
     signature: Signature,
     facts: Facts,
     budget: Budget,
+    complete: bool = True,
 ) -> tuple[Facts, tuple[Rule, ...]]:
     """The facts in memory with a table for each definition, and the numbers that these make among the
-    constants; and rules in place of tables where what is counted is uncertain."""
-    known = FactRelations(signature, facts, budget)
+    constants; and rules in place of tables where what is counted is uncertain. ``complete``: many-valued
+    predicates have to have a value for each atom."""
+    known = FactRelations(signature, facts, budget, complete)
     source = GrowingFacts(known, signature, lambda rows: rows, budget)
     computation = Computation(definitions, statements, signature, facts, source)
     rows = {name: known.table_rows(name, found) for name, found in computation.rows().items()}

@@ -74,17 +74,19 @@ def derived_rows(
 
 
 class FactRelations:
-    """Facts in memory as relations, each made when first needed."""
+    """Facts in memory as relations, each made when first needed.
 
-    def __init__(self, signature: Signature, facts: Facts, budget: Budget) -> None:
+    ``complete``: a many-valued predicate with atoms of which no value is known is refused."""
+
+    def __init__(self, signature: Signature, facts: Facts, budget: Budget, complete: bool = True) -> None:
+        self._complete = complete
         self._evidence = Evidence(Program(signature, facts, (), (), ()))
         self._signature, self._facts, self._budget = signature, facts, budget
         self._made: dict[str, Memory] = {}
 
     def facts(self, predicate: str) -> Memory:
-        """Refuses a many-valued predicate with atoms of which no value is known."""
         if predicate not in self._made:
-            if self._evidence.is_valued(predicate):
+            if self._complete and self._evidence.is_valued(predicate):
                 self._evidence.known(predicate)
             self._made[predicate] = self._rows(self._facts.tables[predicate].true)
         return self._made[predicate]

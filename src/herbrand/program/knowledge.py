@@ -262,7 +262,13 @@ class Knowledge:
         """The vocabulary and the facts, before rules derive more; what is computed is of what is listed."""
         rows, signature = self._with(given)
         return self._loaded(
-            rows, signature, open=self.open, closed=self.closed, listed=signature.predicates, budget=budget
+            rows,
+            signature,
+            open=self.open,
+            closed=self.closed,
+            listed=signature.predicates,
+            complete=False,
+            budget=budget,
         )
 
     def facts_apart(self, given: Sequence[str], budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
@@ -270,7 +276,7 @@ class Knowledge:
         rows, signature = self._with(given)
         evidence = self.evidence(given)
         others = [row for row in rows if row not in evidence]
-        mentioned = _mentioned(signature, evidence)
+        mentioned = mentioned_with(signature, evidence)
         return self._loaded(
             others,
             signature,
@@ -278,6 +284,7 @@ class Knowledge:
             closed=self.closed,
             mentioned=mentioned,
             listed=signature.predicates,
+            complete=False,
             budget=budget,
         )
 
@@ -319,7 +326,7 @@ class Knowledge:
             refuse_weighted("this command", [row.predicate for row in on_derived], resting)
             facts = self._derived(rules, signature, facts, resting, budget)
             for row in on_derived:
-                _check_derived(row, signature, facts)
+                refuse_disagreeing(row, _holds(row, signature, facts))
         refuse_weighted("this command", chosen, resting)
         opened = {name: replace(facts.tables[name], world="open") for name in chosen}
         facts = replace(facts, tables={**facts.tables, **opened})
@@ -342,7 +349,7 @@ class Knowledge:
         signature, facts = self._loaded(
             [row for row in rows if row not in on_derived],
             signature,
-            mentioned=_mentioned(signature, on_derived),
+            mentioned=mentioned_with(signature, on_derived),
             rule_heads=self.theory.derived.keys() - self._in_tables,
             queried=world.queried | self._open_without(rows),
             open=self.open,
@@ -394,10 +401,12 @@ class Knowledge:
         mentioned: Mapping[str, Sequence[Value]] | None = None,
         counting: list[Rule] | None = None,
         listed: Collection[str] = (),
+        complete: bool = True,
         budget: Budget = UNLIMITED,
     ) -> tuple[Signature, Facts]:
         """``counting`` gets the rules that count what is uncertain; without it these are refused.
-        ``listed``: predicates of which values are computed by what tables list, in open worlds too."""
+        ``listed``: predicates of which values are computed by what tables list, in open worlds too;
+        ``complete``: where they are many-valued, only with a value for each atom."""
         signature, facts = load_facts(
             self.theory.facts,
             signature,
@@ -416,7 +425,8 @@ class Knowledge:
         if self.definitions:
             statements = (*self.used.rules, *self.used.choices)
             stated = _closed(facts, listed)
-            computed, rules = _with_computed(self.definitions, statements, signature, stated, budget)
+            told = (self.definitions, statements, signature, stated, budget, complete)
+            computed, rules = _with_computed(*told)
             tables = {
                 name: table
                 if signature.predicates[name].computed
@@ -470,7 +480,7 @@ def _stated(table: FactTable) -> bool:
     return bool(len(table.true) or len(table.false) or len(table.soft))
 
 
-def _mentioned(signature: Signature, rows: Sequence[FactRows]) -> dict[str, list[Value]]:
+def mentioned_with(signature: Signature, rows: Sequence[FactRows]) -> dict[str, list[Value]]:
     """The constants of formulas, and those of facts that are kept apart, by type."""
     found = {name: list(values) for name, values in signature.mentioned.items()}
     for row in rows:
@@ -480,11 +490,15 @@ def _mentioned(signature: Signature, rows: Sequence[FactRows]) -> dict[str, list
     return found
 
 
-def _check_derived(given: FactRows, signature: Signature, facts: Facts) -> None:
-    """What rules derive is certain here: raise where what is given of it does not agree."""
+def _holds(given: FactRows, signature: Signature, facts: Facts) -> bool:
+    """Whether the facts list the atom of what is given."""
     types = signature.predicates[given.predicate].column_types
     row = [facts.domains[name].index_of(value) for name, value in zip(types, given.row(0), strict=True)]
-    holds = bool((facts.tables[given.predicate].true == row).all(axis=1).any())
+    return bool((facts.tables[given.predicate].true == row).all(axis=1).any())
+
+
+def refuse_disagreeing(given: FactRows, holds: bool) -> None:
+    """What rules derive of known facts is certain: raise where what is given of it does not agree."""
     if holds != (given.kind == "true"):
         atom = show_atom(given.predicate, given.row(0))
         raise ContradictionError(

@@ -20,6 +20,7 @@ from herbrand.program.growing_facts import GrowingFacts
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.derived import derived_table
 from herbrand.scale.domain import stored_domain
+from herbrand.scale.evidence import evidence_of_facts
 from herbrand.scale.fact_relations import StoredFactRelations
 from herbrand.scale.facts import StoredFacts
 
@@ -30,13 +31,17 @@ def with_computed(
     signature: Signature,
     stored: StoredFacts,
     listed: Collection[str],
+    complete: bool = True,
 ) -> StoredFacts:
     """The facts with a table for each definition. ``listed``: predicates of which values are computed by what
-    tables list, in open worlds too."""
+    tables list, in open worlds too; ``complete``: where they are many-valued, only with a value for each
+    atom."""
     facts, database = stored.facts, stored.database
     with Scratch(database, "computed_rows") as scratch:
-        source = GrowingFacts(StoredFactRelations(stored, scratch), signature, scratch.put, UNLIMITED)
         stated = _closed(stored, listed)
+        evidence = evidence_of_facts(signature, replace(stored, facts=stated)) if complete else None
+        known = StoredFactRelations(stored, scratch, evidence=evidence)
+        source = GrowingFacts(known, signature, scratch.put, UNLIMITED)
         computation = Computation(definitions, (*theory.rules, *theory.choices), signature, stated, source)
         rows = computation.rows()
         if computation.counting:

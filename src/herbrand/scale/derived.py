@@ -16,6 +16,7 @@ from herbrand.language.syntax import Rule
 from herbrand.program.derive import derived_rows, refuse_open
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
+from herbrand.scale.evidence import evidence_of_facts
 from herbrand.scale.fact_relations import StoredFactRelations
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.loading import PredicateTables
@@ -28,7 +29,7 @@ def with_derived(rules: Sequence[Rule], signature: Signature, stored: StoredFact
         refuse_open(rule, heads, stored.facts)
         _refuse_opinions(rule, stored)
     with Scratch(stored.database, "derived_rows") as scratch:
-        source = StoredFactRelations(stored, scratch)
+        source = StoredFactRelations(stored, scratch, evidence=evidence_of_facts(signature, stored))
         found = derived_rows(rules, signature, stored.facts, source)
         for name, rows in found.items():
             own = [rule for rule in rules if rule.head.predicate == name]

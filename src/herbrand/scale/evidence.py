@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.errors import FactsError
+from herbrand.language.signature import Signature
 from herbrand.program.bindings import columns_of
 from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of
 from herbrand.program.program import Program
@@ -114,6 +115,11 @@ class StoredEvidence(Evidence):
                 hint="list a value for every atom of an observed many-valued predicate, or declare it open",
             )
         return known
+
+
+def evidence_of_facts(signature: Signature, stored: StoredFacts) -> StoredEvidence:
+    """What facts tell of atoms, whatever a theory says of them."""
+    return StoredEvidence(Program(signature, stored.facts, (), (), ()), stored)
 
 
 def mixed(arguments: Sequence[str], sizes: Sequence[int]) -> str:

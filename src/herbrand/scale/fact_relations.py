@@ -12,20 +12,24 @@ from herbrand.program.clauses import Clause
 from herbrand.relations.expression import TYPES, Kind
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
+from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.facts import StoredFacts
 
 
 @dataclass(frozen=True, eq=False)
 class StoredFactRelations:
     """A :class:`~herbrand.program.clause_rows.Source`; with ``weighted`` facts have weights that count, soft
-    ones their probability."""
+    ones their probability. ``evidence`` refuses a many-valued predicate with atoms without a known value."""
 
     stored: StoredFacts
     scratch: Scratch
     weighted: bool = False
+    evidence: StoredEvidence | None = None
 
     def facts(self, predicate: str) -> Stored:
         """The facts that hold, and soft ones with their probability as their weight."""
+        if self.evidence is not None and self.evidence.is_valued(predicate):
+            self.evidence.known(predicate)
         tables, names = self.stored.tables[predicate], self._columns(predicate)
         kinds: dict[str, Kind] = dict.fromkeys(names, "int")
         weight = "w" if tables.weighted else "CAST(1 AS DOUBLE)"

@@ -55,6 +55,14 @@ class StoredFacts:
         count = "SELECT COUNT(*) FROM {} WHERE w <> 1"
         return [name for name, true in weighted if self.database.number(count.format(true))]
 
+    def lists(self, row: FactRows, signature: Signature) -> bool:
+        """Whether the one atom of these rows is among those that hold."""
+        types = signature.predicates[row.predicate].column_types
+        places = [self.facts.domains[t].index_of(value) for t, value in zip(types, row.row(0), strict=True)]
+        same = " AND ".join(f"a{i} = {place}" for i, place in enumerate(places)) or "TRUE"
+        table = self.tables[row.predicate].true
+        return bool(self.database.number(f"SELECT COUNT(*) FROM {table} WHERE {same}"))
+
 
 def stored_facts(
     database: Database,

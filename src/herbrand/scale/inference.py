@@ -37,13 +37,13 @@ from herbrand.language.computed import Definition
 from herbrand.language.parse import parse_formula, parse_literal
 from herbrand.language.show import show
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory
+from herbrand.language.syntax import FactRows, Theory
 from herbrand.learning.example import Aim
 from herbrand.learning.learned import Learning
 from herbrand.learning.methods import with_curve
 from herbrand.learning.settings import LearningSettings
 from herbrand.program.dependencies import refuse_weighted, resting_on_weights
-from herbrand.program.knowledge import Knowledge
+from herbrand.program.knowledge import Knowledge, mentioned_with, refuse_disagreeing
 from herbrand.program.lower import lower
 from herbrand.program.question import named_predicates, queried_predicates, read_question
 from herbrand.program.remarks import nothing_uncertain
@@ -60,7 +60,7 @@ from herbrand.scale.loading import LOADING
 from herbrand.scale.place import Place, folder_of, opened
 from herbrand.scale.queries import StoredProofs, StoredRules
 from herbrand.scale.reading import refuse_unanswerable
-from herbrand.scale.run import RUN, StoredProgram, StoredRun, nothing_to_resume
+from herbrand.scale.run import RUN, StoredProgram, StoredRun, nothing_to_resume, refuse_unserved
 from herbrand.scale.sources import StoreOf, refuse_connections
 
 
@@ -154,7 +154,7 @@ class StoredModel:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.budget.memory) as database:
             names = self.signature.predicates
-            signature, facts = self._facts(database, frozenset(), given, False, listed=names)
+            signature, facts = self._facts(database, frozenset(), given, False, listed=names, complete=False)
             rules = StoredRules.of(self.theory.rules, signature, facts, Knowledge.evidence(given))
             return run(StoredProofs(request), rules, goals)
 
@@ -233,12 +233,17 @@ class StoredModel:
         return evidence, StoredRun(database, fingerprint, resume and database.has(RUN))
 
     def _evidence(self, database: Database, used: Used, given: Sequence[str], resume: bool) -> StoredEvidence:
-        signature, facts = self._facts(database, used.queried, given, resume)
+        refuse_unserved(self.theory.statements, used.command)
+        heads = self.theory.derived.keys()
+        on_derived = [row for row in Knowledge.evidence(given) if row.predicate in heads]
+        signature, facts = self._facts(database, used.queried, given, resume, apart=on_derived)
         if used.predicates:
             resting = resting_on_weights(self.theory.rules, facts.weighted_predicates())
             refuse_weighted(used.command, used.predicates, resting)
         if self.theory.rules:
             facts = with_derived(self.theory.rules, signature, facts)
+        for row in on_derived:
+            refuse_disagreeing(row, facts.lists(row, signature))
         return StoredEvidence(lower(self.theory, signature, facts.facts), facts)
 
     def _facts(
@@ -249,13 +254,19 @@ class StoredModel:
         resume: bool,
         worlds: Worlds | None = None,
         listed: Collection[str] = (),
+        complete: bool = True,
+        apart: Sequence[FactRows] = (),
     ) -> tuple[Signature, StoredFacts]:
         """What theory and sources hold and what is computed of it, each predicate in the world that it has,
-        if none are given. ``listed``: predicates of which values are computed by what tables list."""
+        if none are given. ``listed``: predicates of which values are computed by what tables list.
+        ``complete``: where they are many-valued, only with a value for each atom. ``apart``: what is given
+        that is to be no fact."""
         refuse_connections(self.sources)
         learning = worlds is not None
         rows = tuple(map(parse_literal, given))
         signature = check((self.stated or self.theory) + Theory(rows)) if rows else self.signature
+        signature = replace(signature, mentioned=mentioned_with(signature, apart))
+        rows = tuple(row for row in rows if row not in apart)
         there = isinstance(database, DuckDB)
         with StoreOf(database.connection, self.sources) if isinstance(database, DuckDB) else Store() as store:
             sources = (TablesThere(self.place.target), *self.sources) if there else self.sources
@@ -278,7 +289,7 @@ class StoredModel:
         self.tell(stored_remarks(self.theory, *found))
         if self.definitions:
             signature, facts = found
-            return signature, with_computed(self.definitions, self.theory, signature, facts, listed)
+            return signature, with_computed(self.definitions, self.theory, signature, facts, listed, complete)
         return found
 
     def _where(self, database: Database) -> str:

@@ -8,11 +8,15 @@ another fingerprint.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from herbrand.engines.engine import Settings
 from herbrand.errors import UnsupportedError
+from herbrand.language.network_tables import NetworkTable
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import Choice, Statement
 from herbrand.program.question import Question
 from herbrand.relations.database import Database
 from herbrand.relations.stored import Scratch
@@ -75,6 +79,17 @@ def nothing_to_resume(database: Database) -> UnsupportedError:
 def explained_in_memory() -> UnsupportedError:
     """The error of engines on a database, which do not explain."""
     return UnsupportedError("explain runs in memory only", hint="leave out --on")
+
+
+def refuse_unserved(statements: Iterable[Statement], command: str) -> None:
+    """Choices and whole tables of networks are counted in memory: raise with the first of them."""
+    for statement in statements:
+        if isinstance(statement, Choice | NetworkTable):
+            raise UnsupportedError(
+                f"on a database {command} cannot use this statement: {next(show_statement(statement))}",
+                span=statement.span,
+                hint="leave out --on",
+            )
 
 
 def refuse_foreign_settings(settings: Settings, engine: str) -> None:
