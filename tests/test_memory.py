@@ -70,6 +70,7 @@ def test_what_is_shown_reads_back_to_the_digits_shown(amount: int) -> None:
         (0, "0 B"),
         (1023, "1023 B"),
         (1024, "1.0 kB"),
+        (1_099_457_940_685, "1.0 TB"),
         (2**50, "1024.0 TB"),
         (2.0**70, "1.1e+09 TB"),
         (10**400, "9.1e+287 TB"),

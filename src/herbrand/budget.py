@@ -99,9 +99,9 @@ def lacks_memory(error: Exception) -> bool:
 def readable(amount: float) -> str:
     """Bytes as people write them."""
     amount = min(amount, 1e300)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1024:
-            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
+    for unit, digits in {"B": 0, "kB": 1, "MB": 1, "GB": 1}.items():
+        if round(amount, digits) < 1024:
+            return f"{amount:.{digits}f} {unit}"
         amount /= 1024
     return f"{amount:.1f} TB" if amount < 1e4 else f"{amount:.1e} TB"
 
