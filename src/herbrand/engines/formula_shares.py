@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,8 +22,7 @@ from herbrand.factors.graph import Array, Assembly, FactorGraph, Tables
 from herbrand.factors.ground_graph import ground_cases, ground_graph
 from herbrand.factors.pieces import together
 from herbrand.language.syntax import Formula
-from herbrand.program.ground import Ground, ground_template
-from herbrand.program.lower import forbidding
+from herbrand.program.ground import Ground
 
 MOST_CASES = 4096
 """Of the values of a formula's atoms together, for a table."""
@@ -59,7 +58,7 @@ class FormulaShares:
 
     def of(self, formulas: Sequence[Formula]) -> list[float]:
         """The share of the partition that worlds with each formula have."""
-        negated = [self._negated(formula) for formula in formulas]
+        negated = list(map(self._negated, formulas))
         tables = list(map(_truth_table, negated))
         scopes = {table.scope for table in tables if table is not None}
         shares = {scope: self._own(scope) for scope in scopes if len(scope) < 2}
@@ -72,13 +71,8 @@ class FormulaShares:
         ]
 
     def _negated(self, formula: Formula) -> Ground:
-        """The cases in which a formula is false, each forbidden."""
         self.budget.check()
-        rows = tuple(
-            ground_template(template, self.ground.evidence, self.ground.atoms, self.budget)
-            for template in forbidding(self.ground.program, formula)
-        )
-        return replace(self.ground, templates=rows)
+        return self.ground.negation(formula, self.budget)
 
     def _own(self, scope: Scope) -> Array:
         """The shares of the values of no atom, or of one."""

@@ -26,9 +26,10 @@ from herbrand.facts.facts import Facts
 from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Constant, Term, Value, WeightedFormula
+from herbrand.language.syntax import Constant, Formula, Term, Value, WeightedFormula
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import LATENT, Evidence
+from herbrand.program.lower import forbidding
 from herbrand.program.program import Argument, Conjunction, Literal, Program, Template, differing, literals_of
 from herbrand.program.question import Question
 from herbrand.row_keys import places_among
@@ -209,6 +210,12 @@ class Ground:
     evidence: Evidence
     atoms: LatentAtoms
     templates: tuple[GroundTemplate, ...]
+
+    def negation(self, formula: Formula, budget: Budget) -> Ground:
+        """The cases in which a closed formula is false, each forbidden, in place of the program's."""
+        cases = forbidding(self.program, formula)
+        rows = tuple(ground_template(case, self.evidence, self.atoms, budget) for case in cases)
+        return replace(self, templates=rows)
 
 
 def ground(program: Program, budget: Budget = UNLIMITED, most_rows: float = math.inf) -> Ground:

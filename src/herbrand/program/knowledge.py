@@ -425,8 +425,8 @@ class Knowledge:
         if self.definitions:
             statements = (*self.used.rules, *self.used.choices)
             stated = _closed(facts, listed)
-            told = (self.definitions, statements, signature, stated, budget, complete)
-            computed, rules = _with_computed(*told)
+            stating = (self.definitions, statements, signature, stated)
+            computed, rules = _with_computed(*stating, budget, complete)
             tables = {
                 name: table
                 if signature.predicates[name].computed

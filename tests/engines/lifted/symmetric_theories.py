@@ -133,3 +133,25 @@ def theories(draw: Draw) -> str:
         pairs = draw(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), max_size=14, unique=True))
         facts += [f'link("t{a}", "t{b}")' for a, b in pairs]
     return "\n".join([*lines, *facts, *stated]) + "\n"
+
+
+MANY_CELLS = """\
+type t = {"t1", "t2", "t3", "t4"}
+predicate color(t) in {"a", "b", "c"}
+predicate g(t, t)
+predicate link(t, t): observed
+predicate q(t)
+predicate tie(t, t) in {"weak", "strong", "none"}
+predicate rain
+not g("t4", "t2")
+link("t1", "t1")
+link("t3", "t2")
+link("t3", "t3")
+link("t1", "t2")
+link("t2", "t4")
+0.6: ((not g(x, y) => not color(x) in {"b", "c"}) and rain)
+0.5: ((q(y) <=> not link(y, x)) => g(x, y)) where x != "t2"
+0.3: (((link(x, x) and not tie("t1", x) = "weak") and link("t1", x)) xor q("t1"))
+0.1: not tie(y, x) = "weak" where x != y
+"""
+"""Thirty cells: tables over counts of them are as large as a machine, with four constants."""

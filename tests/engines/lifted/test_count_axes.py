@@ -21,6 +21,7 @@ from herbrand.engines.lifted.summation import Summation, over
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.errors import HerbrandError
 from herbrand.program.evidence import Evidence
+from tests.engines.lifted.symmetric_theories import MANY_CELLS
 from tests.engines.unseen import theory
 
 T = 'type t = {{{}}}\ntype u = {{"d0", "d1"}}\npredicate p(t)\npredicate q(t)\npredicate r(u)\n'
@@ -179,27 +180,6 @@ def test_a_table_seen_over_more_axes() -> None:
     for a, b in itertools.product(range(3), range(2)):
         assert seen[a, 0, b] == table[b, a]
     assert over(arrays.tensor(4.0), (), ("a", "b")).shape == (1, 1)
-
-
-MANY_CELLS = """\
-type t = {"t1", "t2", "t3", "t4"}
-predicate color(t) in {"a", "b", "c"}
-predicate g(t, t)
-predicate link(t, t): observed
-predicate q(t)
-predicate tie(t, t) in {"weak", "strong", "none"}
-predicate rain
-not g("t4", "t2")
-link("t1", "t1")
-link("t3", "t2")
-link("t3", "t3")
-link("t1", "t2")
-link("t2", "t4")
-0.6: ((not g(x, y) => not color(x) in {"b", "c"}) and rain)
-0.5: ((q(y) <=> not link(y, x)) => g(x, y)) where x != "t2"
-0.3: (((link(x, x) and not tie("t1", x) = "weak") and link("t1", x)) xor q("t1"))
-0.1: not tie(y, x) = "weak" where x != y
-"""
 
 
 def test_the_table_that_a_hub_is_laid_out_in_is_told() -> None:

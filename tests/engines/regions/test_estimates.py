@@ -28,6 +28,7 @@ from herbrand.engines.registry import engine_named
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 from tests.engines.estimates import cost_of
+from tests.engines.lifted.symmetric_theories import MANY_CELLS
 
 FEW_CALLS = 20 * CALLS
 """The estimate of what calling steps costs, which makes no entries."""
@@ -158,25 +159,6 @@ def test_a_grid_costs_regions_what_it_costs_counting(wide: int, long: int) -> No
     if costs["lifted"][0] > 1e7:  # type: ignore[operator]
         prepared = made["regions"].prepare(program, Question(), UNLIMITED)
         assert prepared.begin() is not prepared.begin(), "nothing was counted for the estimate"
-
-
-MANY_CELLS = """\
-type t = {"t1", "t2", "t3", "t4"}
-predicate color(t) in {"a", "b", "c"}
-predicate g(t, t)
-predicate link(t, t): observed
-predicate q(t)
-predicate rain
-predicate tie(t, t) in {"weak", "strong", "none"}
-link("t1", "t1")
-link("t3", "t2")
-link("t3", "t3")
-link("t1", "t2")
-link("t2", "t4")
-0.6: ((not g(x, y) => not color(x) in {"b", "c"}) and rain)
-0.5: ((q(y) <=> not link(y, x)) => g(x, y)) where x != "t2"
-0.3: (((link(x, x) and not tie("t1", x) = "weak") and link("t1", x)) xor q("t1"))
-"""
 
 
 def test_counting_that_takes_longer_than_the_time_limit_is_not_begun() -> None:

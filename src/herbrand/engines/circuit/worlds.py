@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
@@ -34,8 +34,7 @@ from herbrand.factors.ground_graph import ground_cases, ground_graph
 from herbrand.language.syntax import Formula
 from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import arguments_of, codes_of
-from herbrand.program.ground import Ground, ground_template
-from herbrand.program.lower import forbidding
+from herbrand.program.ground import Ground
 from herbrand.program.program import Program
 
 
@@ -270,12 +269,7 @@ class Worlds:
 
     def formula(self, formula: Formula) -> int:
         """The literal of a closed formula's truth."""
-        ground = self.ground
-        rows = (
-            ground_template(template, ground.evidence, ground.atoms, self.budget)
-            for template in forbidding(self.program, formula)
-        )
-        cases = ground_cases(replace(ground, templates=tuple(rows)))
+        cases = ground_cases(self.ground.negation(formula, self.budget))
         self._solve_axes(cases.somes.members, *(columns.atoms.reshape(-1) for columns in cases.rows))
         literals_of = self.made.with_helpers(cases.somes, self.whole_axis)
         wrong = [

@@ -157,20 +157,22 @@ class Lifted:
     def _formula_rows(self, state: LiftedState, solution: Solution) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas."""
         evidence = state.problem.evidence
+        world, alike = ChosenWorld(evidence, solution.of, self.budget), AlikeConstants(evidence)
         rows: list[Row] = []
         for asked in state.question.formulas:
             found = list(instances(asked, evidence.program))
             closed = [instance.closed for instance in found]
-            shares = (
-                self._in_world(solution, closed) if state.problem.most else self._shares(solution, closed)
-            )
+            if state.problem.most:
+                shares = [self._in_world(world, solution, formula) for formula in closed]
+            else:
+                shares = self._shares(alike, solution, closed)
             rows += (Row(show_formula(f.said), None, (), p) for f, p in zip(found, shares, strict=True))
         return tuple(rows)
 
-    def _shares(self, solution: Solution, closed: Sequence[Formula]) -> list[float]:
+    def _shares(self, alike: AlikeConstants, solution: Solution, closed: Sequence[Formula]) -> list[float]:
         """The share of the partition that worlds with each instance of a formula have; those whose constants
         are alike have the same."""
-        patterns = list(map(AlikeConstants(solution.problem.evidence).pattern, closed))
+        patterns = list(map(alike.pattern, closed))
         examples = dict(zip(patterns, closed, strict=True))
         known = {pattern: self._probability(solution, one) for pattern, one in examples.items()}
         return [known[pattern] for pattern in patterns]
@@ -178,18 +180,13 @@ class Lifted:
     def _probability(self, solution: Solution, formula: Formula) -> float:
         return min(1.0, math.exp(self._supposing(solution.problem, formula) - solution.total))
 
-    def _in_world(self, solution: Solution, closed: Sequence[Formula]) -> list[float]:
+    def _in_world(self, world: ChosenWorld, solution: Solution, formula: Formula) -> float:
         """1 or 0 in the most probable world; in some such world, where it is too large to look at."""
-        world = ChosenWorld(solution.problem.evidence, solution.of, self.budget)
-
-        def holds(formula: Formula) -> bool:
-            try:
-                return world.holds(formula)
-            except BudgetError:
-                with_formula = self._supposing(solution.problem, formula)
-                return math.isclose(with_formula, solution.total, abs_tol=1e-9)
-
-        return [float(holds(formula)) for formula in closed]
+        try:
+            return float(world.holds(formula))
+        except BudgetError:
+            with_formula = self._supposing(solution.problem, formula)
+            return float(math.isclose(with_formula, solution.total, abs_tol=1e-9))
 
     def _supposing(self, problem: Problem, formula: Formula) -> float:
         """The total of worlds with the formula."""

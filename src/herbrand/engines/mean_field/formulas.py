@@ -16,8 +16,7 @@ from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula
 from herbrand.program.expansion import instances
-from herbrand.program.ground import Ground, LatentAtoms, ground_template
-from herbrand.program.lower import forbidding
+from herbrand.program.ground import Ground, LatentAtoms
 from herbrand.program.question import Question
 
 
@@ -37,13 +36,10 @@ def probability(
     problem: Problem, marginals: Mapping[str, Tensor], atoms: LatentAtoms, formula: Formula
 ) -> float:
     """1 minus the probabilities of the disjoint cases in which the formula is false."""
-    rows = [
-        ground_template(template, problem.evidence, atoms, problem.budget)
-        for template in forbidding(problem.program, formula)
-    ]
-    cases = ground_cases(Ground(problem.program, problem.evidence, atoms, tuple(rows)))
+    false = Ground(problem.program, problem.evidence, atoms, ()).negation(formula, problem.budget)
+    cases = ground_cases(false)
     events, circuit, roots = Events(cases, problem.leaders(atoms)), Circuit(atoms.value_counts), []
-    for one, columns in zip(rows, cases.rows, strict=True):
+    for one, columns in zip(false.templates, cases.rows, strict=True):
         roots += [circuit.node(event) for _, event in events.of(columns)] * one.multiplicity
     if not roots:
         return 1.0
