@@ -48,7 +48,18 @@ def test_truncated_tells_whether_deeper_proofs_exist(
     goal = data.draw(goals(program))
     shallow = goal_answers(goal, whole.proofs().answers(goal.predicate, depth + 1), plus)
     deep = goal_answers(goal, whole.proofs().answers(goal.predicate, 25), plus)
-    assert whole.model().query(show_formula(goal), depth=depth).truncated == (deep != shallow)
+    model, asked = whole.model(), show_formula(goal)
+    assert model.query(asked, depth=depth).truncated == (deep != shallow)
+    assert model.query(asked, depth=depth, algebra="boolean").truncated == (deep.keys() != shallow.keys())
+
+
+def test_what_is_true_already_is_not_cut_off() -> None:
+    """More proofs of the same do not change what is true."""
+    model = hb.Model(hb.parse("a(x) :- e(x), a(y)\na(1)\ne(1)\ne(2)"))
+    assert not model.query("a(1)", depth=0, algebra="boolean").truncated
+    assert model.query("a(x)", depth=0, algebra="boolean").truncated
+    assert not model.query("a(x)", depth=1, algebra="boolean").truncated
+    assert model.query("a(x)", depth=1, algebra="count").truncated
 
 
 @quick

@@ -130,7 +130,7 @@ class Numbers(Arithmetic):
     def __init__(self, algebra: Algebra, weighted: bool = True) -> None:
         super().__init__(algebra)
         self.plain = self.dense = self.compiled
-        self._weighted = weighted
+        self.weighted = weighted
 
     @classmethod
     def of(cls, name: str) -> Numbers:
@@ -142,12 +142,12 @@ class Numbers(Arithmetic):
         return np.full(count, self.algebra.one, self.algebra.rows)
 
     def fact_weights(self, predicate: str, relation: IndexedFacts) -> np.ndarray | None:
-        if relation.weights is None or not self._weighted:
+        if relation.weights is None or not self.weighted:
             return None
         return self._taken(relation.weights, predicate)
 
     def rule_weight(self, place: int, rule: Rule) -> Any:
-        if not self._weighted:
+        if not self.weighted:
             return self.algebra.one
         return self._taken(np.array([rule_number(rule)]), span=rule.span)[0]
 

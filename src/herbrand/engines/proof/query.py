@@ -84,8 +84,11 @@ class Proof:
     def program(self) -> HornProgram:
         return self.plans.program
 
-    def found(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
-        """The answers to goals of one shape, as indices."""
+    def found(
+        self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request, each_proof: bool = False
+    ) -> Found:
+        """The answers to goals of one shape, as indices. They are truncated where a proof was cut off that
+        could change them; ``each_proof``: where any was."""
         if request.algebra == PROBABILITY:
             return self._probable(shape, inputs, request)
         self._refuse_evidence(shape.clause, request)
@@ -93,15 +96,15 @@ class Proof:
             check_probabilities(self.program, self.program.reached([shape.clause]))
             refuse_uncertain_absence(self.program, [shape.clause])
         began = time.perf_counter()
-        runner = runner_of(self.plans, request.arithmetic(), request.budget)
+        arithmetic = request.arithmetic()
+        runner = runner_of(self.plans, arithmetic, request.budget)
         if request.depth == FIXPOINT:
             return self._to_fixpoint(shape, inputs, runner, request, began)
         unrolled = Unrolled(runner)
         question = self.question(shape, inputs, runner.arithmetic)
         table = unrolled.answers(question, int(request.depth) + 1)
-        truncated = unrolled.missed or (
-            unrolled.cut and is_cut_off(runner, unrolled, question, int(request.depth) + 1)
-        )
+        known = None if each_proof or arithmetic.weighted else table
+        truncated = unrolled.cut and is_cut_off(runner, unrolled, question, int(request.depth) + 1, known)
         status = Status(True, int(request.depth), time.perf_counter() - began)
         return Found(table, request.guarantee(truncated), status, truncated)
 
@@ -146,7 +149,8 @@ class Proof:
         known = {part.predicate for part in worlds.evidence}
         causes = worlds.program.reached([clause, *(c for n in known for c in within.plans.clauses(n))])
         check_probabilities(worlds.program, causes | known)
-        possible = within.found(replace(shape, clause=clause), inputs, replace(request, algebra="boolean"))
+        truth = replace(request, algebra="boolean")
+        possible = within.found(replace(shape, clause=clause), inputs, truth, each_proof=True)
         columns = [column.tolist() for column in possible.table.columns]
         rows = [(*inputs[number], *rest) for number, *rest in zip(*columns, strict=True)]
         left = None if request.depth == FIXPOINT else int(request.depth) + 2

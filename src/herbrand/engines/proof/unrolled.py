@@ -330,22 +330,26 @@ FEW = 16
 """Constants of a frontier that are tried before all of them are."""
 
 
-def is_cut_off(runner: Runner, done: Unrolled, asked: AskedRows, depth: int) -> bool:
+def is_cut_off(
+    runner: Runner, done: Unrolled, asked: AskedRows, depth: int, known: Table | None = None
+) -> bool:
     """Whether some proof needs more calls than the question was ``done`` with, in which a call was cut; taken
-    to be so where finding out is too much."""
+    to be so where finding out is too much. Of ``known`` answers, no other proof counts."""
     truth = runner.with_arithmetic(Numbers.of("boolean"))
-    if any(_leads_on(truth, goal, state) for goal, state in done.cut_last):
+    last = (_leads_on(truth, goal, state) for goal, state in done.cut_last)
+    if known is None and (done.missed or any(last)):
         return True
     frontier = asked.frontier
     start = Table(frontier.names, frontier.columns, truth.arithmetic.ones(len(frontier)))
     question = replace(asked, frontier=start)
     try:
-        return any(
-            np.max(Unrolled(truth, beyond).answers(question, depth).values, initial=0.0) > 1
-            for beyond in (_by_one_more_call(truth), _at_any_depth(truth))
-        )
+        for beyond in (_by_one_more_call(truth), _at_any_depth(truth)):
+            more = Unrolled(truth, beyond).answers(question, depth)
+            if np.max(more.values, initial=0.0) > 1 if known is None else len(more) > len(known):
+                return True
     except BudgetError:
         return True
+    return False
 
 
 def _by_one_more_call(truth: Runner) -> Beyond:
