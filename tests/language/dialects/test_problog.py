@@ -27,6 +27,7 @@ READ = {
     ),
     "1/4::a. 1.0e-1::b. t(_)::c; t(0.2)::d :- a.": "0.25 :: a\n0.1 :: b\n? :: c; ? :: d :- a\n",
     "P::a(X) :- b(X, P). b(1, 0.5).": "P :: a(X) :- b(X, `P`)\nb(1, 0.5)\n",
+    "b(1). t(_, X)::c(X); t(_)::d(X) :- b(X).": "b(1)\n?[X] :: c(X); ?[X] :: d(X) :- b(X)\n",
     "P::a :- P = 0.3.": "0.3 :: a\n",
     "b(1). evidence(b(1), false). evidence(\\+a). a :- fail.": (
         "b(1) :- true\na :- false\nnot b(1)\nnot a\n"
@@ -76,6 +77,7 @@ REFUSED = {
     "a; b.": "a clause has one head",
     "p(1). p(a). q(X) :- p(X), X > 0.": "compared as a number",
     "a :- 0.3::b. b.": "a probability stands before the head",
+    "a :- call.": "call/0",
     "p :- s:q.": "modules are not read",
 }
 
@@ -98,6 +100,30 @@ def test_all_mistakes_are_raised_together() -> None:
 def test_a_directive_lets_undefined_predicates_fail() -> None:
     theory = read_theory_text(":- unknown(fail).\np :- \\+a(1).\nquery(a(1)). query(p).", "pl")
     assert worlds_of(theory).probabilities([query.formula for query in theory.queries]) == [0, 1]
+
+
+CALLED = "0.5::e(1, 2). 0.5::e(2, 3). 0.25::e(2, 1). p(X, Y) :- e(X, Y). "
+
+
+@pytest.mark.parametrize(
+    ("text", "chances"),
+    [
+        ("p(X, Y) :- e(X, Z), Z \\== Y, p(Z, Y). query(p(1, 3)). query(p(1, 1)).", [0.25, 0.125]),
+        ("two(X, Y) :- e(X, _), Y \\== X, e(_, Y). ask :- two(1, 3). query(ask).", [0.25]),
+        ("none(X) :- \\+e(X, 2), e(_, X). query(none(3)). query(none(1)).", [0.5, 0.125]),
+        ("any :- call(e, 1, Y), call(e(Y), 3). query(any).", [0.25]),
+    ],
+)
+def test_a_test_has_the_values_that_every_call_brings(text: str, chances: list[float]) -> None:
+    theory = read_theory_text(CALLED + text, "pl")
+    assert worlds_of(theory).probabilities([query.formula for query in theory.queries]) == chances
+
+
+@pytest.mark.parametrize("query", ["query(p(1, _)).", "query(r).", "evidence(r). query(p(1, 3)).", ""])
+def test_one_call_without_the_value_is_enough_to_refuse_a_test(query: str) -> None:
+    text = "p(X, Y) :- e(X, Z), Z \\== Y, p(Z, Y). r :- e(X, _), p(X, Y). query(e(1, 2)). " + query
+    with pytest.raises(HerbrandError, match="Y has no value yet"):
+        read_theory_text(CALLED + text, "pl")
 
 
 SMOKERS = """

@@ -92,20 +92,18 @@ class PrologClause:
 
 
 class Goals:
-    """Reads the bodies of one file. ``made`` are the clauses of the predicates that it had to make."""
+    """Reads the bodies of one file. ``made`` are the clauses of the predicates that it had to make, ``tests``
+    the places of comparisons that give no variable a value."""
 
     def __init__(self, names: PredicateNames) -> None:
         self._names = names
         self._numbers = count(1)
-        self._tests: set[Span] = set()
+        self.tests: set[Span] = set()
         self.made: list[PrologClause] = []
 
     def bodies(self, goal: PrologTerm, whole: PrologTerm) -> list[Body]:
         """The alternatives of a goal that is part of a whole clause."""
-        found = [tuple(body) for body in self._alternatives(goal, Counter(_variables(whole)))]
-        for body in found:
-            self._refuse_early(body)
-        return found
+        return [tuple(body) for body in self._alternatives(goal, Counter(_variables(whole)))]
 
     def atom(self, term: PrologTerm, open_ended: bool = False) -> Atom:
         """An atom; ``open_ended``: each ``_`` gets a name of its own, as a head needs it."""
@@ -145,7 +143,7 @@ class Goals:
             return bodies
         groups: dict[tuple[str, ...], list[Body]] = {}
         for body in map(_without_anonymous, bodies):
-            bound = sorted({variable.name for literal in body for variable in _bound_by(literal)})
+            bound = sorted({variable.name for literal in body for variable in bound_by(literal)})
             groups.setdefault(tuple(bound), []).append(body)
         return [
             own[0] if len(own) == 1 else (self.auxiliary(own, list(bound), like),)
@@ -158,8 +156,10 @@ class Goals:
             return [(*one, *other) for one in left for other in right]
         if goal.is_operator(";"):
             return [body for part in goal.arguments for body in self._alternatives(part, whole)]
-        if goal.is_operator("call", 1) and goal.arguments[0].kind == "name":
-            return self._alternatives(goal.arguments[0], whole)
+        if goal.name == "call" and goal.arguments and goal.arguments[0].kind == "name":
+            called, *rest = goal.arguments
+            own = replace(called, arguments=(*called.arguments, *rest))
+            return self._alternatives(own, whole)
         if goal.is_operator("\\+", 1):
             return self._negated(goal.arguments[0], whole)
         if goal.is_operator("forall", 2):
@@ -229,29 +229,8 @@ class Goals:
                 return Truth(COMPARE[sign](text, other), goal.span)
             return Truth(COMPARE[sign](left.value, right.value), goal.span)
         if (goal.name == "==" or goal.name.startswith("@")) and goal.span is not None:
-            self._tests.add(goal.span)
+            self.tests.add(goal.span)
         return Comparison(sign, left, right, goal.span)
-
-    def _refuse_early(self, body: Body) -> None:
-        """Goals that mean something else in Prolog while a variable of theirs has no value yet."""
-        bound: set[str] = set()
-        for place, literal in enumerate(body):
-            variables = [t for t in _terms(literal) if isinstance(t, Variable) and not t.anonymous]
-            match literal:
-                case Comparison(operator=sign, span=span) if sign == "!=" or span in self._tests:
-                    late = [variable.name for variable in variables if variable.name not in bound]
-                case Not():
-                    later = {t.name for part in body[place:] for t in _bound_by(part)}
-                    late = [v.name for v in variables if v.name in later - bound]
-                case _:
-                    late = []
-            if late:
-                raise LanguageError(
-                    f"{late[0]} has no value yet where this goal is tried",
-                    span=literal.span,
-                    hint="let a goal that is not negated bind it before",
-                )
-            bound.update(variable.name for variable in _bound_by(literal))
 
     def _compared(self, side: PrologTerm, sign: str) -> Expression:
         return self.number(side) if sign in _NUMERIC else self.term(side)
@@ -275,11 +254,7 @@ def not_in_the_language(indicator: str, span: Span | None) -> LanguageError:
     return LanguageError(message, span=span)
 
 
-def _terms(literal: BodyLiteral) -> tuple[Term, ...]:
-    return leaf_terms(literal.operand if isinstance(literal, Not) else literal)
-
-
-def _bound_by(literal: BodyLiteral) -> list[Variable]:
+def bound_by(literal: BodyLiteral) -> list[Variable]:
     """The variables that have a value behind this goal."""
     if isinstance(literal, Computed):
         sides = (literal.left, literal.right) if literal.operator == "=" else ()

@@ -17,7 +17,7 @@ b(1)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -25,6 +25,7 @@ from herbrand.errors import LanguageError, Source
 from herbrand.language.computed import variables_of
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.problog.calls import with_calls
+from herbrand.language.dialects.problog.early import refuse_early
 from herbrand.language.dialects.problog.goals import (
     BUILT_IN,
     COMPARE,
@@ -93,9 +94,11 @@ class _Reader:
         self._define_all()
         self._mistakes.raise_any()
         self._instantiate_queries()
+        asked = [atom for atom, _ in (*self._queries, *self._evidence)]
+        bodies = [body for _, _, body in (*self._conditional, *self._observed)]
+        refuse_early(self._clauses, asked, bodies, self._goals.tests, self._mistakes)
         self._mistakes.raise_any()
         self._mention_queries()
-        asked = [atom for atom, _ in (*self._queries, *self._evidence)]
         self._clauses = with_calls(self._clauses, asked, self._names)
         self._give_one_kind()
         self._bind_heads()
@@ -143,7 +146,7 @@ class _Reader:
             self._clauses += [PrologClause(heads, body, span=whole.span) for body in bodies]
             return
         computed: list[Computed] = []
-        chances = tuple(self._chance(part, computed) for part in parts)
+        chances = _for_the_same_values([self._chance(part, computed) for part in parts])
         bodies = [(*body, *computed) for body in bodies]
         for body in self._goals.instances(bodies, whole):
             fixed, numbers = _with_constants(body, chances)
@@ -347,6 +350,12 @@ def _start(term: PrologTerm) -> float | None:
         hint = "t(_) to be learned from any start, or a probability such as t(0.3) to start from"
         raise LanguageError(f"{term} is no start of a probability", span=term.span, hint=hint)
     return float(number)
+
+
+def _for_the_same_values(chances: Sequence[Chance]) -> tuple[Chance, ...]:
+    """``t(_, X)::a; t(_)::b``: what is learned of one clause is learned together, for each ``X``."""
+    by = tuple(dict.fromkeys(v for chance in chances if isinstance(chance, Learned) for v in chance.by))
+    return tuple(replace(chance, by=by) if isinstance(chance, Learned) else chance for chance in chances)
 
 
 def _parts(term: PrologTerm, sign: str) -> Iterator[PrologTerm]:

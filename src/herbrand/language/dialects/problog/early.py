@@ -1,0 +1,108 @@
+"""Goals that mean something else in Prolog while a variable of theirs has no value yet.
+
+``X \\== Y`` before a goal that binds ``Y`` always holds there, and is a comparison in rules. Such goals are
+refused, unless every call that the queries lead to brings the value: where ``p(1, 2)`` is asked,
+``p(X, Y) :- e(X, Z), Z \\== Y, p(Z, Y)`` is fine.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from herbrand.errors import LanguageError, Span
+from herbrand.language.dialects.collecting import MistakeList
+from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by
+from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Constant, Not, Variable, leaf_terms
+
+Places = frozenset[int]
+"""The arguments of a predicate that have a value in every call."""
+
+
+def refuse_early(
+    clauses: Sequence[PrologClause],
+    asked: Iterable[Atom],
+    bodies: Iterable[Body],
+    tests: set[Span],
+    mistakes: MistakeList,
+) -> None:
+    """``asked``: what queries and evidence call first; ``bodies``: their own, which nobody calls. ``tests``
+    are comparisons that give no variable a value. Nothing is known of a predicate that no query leads to."""
+    called = _called(clauses, asked)
+    for body in bodies:
+        with mistakes.collecting():
+            _refuse(body, set(), tests)
+    for clause in clauses:
+        with mistakes.collecting():
+            for head in clause.heads if clause.body else ():
+                _refuse(clause.body, _given(head, called.get(head.predicate, frozenset())), tests)
+
+
+def _called(clauses: Sequence[PrologClause], asked: Iterable[Atom]) -> dict[str, Places]:
+    """What every call of a predicate brings, from the queries down."""
+    rules: dict[str, list[tuple[Atom, Body]]] = defaultdict(list)
+    for clause in clauses:
+        for head in clause.heads if clause.body else ():
+            rules[head.predicate].append((head, clause.body))
+    called: dict[str, Places] = {}
+    waiting = [(atom, set[str]()) for atom in asked]
+    while waiting:
+        atom, known = waiting.pop()
+        before, name = called.get(atom.predicate), atom.predicate
+        brought = _brought(atom, known)
+        called[name] = brought if before is None else before & brought
+        if called[name] != before:
+            for head, body in rules[name]:
+                waiting += _calls(body, _given(head, called[name]))
+    return called
+
+
+def _brought(atom: Atom, known: set[str]) -> Places:
+    return frozenset(
+        place
+        for place, term in enumerate(atom.arguments)
+        if isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known)
+    )
+
+
+def _given(head: Atom, places: Places) -> set[str]:
+    """The variables of a clause whose values its caller brings."""
+    terms = [head.arguments[place] for place in places]
+    return {term.name for term in terms if isinstance(term, Variable)}
+
+
+def _calls(body: Body, known: set[str]) -> Iterator[tuple[Atom, set[str]]]:
+    """The atoms that a clause calls, each with the variables that have a value there."""
+    for literal, bound in _walked(body, known):
+        atom = literal.operand if isinstance(literal, Not) else literal
+        if isinstance(atom, Atom):
+            yield atom, bound
+
+
+def _walked(body: Body, known: set[str]) -> Iterator[tuple[BodyLiteral, set[str]]]:
+    for literal in body:
+        yield literal, known
+        known = known.union(variable.name for variable in bound_by(literal))
+
+
+def _refuse(body: Body, known: set[str], tests: set[Span]) -> None:
+    for place, (literal, bound) in enumerate(_walked(body, known)):
+        match literal:
+            case Comparison(operator=sign, span=span) if sign == "!=" or span in tests:
+                late = [name for name in _variables(literal) if name not in bound]
+            case Not():
+                later = {variable.name for part in body[place:] for variable in bound_by(part)}
+                late = [name for name in _variables(literal) if name in later - bound]
+            case _:
+                late = []
+        if late:
+            raise LanguageError(
+                f"{late[0]} has no value yet where this goal is tried",
+                span=literal.span,
+                hint="let a goal that is not negated bind it before",
+            )
+
+
+def _variables(literal: BodyLiteral) -> list[str]:
+    terms = leaf_terms(literal.operand if isinstance(literal, Not) else literal)
+    return [term.name for term in terms if isinstance(term, Variable) and not term.anonymous]
