@@ -2,13 +2,14 @@
 
 python -m benchmarks structure
 
-A file is entered when one of its functions runs. ``cold``: the first call of a process, from reading the
-theory on; ``warm``: the same call again.
+A file is entered when one of its functions runs, other than by being imported. ``cold``: the first call of a
+process, from reading the theory on; ``warm``: the same call again.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
 from collections import Counter
@@ -60,7 +61,8 @@ def entered(work: Callable[[], Any]) -> tuple[Any, int, int]:
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(str(SOURCE)):
+        is_function = event == "call" and code.co_flags & inspect.CO_OPTIMIZED  # the body of a class is not
+        if is_function and _is_ours(frame) and not _is_importing(frame):
             found.add((code.co_filename, code.co_qualname))
 
     sys.setprofile(note)
@@ -69,6 +71,19 @@ def entered(work: Callable[[], Any]) -> tuple[Any, int, int]:
     finally:
         sys.setprofile(None)
     return result, len({file for file, _ in found}), len(found)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(str(SOURCE))
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether some file of the package is being imported."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and _is_ours(frame):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def main(command: str) -> None:

@@ -169,6 +169,8 @@ class Exact:
             pair for formula in state.question.formulas for pair in instances(formula, state.ground.program)
         ]
         closed = [formula for _, formula in asked]
+        if not closed:
+            return ()
         if state.question.most_probable:
             look_up = by_number(state.ground, found.shares)
             world = ChosenWorld(state.ground.evidence, look_up, self.budget)
