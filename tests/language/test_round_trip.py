@@ -77,6 +77,14 @@ def test_a_value_of_what_is_called_as_a_function_of_numbers(fact: str) -> None:
     assert parse_theory(show(parse_theory(fact))) == parse_theory(fact)
 
 
+@pytest.mark.parametrize(
+    ("fact", "plain"), [('m != "a"', 'not m = "a"'), ('area(1) != "a"', 'not area(1) = "a"')]
+)
+def test_a_value_that_an_atom_does_not_have_is_a_false_fact(fact: str, plain: str) -> None:
+    assert parse_theory(fact) == parse_theory(plain)
+    assert parse_literal(fact) == parse_literal(plain)
+
+
 def test_every_row_knows_its_place() -> None:
     theory = parse_theory("p(1)\n  q(1) # note\n\np(2)\n[third] p(3)")
     lines = {

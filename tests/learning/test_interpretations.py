@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.errors import HerbrandError
+from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_statement
@@ -126,6 +126,37 @@ def test_equal_worlds_count_each(tmp_path: Path) -> None:
     assert found.metrics["worlds"] == 40
 
 
+def test_opinions_count_a_world_by_their_chance() -> None:
+    found = hb.Model(hb.parse("? :: wet")).learn(worlds=[hb.parse("wet ~ 0.7"), hb.parse("not wet")])
+    assert _numbers(found) == {"? :: wet": pytest.approx(1 / 8, abs=1e-3)}
+    assert found.metrics["log_likelihood"] == pytest.approx(math.log(0.7 / 8 + 0.3 * 7 / 8) + math.log(7 / 8))
+    valued = hb.Model(hb.parse('predicate c in {"r", "g", "b"}\n? :: c = "r"; ? :: c = "g"'))
+    found = valued.learn(worlds=[hb.parse(text) for text in ('c = "b" ~ 0.7', 'c = "g"', 'c = "r"')])
+    assert found.metrics["log_likelihood"] == pytest.approx(math.log(0.15 / 4))
+
+
+def test_what_is_open_counts_as_all_that_it_may_be() -> None:
+    theory = hb.parse("predicate o(t)\npredicate w(t)\n? :: w(x) :- o(x)")
+    opinion = hb.parse('o("1") ~ 0.9\nnot w("1")')
+    found = hb.Model(theory, open=["o"]).learn(worlds=[opinion, hb.parse('w("1")')])
+    p = found.weights[0].weight
+    assert found.metrics["log_likelihood"] == pytest.approx(math.log(1 - 0.9 * p) + math.log(p / 2))
+    assert p == pytest.approx(1 / 1.8, abs=1e-3)
+
+
+def test_statements_that_may_give_an_atom_two_values_are_refused() -> None:
+    predicate, world = 'predicate c in {"r", "g"}\n', [hb.parse('c = "r"')]
+    with pytest.raises(UnsupportedError, match="several statements may give an atom of c values"):
+        hb.Model(hb.parse(predicate + '? :: c = "r"\n? :: c = "g"')).learn(worlds=world)
+    apart = 'predicate a\npredicate c in {"r", "g"}\n0.5 :: a\n? :: c = "r" :- a\n? :: c = "g" :- not a'
+    assert "predicate" in hb.Model(hb.parse(apart)).learn(worlds=world).text
+
+
+def test_a_world_states_no_formulas() -> None:
+    with pytest.raises(UnsupportedError, match="choices and rules alone"):
+        hb.Model(hb.parse("? :: wet")).learn(worlds=[hb.parse("wet\n2.0: wet")])
+
+
 # Laws, on random ground programs
 
 ATOMS = ("a", "b", "c", "d", "e")
@@ -144,9 +175,10 @@ def lessons(draw: st.DrawFn) -> tuple[str, list[str]]:
             heads += f"; {draw(st.sampled_from(('t(0.3)', '0.4')))}::{atom}{atom}"
         lines.append(heads + (f" :- {body}." if body else "."))
     lines.append("e :- a, \\+c.\ne :- b, d.")
-    facts = st.dictionaries(st.sampled_from(ATOMS), st.booleans(), min_size=1, max_size=3)
+    said = st.sampled_from(("{}", "not {}", "{}", "not {}", "{} ~ 0.3", "{} ~ 0.8"))
+    facts = st.dictionaries(st.sampled_from(ATOMS), said, min_size=1, max_size=3)
     worlds = draw(st.lists(facts, min_size=1, max_size=4))
-    texts = ["\n".join(a if holds else f"not {a}" for a, holds in world.items()) for world in worlds]
+    texts = ["\n".join(says.format(atom) for atom, says in world.items()) for world in worlds]
     return "\n".join(lines), texts
 
 

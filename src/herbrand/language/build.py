@@ -310,7 +310,7 @@ class Builder(Transformer[Token, Any]):
         return self.fact_rows(parts, "a formula begins with a weight: 'hard: ...' or '1.5: ...'")
 
     def fact_rows(self, parts: list[Any], formula_hint: str) -> FactRows:
-        said, number = parts
+        said, number = _said_with_not(parts[0]), parts[1]
         negated = isinstance(said, Not)
         atom, value = self.fact_parts(said.operand if isinstance(said, Not) else said, formula_hint)
         atom = self.without_computed(atom)
@@ -565,3 +565,10 @@ class Builder(Transformer[Token, Any]):
 
     def query_literal(self, parts: list[Any]) -> FactRows:
         return self.fact_rows(parts, 'evidence is a fact, such as smokes("anna") or not smokes("anna")')
+
+
+def _said_with_not(said: Formula) -> Formula:
+    """``season != "winter"`` is the fact ``not season = "winter"``, as with arguments."""
+    if isinstance(said, Comparison) and said.operator == "!=":
+        return Not(replace(said, operator="="), said.span)
+    return said

@@ -17,6 +17,7 @@ import numpy as np
 from herbrand.errors import BudgetError
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import Example
+from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
 
@@ -71,6 +72,15 @@ def refuse_cancellation(program: Program, most: float) -> None:
                     "such counts, which is lost by rounding",
                     hint="--method pseudo-likelihood counts what differs",
                 )
+
+
+def label_scale(evidence: Evidence, predicate: str) -> float:
+    """The logarithm by which opinions on labels count worlds too much: an opinion p counts a world by p where
+    its atom has the value, and by 1 - p (for one of k values by (1 - p) / (k - 1)) where it has not. Sums
+    over worlds count the one by the quotient of both, and the other by 1."""
+    _, _, worths = evidence.opinions(predicate)
+    others = math.log(max(1, evidence.program.value_count(predicate) - 1))
+    return float((np.logaddexp(0.0, worths - others) + others).sum())
 
 
 def fingerprint(program: Program) -> bytes:

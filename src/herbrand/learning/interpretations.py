@@ -35,8 +35,9 @@ import numpy as np
 
 from herbrand.answers.guarantee import Guarantee, Status, out_of_iterations, out_of_time
 from herbrand.budget import Budget
-from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, impossible_evidence, share_of
+from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, Drawn, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.grounding import Instance
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.errors import UnsupportedError
 from herbrand.language.scope import with_terms
@@ -52,7 +53,7 @@ from herbrand.language.syntax import (
     Truth,
     Value,
 )
-from herbrand.learning.both_sides import fingerprint
+from herbrand.learning.both_sides import fingerprint, label_scale
 from herbrand.learning.learned import LearnedWeight, Learning, statement_text
 from herbrand.learning.settings import LearningSettings, Progress
 from herbrand.program.ground import ground
@@ -63,6 +64,8 @@ TOLERANCE = 1e-10
 STARTS = 4
 """The likelihood of partly known worlds may have several tops, of which the best is taken."""
 MOST_GROUNDINGS = 3_000_000
+LOST = 1e-9
+"""The logarithm of the sum over all worlds may miss 0 by rounding so far."""
 SMALLEST = 1e-300
 """What a probability of 0 counts as within a circuit, where its logarithm must be finite."""
 
@@ -166,7 +169,7 @@ class _Draw:
 
 @dataclass(frozen=True, eq=False)
 class _World:
-    """The evidence of ``times`` equal worlds as a circuit; ``base``: the log-weights of what is no choice."""
+    """The evidence of ``times`` equal worlds as a circuit; ``base``: the log-weights by opinions."""
 
     circuit: Circuit
     base: np.ndarray
@@ -187,26 +190,24 @@ class _World:
         """Compile what is known; raises where no probabilities allow it."""
         made = ChoiceConstraints(scaled=True)
         worlds = Worlds(ground(program, budget, MOST_GROUNDINGS), budget, made)
+        if worlds.exclusive:
+            _refuse_lost_worlds(cls._compiled(worlds, theory, numbers, 1), theory, worlds)
         worlds.add_formulas()
         for name in sorted(worlds.derived.intersection(closed)):
             worlds.close(name)
-        draws = []
-        for instance, drawn in worlds.drawn:
-            choice = cast(Choice, instance.plan.statement)
-            number, group = numbers[_place(choice)], None
-            by = _by(_choice(theory, number))
-            if by is not None:
-                slots = {name: (slot, kind) for name, slot, kind in instance.plan.columns}
-                places = [slots[name] for name in by]
-                group = (number, tuple(program.domain(k).value(instance.binding[s]) for s, k in places))
-            draws.append(_Draw(group, np.array(drawn.chances), drawn.variables, drawn.outcomes))
+        found = cls._compiled(worlds, theory, numbers, times)
+        if found.circuit.total(np.zeros_like(found.base)) == -math.inf:
+            raise impossible_evidence(made.smallest_evidence(budget))
+        return replace(found, constant=found.constant - _scale(worlds))
+
+    @classmethod
+    def _compiled(cls, worlds: Worlds, theory: Theory, numbers: Mapping[Any, int], times: int) -> _World:
+        """What was said so far."""
+        draws = [_draw(worlds.program, theory, numbers, *pair) for pair in worlds.drawn]
         told = [2 * v for draw in draws for v in draw.variables if v >= 0]
         told += [literal for draw in draws if draw.group for literal in draw.outcomes]
-        circuit, base = made.circuit(told, budget)
-        found = cls(circuit, base, made.constant, tuple(draws), times)
-        if circuit.total(np.zeros_like(base)) == -math.inf:
-            raise impossible_evidence(made.smallest_evidence(budget))
-        return found
+        circuit, base = worlds.made.circuit(told, worlds.budget)
+        return cls(circuit, base, worlds.made.constant, tuple(draws), times)
 
     def counts(self, probabilities: Probabilities, found: Probabilities) -> float:
         """The log-likelihood; adds to ``found`` how often each alternative is chosen, and none last."""
@@ -217,7 +218,7 @@ class _World:
             for variable, chance in zip(draw.variables, chances.tolist(), strict=True):
                 if variable >= 0:
                     share = min(1.0, chance / left) if left > 0 else 0.0
-                    weights[variable] = math.log(max(1 - share, SMALLEST)), math.log(max(share, SMALLEST))
+                    weights[variable] += math.log(max(1 - share, SMALLEST)), math.log(max(share, SMALLEST))
                 left -= chance
         values = self.circuit.values(weights)
         shares = self.circuit.shares(weights, values)
@@ -226,6 +227,43 @@ class _World:
                 chosen = [share_of(shares, literal) for literal in draw.outcomes]
                 found[draw.group] += self.times * np.array([*chosen, max(0.0, 1 - math.fsum(chosen))])
         return self.times * (float(values[self.circuit.root]) + self.constant)
+
+
+def _draw(
+    program: Program, theory: Theory, numbers: Mapping[Any, int], instance: Instance, drawn: Drawn
+) -> _Draw:
+    number, group = numbers[_place(cast(Choice, instance.plan.statement))], None
+    by = _by(_choice(theory, number))
+    if by is not None:
+        slots = {name: (slot, kind) for name, slot, kind in instance.plan.columns}
+        places = [slots[name] for name in by]
+        group = (number, tuple(program.domain(k).value(instance.binding[s]) for s, k in places))
+    return _Draw(group, np.array(drawn.chances), drawn.variables, drawn.outcomes)
+
+
+def _refuse_lost_worlds(free: _World, theory: Theory, worlds: Worlds) -> None:
+    """Raise where some choices give an atom two values: these worlds count nothing, so that what is known is
+    the more probable the more of them the probabilities make, which no step reckons with."""
+    first = _first([free], theory, None)
+    lost = free.counts(first, {group: np.zeros(len(p) + 1) for group, p in first.items()})
+    if lost - worlds.open_log_count() < -LOST:
+        name = min(worlds.exclusive)
+        raise UnsupportedError(
+            f"several statements may give an atom of {name} values in one world, and their probabilities "
+            "cannot be learned",
+            span=next(c.span for c in theory.choices if name in (h.predicate for h in c.alternatives)),
+            hint=f'give the values in one statement: ? :: {name} = "a"; ? :: {name} = "b"',
+        )
+
+
+def _scale(worlds: Worlds) -> float:
+    """The logarithm by which sums over worlds are too large for the probability of what is known.
+
+    An opinion p on what is derived is a label: it counts worlds by p and 1 - p, and the circuit by their
+    quotient. One on an open atom is evidence, and open atoms are free: they count as all of their values do.
+    """
+    evidence = worlds.ground.evidence
+    return worlds.open_log_weight() + sum(label_scale(evidence, name) for name in worlds.derived)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.language.written_weights import relearned
 from herbrand.learning import contrastive_divergence
-from herbrand.learning.both_sides import BothSides, both_sides
+from herbrand.learning.both_sides import BothSides, both_sides, label_scale
 from herbrand.learning.climbing import Patience, Penalty, Top, climb
 from herbrand.learning.example import Aim, Example, World, example
 from herbrand.learning.expected_counts import Side, side_of
@@ -113,13 +113,7 @@ def likelihood(
 
 def _opinions(one: Example) -> float:
     """The logarithm by which opinions count worlds in which their atoms have other values than theirs."""
-    total = 0.0
-    for name in one.targets:
-        _, _, worths = one.evidence.opinions(name)
-        others = max(1, one.known.value_count(name) - 1)
-        log_odds = worths - math.log(others)
-        total -= float((np.logaddexp(0.0, log_odds) + math.log(others)).sum())
-    return total
+    return -sum(label_scale(one.evidence, name) for name in one.targets)
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:

@@ -103,7 +103,7 @@ def learned_choices(
 
     def programs() -> Iterator[Program]:
         for own, facts in zip(given, separate, strict=True):
-            stated = own if isinstance(own, Theory) else Theory(())
+            stated = interpretations.with_starts(own if isinstance(own, Theory) else Theory(()))
             whole = Knowledge(
                 interpretations.in_world(started, stated),
                 (*knowledge.sources, *facts),

@@ -33,14 +33,17 @@ from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.factors.ground_graph import ground_cases, ground_graph
 from herbrand.language.syntax import Formula
 from herbrand.program.dependencies import derived_by
-from herbrand.program.evidence import arguments_of, codes_of
+from herbrand.program.evidence import LATENT, arguments_of, codes_of
 from herbrand.program.ground import Ground
 from herbrand.program.program import Program
 
 
 @dataclass
 class Worlds:
-    """The constraints of a ground program, filled as atoms are asked for."""
+    """The constraints of a ground program, filled as atoms are asked for.
+
+    ``exclusive``: the many-valued predicates of which several statements may give an atom values.
+    """
 
     ground: Ground
     budget: Budget
@@ -57,6 +60,7 @@ class Worlds:
         self.drawn: list[tuple[Instance, Drawn]] = []
         self._weighed = 0
         self._exhaustive: set[frozenset[int]] = set()
+        self.exclusive: set[str] = set()
         self._axes: dict[int, list[int]] = {}
         self._solve_valued(self._statements)
 
@@ -117,6 +121,8 @@ class Worlds:
                     values.setdefault(row[:-1], []).append(literal)
             for literals in values.values():
                 self.net.at_most_one(literals)
+                if len(literals) > 1:
+                    self.exclusive.add(name)
 
     def literal(self, predicate: str, row: Row) -> int:
         """The literal of a boolean atom, or of one value of a many-valued one (its row's last column)."""
@@ -266,6 +272,29 @@ class Worlds:
         for atom, literal in sorted(self._literals.items()):
             if atom[0] == predicate and atom[1] not in listed:
                 self.made.stipulate(negated(literal), f"not {atom_text(self.program, atom)}")
+
+    def open_log_count(self) -> float:
+        """How many worlds of open atoms there are, as a logarithm: of those that have literals."""
+        return sum(math.log(len(self._axes[n])) for n in self._axes if self.atom(n)[0] not in self.derived)
+
+    def open_log_weight(self) -> float:
+        """The log-partition of the worlds of open atoms that have literals, by opinions and excluded values
+        alone."""
+        evidence, atoms = self.ground.evidence, self.ground.atoms
+        names = [name for name in self.program.signature.predicates if name not in self.derived]
+        total = sum(evidence.settled_opinions(name) for name in names)
+        sums = (np.logaddexp.reduce(self._open_logs(name), axis=1) for name in names if name in atoms.start)
+        return total + sum(float(own.sum()) for own in sums)
+
+    def _open_logs(self, name: str) -> np.ndarray:
+        """What facts add to the log-weight of each value of a predicate's atoms, [atom, value]."""
+        evidence, atoms = self.ground.evidence, self.ground.atoms
+        codes, values, worths = evidence.weights(name)
+        latent = evidence.known(name).lookup(codes) == LATENT
+        logs = np.zeros((len(atoms.codes[name]), self.program.value_count(name)))
+        places = atoms.numbers(name, codes[latent]) - atoms.start[name]
+        np.add.at(logs, (places, values[latent]), worths[latent])
+        return logs[[n - atoms.start[name] for n in self._axes if self.atom(n)[0] == name]]
 
     def formula(self, formula: Formula) -> int:
         """The literal of a closed formula's truth."""
