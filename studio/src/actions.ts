@@ -471,7 +471,10 @@ export function graphOf(): Promise<api.Graph> {
   return api.graph({ ...checkable(), marginals });
 }
 
+const around = (atom: string) => ({ ...checkable(), atom, given: latest(now())?.asked.given ?? now().given });
+
 /** The groundings around an atom, under the evidence of the last answer. */
-export function surroundingsOf(atom: string): Promise<api.Surroundings> {
-  return api.surroundings({ ...checkable(), atom, given: latest(now())?.asked.given ?? now().given });
-}
+export const surroundingsOf = (atom: string): Promise<api.Surroundings> => api.surroundings(around(atom));
+
+/** The compiled circuit of an atom, under the evidence of the last answer. */
+export const circuitOf = (atom: string): Promise<api.Circuit> => api.circuit(around(atom));

@@ -88,6 +88,10 @@ export interface Surroundings {
   groundings: { statement: string; where: string; atoms: string[]; heads: string[] }[];
   left_out: number;
 }
+/** A compiled circuit, the root first; `parts` are numbers of nodes. */
+export interface Circuit {
+  nodes: { kind: "and" | "or" | "literal"; text: string; share: number; row: number; parts: number[] }[];
+}
 export interface Bin {
   lower: number;
   upper: number;
@@ -192,7 +196,9 @@ export const example = (name: string) => get<Project & { title?: string }>(`exam
 export const table = (asked: Checkable & { predicate: string; offset: number; limit: number }) =>
   post<RowsPage>("table", asked);
 export const graph = (asked: Checkable & { marginals: unknown }) => post<Graph>("graph", asked);
-export const surroundings = (asked: Checkable & { atom: string; given: string[] }) => post<Surroundings>("surroundings", asked);
+type Around = Checkable & { atom: string; given: string[] };
+export const surroundings = (asked: Around) => post<Surroundings>("surroundings", asked);
+export const circuit = (asked: Around) => post<Circuit>("circuit", asked);
 export const score = (asked: { facts: { predicate: string; file: string }[]; marginals: unknown; closed: string[] }) =>
   post<Score>("score", asked);
 export const saveFile = (name: string, text: string) =>

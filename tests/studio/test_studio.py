@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -266,6 +267,26 @@ def test_what_a_derived_atom_rests_on_is_drawn_with_its_rules_and_choices(page: 
     page.get_by_text("The same as a list").click()
     page.wait_for_timeout(600)
     screen.picture("rules")
+
+
+def test_the_circuit_of_an_atom_is_drawn_with_the_share_of_each_choice(page: Any, studio: Start) -> None:
+    screen = Screen(page, studio(None).address)
+    screen.write("0.5 :: rain\n0.2 :: hose\n0.9 :: roof\nwet :- rain, not roof\nwet :- hose\n")
+    screen.run()
+    screen.choose("wet")
+    screen.tab("Graph").click()
+    page.get_by_role("combobox", name="Draw").select_option("circuit")
+    page.get_by_role("img", name=re.compile(r"The circuit of \d+ nodes over 3 choices")).wait_for()
+    page.get_by_text("The same as a list").click()
+    listed = page.locator(".groundings li").all_inner_texts()
+    assert listed[0].startswith(("or of", "and of")) and "1.0000" in listed[0]
+    assert {line.split()[-2] for line in listed if " of " not in line} == {"rain", "hose", "roof"}
+    page.get_by_text("The same as a list").click()
+    page.wait_for_timeout(600)
+    screen.picture("circuit")
+    page.get_by_label("Around").fill("drizzle")
+    page.get_by_role("button", name="Draw").click()
+    page.get_by_role("alert").wait_for()
 
 
 def test_the_steps_of_a_run_are_drawn(page: Any, smokers: Studio) -> None:

@@ -235,11 +235,11 @@ def _add_views(app: FastAPI, project: Project, runs: Runs) -> None:
 
     @app.post("/api/surroundings", response_model=None)
     async def surroundings(request: Request) -> Response:
-        asked = await json_of(request)
-        atom, given = field(asked, "atom", str), field(asked, "given", list, [])
-        if not all(isinstance(each, str) for each in given):
-            raise RefusedError(BAD_REQUEST, "'given' holds literals")
-        return as_json(await runs.look("surroundings", asked, atom=atom, given=given))
+        return await _around(runs, "surroundings", await json_of(request))
+
+    @app.post("/api/circuit", response_model=None)
+    async def circuit(request: Request) -> Response:
+        return await _around(runs, "circuit", await json_of(request))
 
     @app.post("/api/score", response_model=None)
     async def scored(request: Request) -> Response:
@@ -282,6 +282,14 @@ def _marginals(asked: Any) -> list[dict[str, Any]]:
     if not all(isinstance(each, dict) for each in rows):
         raise RefusedError(BAD_REQUEST, "'marginals' holds rows of an answer")
     return rows
+
+
+async def _around(runs: Runs, what: str, asked: Any) -> Response:
+    """A drawing around one atom, under evidence."""
+    atom, given = field(asked, "atom", str), field(asked, "given", list, [])
+    if not all(isinstance(each, str) for each in given):
+        raise RefusedError(BAD_REQUEST, "'given' holds literals")
+    return as_json(await runs.look(what, asked, atom=atom, given=given))
 
 
 async def _graph(runs: Runs, asked: Any) -> Response:

@@ -15,6 +15,7 @@ from herbrand.errors import HerbrandError
 from herbrand.language.syntax import Theory
 from herbrand.reports.result_file import read_rows
 from herbrand.reports.score import score_file
+from herbrand.serving.circuit_drawing import circuit_of
 from herbrand.serving.frames import EVENT
 from herbrand.serving.json_requests import Watching, answered, limited
 from herbrand.serving.nursery import Emit
@@ -147,6 +148,10 @@ def _surroundings(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     return surroundings_of(_model(task), task["atom"], task["given"])
 
 
+def _circuit(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    return circuit_of(_model(task), task["atom"], task["given"])
+
+
 def _scored(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """The last answer against labels; the facts of this task are the labels."""
     rows = read_rows(task["marginals"], "the answer")
@@ -159,5 +164,6 @@ WORK: dict[str, Callable[[Mapping[str, Any], Emit], Any]] = {
     "table": _table,
     "graph": _graph,
     "surroundings": _surroundings,
+    "circuit": _circuit,
     "score": _scored,
 }

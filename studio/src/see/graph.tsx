@@ -1,9 +1,10 @@
-// Graph: the relations between constants, or the ground network around one atom.
+// Graph: the relations between constants, the ground network around one atom, or its circuit.
 import { useState } from "preact/hooks";
+import { Circuit } from "./circuit";
 import { Relations } from "./relations";
 import { Surroundings } from "./surroundings";
 
-const DRAWINGS = { relations: Relations, "ground network": Surroundings };
+const DRAWINGS = { relations: Relations, "ground network": Surroundings, circuit: Circuit };
 type Name = keyof typeof DRAWINGS;
 
 export function GraphView() {

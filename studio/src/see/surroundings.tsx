@@ -1,53 +1,18 @@
 // The ground network around one atom: atoms as discs, groundings of statements as squares between them.
 // A grounding of a rule or a choice points to what it derives.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { surroundingsOf } from "../actions";
 import type { Surroundings as Found } from "../api";
 import { fixed } from "../numbers";
-import { latest, useStore, type Finished } from "../store";
-import { Canvas, Legend } from "./canvas";
-import { sheetOf } from "./sheet";
-
-type Answered = { found: Found } | { trouble: string };
+import type { Finished } from "../store";
+import { Around } from "./around";
+import { Canvas } from "./canvas";
 
 export function Surroundings({ children }: { children: ComponentChildren }) {
-  const last = useStore(latest);
-  const selected = useStore((state) => state.selected?.subject ?? null);
-  const [typed, setTyped] = useState<string | null>(null);
-  const [answered, setAnswered] = useState<Answered | null>(null);
-  const atoms = last ? (sheetOf(last.answer)?.rows ?? []).flatMap((row) => (row.atom && row.subject) || []) : [];
-  const atom = typed ?? selected ?? atoms[0] ?? "";
-  useEffect(() => {
-    let wanted = true;
-    setAnswered(null);
-    if (atom) surroundingsOf(atom).then(
-      (found) => wanted && setAnswered({ found }),
-      (error: unknown) => wanted && setAnswered({ trouble: error instanceof Error ? error.message : String(error) }),
-    );
-    return () => void (wanted = false);
-  }, [atom, last]);
-  const take = (event: Event) => {
-    event.preventDefault();
-    const asked = new FormData(event.currentTarget as HTMLFormElement).get("atom");
-    if (typeof asked === "string" && asked.trim()) setTyped(asked.trim());
-  };
   return (
-    <>
-      <form class="bar" onSubmit={take}>
-        {children}
-        <label class="wide"><span>Around</span>
-          <input name="atom" key={atom} defaultValue={atom} list="atoms" placeholder={'smokes("anna")'} spellcheck={false} />
-        </label>
-        <datalist id="atoms">{atoms.slice(0, 500).map((one) => <option key={one} value={one} />)}</datalist>
-        <button type="submit">Draw</button>
-        <Legend />
-      </form>
-      {!atom ? <p class="soft">Name an atom, and the groundings that it is in are drawn here.</p>
-        : !answered ? <p class="soft">Drawing…</p>
-        : "trouble" in answered ? <p class="soft" role="alert">{answered.trouble}</p>
-        : <Network found={answered.found} last={last} />}
-    </>
+    <Around ask={surroundingsOf} hint="the groundings that it is in are drawn here" show={(found, last) => <Network found={found} last={last} />}>
+      {children}
+    </Around>
   );
 }
 

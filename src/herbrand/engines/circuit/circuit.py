@@ -80,16 +80,21 @@ class Circuit:
     def shares(self, log_weights: Floats, values: Floats) -> Floats:
         """The probability of each literal of variables that are written, each summed up by itself: 1 less the
         other would lose what is rare."""
-        flows = np.zeros(len(values))
-        flows[self.root] = 1.0
-        base = 2 + 2 * self.variables
-        self._chosen(_downward)(self.kinds, self.starts, self.kids, base + self.variables, values, flows)
+        flows, base = self.flows(values), 2 + 2 * self.variables
         free = flows[base : base + self.variables]
         own = log_weights[:, ::-1]  # a variable's literal comes before its negation
         with np.errstate(invalid="ignore"):
             each = np.exp(own - np.logaddexp(own[:, :1], own[:, 1:]))
         unwritten = free[:, None] * np.where(free[:, None] > 0, each, 0.0)
         return flows[2:base] + unwritten.reshape(-1)
+
+    def flows(self, values: Floats) -> Floats:
+        """Which part of the total goes through each node: one part of a sum, all those of a product."""
+        flows = np.zeros(len(values))
+        flows[self.root] = 1.0
+        first = 2 + 3 * self.variables
+        self._chosen(_downward)(self.kinds, self.starts, self.kids, first, values, flows)
+        return flows
 
     def best(self, log_weights: Floats) -> tuple[NDArray[np.int8], float]:
         """One assignment of the largest weight, and the logarithm of that; -1: not written, or summed out."""

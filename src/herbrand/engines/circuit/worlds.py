@@ -151,6 +151,13 @@ class Worlds:
                 self._axes[number] = [negated(literal), literal]
         return self._axes[number]
 
+    def open_axes(self) -> Iterator[tuple[Atom, list[int]]]:
+        """The atoms with literals that nothing derives, and the literals of their values."""
+        for number, literals in self._axes.items():
+            atom = self.atom(number)
+            if atom[0] not in self.derived:
+                yield atom, literals
+
     def whole_axis(self, number: int) -> list[int]:
         """The literals of an atom's values, one of which holds in every world: formulas are lowered so. Where
         the values are chosen, the last one is to have none of them."""

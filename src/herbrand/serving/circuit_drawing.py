@@ -1,0 +1,187 @@
+"""The compiled circuit of one atom, for looking at: what makes it true, in cases of which one holds.
+
+>>> import herbrand as hb
+>>> theory = hb.parse("0.5 :: rain\\n0.2 :: hose\\nwet :- rain\\nwet :- hose")
+>>> for node in circuit_of(hb.Model(theory), "wet")["nodes"]:
+...     print(node["kind"], node["text"] or node["parts"], round(node["share"], 3))
+or [1, 2] 1.0
+literal rain 0.833
+and [3, 4] 0.167
+literal not rain 0.167
+literal hose 0.167
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from herbrand.budget import UNLIMITED
+from herbrand.engines.circuit.choices import ChoiceConstraints
+from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.constraints import FALSE, TRUE
+from herbrand.engines.circuit.grounding import Atom, Instance, atom_text
+from herbrand.engines.circuit.search import PRODUCT
+from herbrand.engines.circuit.worlds import Worlds
+from herbrand.engines.reading import ExplainedAtom
+from herbrand.errors import UnsupportedError
+from herbrand.language.names import shown_constant
+from herbrand.language.show import show_statement
+from herbrand.model import Model
+from herbrand.program.evidence import Evidence
+from herbrand.program.ground import ground
+from herbrand.program.program import Program
+from herbrand.program.question import read_explained
+
+MOST_NODES = 150
+"""What a drawing can show."""
+ANYTHING_ELSE = "anything else"
+"""A case without choices of its own."""
+MOST_ROWS = 1e6
+"""Of groundings of one statement."""
+
+
+def circuit_of(model: Model, atom: str, given: Sequence[str] = (), most: int = MOST_NODES) -> dict[str, Any]:
+    """The nodes of the circuit, the root first, and each before its ``parts``, which are numbers of nodes.
+
+    ``share``: in which part of the worlds with the atom, under the evidence, the node holds and is the case
+    that counts. ``row``: the longest way from the root.
+    """
+    program = model.measured_program(UNLIMITED, given=given)
+    asked = ExplainedAtom.of(read_explained(atom, program.signature, program.facts), Evidence(program))
+    if asked.known is not None:
+        _refuse_settled(asked.text, asked.known)
+    worlds, literal = _worlds_of(program, asked)
+    texts = dict(_texts(worlds))
+    worlds.net.require([literal])
+    circuit, log_weights = worlds.made.circuit(list(texts), UNLIMITED, sums=False)
+    values = circuit.values(log_weights)
+    if values[circuit.root] == -np.inf:
+        _refuse_settled(asked.text, False)
+    drawn = _Drawing(circuit, circuit.flows(values), texts)
+    root = drawn.of(circuit.root)
+    if root is None:
+        _refuse_settled(asked.text, True)
+    if len(drawn.parts) > most:
+        raise UnsupportedError(
+            f"the circuit of {asked.text} has {len(drawn.parts):,} nodes, and {most} can be drawn",
+            hint="give evidence, or choose an atom that rests on fewer choices",
+        )
+    return {"nodes": list(drawn.nodes(root))}
+
+
+def _worlds_of(program: Program, asked: ExplainedAtom) -> tuple[Worlds, int]:
+    """All worlds, and the literal of what is asked for."""
+    worlds = Worlds(ground(program, UNLIMITED, MOST_ROWS), UNLIMITED, ChoiceConstraints())
+    worlds.add_formulas()
+    axis = int(worlds.ground.atoms.numbers(asked.predicate, asked.codes)[0])
+    worlds.solve(worlds.patterns(axis))
+    literal = worlds.axis(axis)[asked.value]
+    if literal in (TRUE, FALSE):
+        _refuse_settled(asked.text, literal == TRUE)
+    return worlds, literal
+
+
+def _refuse_settled(text: str, holds: bool) -> NoReturn:
+    raise UnsupportedError(
+        f"{text} holds in {'every' if holds else 'no'} world under the evidence: no circuit is needed",
+        hint="choose an atom that has a probability between 0 and 1",
+    )
+
+
+@dataclass(eq=False)
+class _Drawing:
+    """The nodes that say something: ``parts`` by their number in the circuit. Literals without a text, as
+    those of weights are, follow from the others, and a node of one part is this part."""
+
+    circuit: Circuit
+    flows: np.ndarray
+    texts: Mapping[int, str]
+    parts: dict[int, list[int]] = field(default_factory=dict)
+    same: dict[int, int | None] = field(default_factory=dict)
+
+    def of(self, node: int) -> int | None:
+        """The node drawn for one of the circuit; ``None`` where it says nothing."""
+        if node not in self.same:
+            self.same[node] = self._made(node)
+        return self.same[node]
+
+    def _made(self, node: int) -> int | None:
+        if node < 2 + 2 * self.circuit.variables:
+            said = node - 2 in self.texts
+            return self._kept(node, []) if said else None
+        circuit = self.circuit
+        low, high = circuit.starts[node : node + 2]
+        kids = [kid for kid in circuit.kids[low:high].tolist() if self.flows[kid] > 0]
+        parts = [self.of(kid) for kid in kids]
+        drawn = [part for part in parts if part is not None]
+        if circuit.kinds[node] == PRODUCT or len(parts) == 1:
+            return drawn[0] if len(drawn) == 1 else self._kept(node, drawn) if drawn else None
+        if not drawn:
+            return None
+        cases = zip(kids, parts, strict=True)
+        return self._kept(node, [self._kept(kid, []) if part is None else part for kid, part in cases])
+
+    def _kept(self, node: int, parts: list[int]) -> int:
+        self.parts[node] = parts
+        return node
+
+    def nodes(self, root: int) -> Iterator[dict[str, Any]]:
+        rows = {root: 0}
+        for node in sorted(self.parts, reverse=True):  # kids have smaller numbers
+            for part in self.parts[node] if node in rows else ():
+                rows[part] = max(rows.get(part, 0), rows[node] + 1)
+        places = {node: place for place, node in enumerate(rows)}
+        for node, row in rows.items():
+            parts = [places[part] for part in self.parts[node]]
+            yield {
+                "kind": self._kind(node),
+                "text": "" if parts else self.texts.get(node - 2, ANYTHING_ELSE),
+                "share": float(min(self.flows[node], 1.0)),
+                "row": row,
+                "parts": parts,
+            }
+
+    def _kind(self, node: int) -> str:
+        if not self.parts[node]:
+            return "literal"
+        return "and" if self.circuit.kinds[node] == PRODUCT else "or"
+
+
+def _texts(worlds: Worlds) -> Iterator[tuple[int, str]]:
+    """What each literal says that a choice or an atom of its own has."""
+    chosen = [
+        (variable, head, instance)
+        for instance, drawn in worlds.drawn
+        for variable, head in zip(drawn.variables, instance.heads, strict=True)
+        if variable >= 0
+    ]
+    times = Counter(head for _, head, _ in chosen)
+    for variable, head, instance in chosen:
+        text = atom_text(worlds.program, head)
+        if times[head] > 1:
+            text += f" by {_chosen_by(worlds, instance)}"
+        yield 2 * variable, text
+        yield 2 * variable + 1, f"not {text}"
+    for (name, row), literals in worlds.open_axes():
+        valued = worlds.ground.evidence.is_valued(name)
+        for value, literal in enumerate(literals):
+            if literal >= 0:
+                atom: Atom = (name, (*row, value)) if valued else (name, row)
+                text = atom_text(worlds.program, atom)
+                yield literal, text if valued or value else f"not {text}"
+
+
+def _chosen_by(worlds: Worlds, instance: Instance) -> str:
+    """The statement of a choice, and for which constants."""
+    domains = worlds.program.facts.domains
+    where = [
+        f"{name} = {shown_constant(domains[kind].value(instance.binding[slot]))}"
+        for name, slot, kind in instance.plan.columns
+    ]
+    said = next(iter(show_statement(instance.plan.statement)))
+    return f"{said}, {', '.join(where)}" if where else said
