@@ -63,15 +63,16 @@ def circuit_of(model: Model, atom: str, given: Sequence[str] = (), most: int = M
     if values[circuit.root] == -np.inf:
         _refuse_settled(asked.text, False)
     drawn = _Drawing(circuit, circuit.flows(values), texts)
-    root = drawn.of(circuit.root)
+    root = drawn.root()
     if root is None:
         _refuse_settled(asked.text, True)
-    if len(drawn.parts) > most:
+    nodes = list(drawn.nodes(root))
+    if len(nodes) > most:
         raise UnsupportedError(
-            f"the circuit of {asked.text} has {len(drawn.parts):,} nodes, and {most} can be drawn",
+            f"the circuit of {asked.text} has {len(nodes):,} nodes, and {most} can be drawn",
             hint="give evidence, or choose an atom that rests on fewer choices",
         )
-    return {"nodes": list(drawn.nodes(root))}
+    return {"nodes": nodes}
 
 
 def _worlds_of(program: Program, asked: ExplainedAtom) -> tuple[Worlds, int]:
@@ -104,20 +105,20 @@ class _Drawing:
     parts: dict[int, list[int]] = field(default_factory=dict)
     same: dict[int, int | None] = field(default_factory=dict)
 
-    def of(self, node: int) -> int | None:
-        """The node drawn for one of the circuit; ``None`` where it says nothing."""
-        if node not in self.same:
+    def root(self) -> int | None:
+        """The node drawn for the circuit's root; ``None`` where nothing is left to say."""
+        for node in np.flatnonzero(self.flows > 0).tolist():  # kids have smaller numbers
             self.same[node] = self._made(node)
-        return self.same[node]
+        return self.same[self.circuit.root]
 
     def _made(self, node: int) -> int | None:
-        if node < 2 + 2 * self.circuit.variables:
-            said = node - 2 in self.texts
-            return self._kept(node, []) if said else None
+        """What is drawn for a node, if anything."""
         circuit = self.circuit
+        if node < 2 + 2 * circuit.variables:
+            return self._kept(node, []) if node - 2 in self.texts else None
         low, high = circuit.starts[node : node + 2]
         kids = [kid for kid in circuit.kids[low:high].tolist() if self.flows[kid] > 0]
-        parts = [self.of(kid) for kid in kids]
+        parts = [self.same[kid] for kid in kids]
         drawn = [part for part in parts if part is not None]
         if circuit.kinds[node] == PRODUCT or len(parts) == 1:
             return drawn[0] if len(drawn) == 1 else self._kept(node, drawn) if drawn else None
@@ -132,7 +133,7 @@ class _Drawing:
 
     def nodes(self, root: int) -> Iterator[dict[str, Any]]:
         rows = {root: 0}
-        for node in sorted(self.parts, reverse=True):  # kids have smaller numbers
+        for node in sorted(self.parts, reverse=True):
             for part in self.parts[node] if node in rows else ():
                 rows[part] = max(rows.get(part, 0), rows[node] + 1)
         places = {node: place for place, node in enumerate(rows)}
