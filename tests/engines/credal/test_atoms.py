@@ -208,3 +208,10 @@ def test_every_open_atom_is_in_the_network_once() -> None:
     assert "lone" in texts and 's("x")' in texts and not any("near" in text for text in texts)
     facts = lowering.network().facts
     assert [texts[a] for a in facts.atoms.tolist()] == ['s("x")'] and facts.truths.tolist() == [False]
+
+
+@pytest.mark.parametrize("ignored", ["1.0: count(x: a(x)) >= 1", "hard: n(x, k) and k > 2 => a(x)"])
+def test_what_ignored_statements_compute_is_no_atom(ignored: str) -> None:
+    theory = 'type t = {"x"}\ntype v = 1..3\npredicate a(t)\npredicate n(t, v): observed\nP(a(x)) >= 0.5\n'
+    found = hb.Model(hb.parse(theory + ignored), ignore="weights").bound()
+    assert found.queries == ['a("x")']

@@ -97,7 +97,7 @@ def _atoms(program: Program, budget: Budget) -> Atoms:
     signature, tables = program.signature, program.facts.tables
     open_ones = {
         name: program.domains_of(predicate)
-        for name, predicate in signature.predicates.items()
+        for name, predicate in signature.named.items()
         if tables[name].world == "open" and predicate.value_type is None
     }
     atoms = Atoms.of(open_ones)
