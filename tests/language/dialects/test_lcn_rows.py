@@ -14,7 +14,7 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.errors import HerbrandError, LanguageError, Source
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text
-from herbrand.language.dialects.lcn import formulas, rows, theory
+from herbrand.language.dialects.lcn import rows, theory
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Bound, BoundRows, Formula, Theory, walk
@@ -86,21 +86,6 @@ def test_stretches_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [
         whole.span.source.text[p : p + len(n)] for p, n in zip(whole.places, whole.names, strict=True)
     ] == [*whole.names]
-
-
-@laws
-@given(st.one_of(tables, insides))
-def test_rows_of_conditional_tables_are_what_the_descent_reads(inside: str) -> None:
-    source = Source("t", inside)
-    tokens = formulas.tokens_of(source, 0, len(inside))
-    row = formulas.conditional_row(source, tokens)
-    if row is None:
-        return
-    event, condition = formulas.descended(source, tokens)
-    assert row == (event, condition)
-    for fast, slow in zip(row, (event, condition), strict=True):
-        if fast is not None and slow is not None:
-            assert [_span(p) for p in walk(fast)] == [_span(p) for p in walk(slow)]
 
 
 # What is made of them

@@ -2,8 +2,8 @@
 
 Takes a stretch of a source; gives a formula. From loosest to tightest ``nor``, ``xnor``, ``nand``, ``or``,
 ``xor``, ``and``, ``not``, each also as a character and as a mathematical sign; equal connectives group to
-the left; ``(and a b c)`` may stand for ``(a and b and c)``. Files have hundreds of thousands of these, so
-the tokens are plain lists and the descent does as little as it can.
+the left; ``(and a b c)`` may stand for ``(a and b and c)``. Files have hundreds of thousands of formulas and
+few forms of them: :mod:`.rows` reads a form once.
 
 >>> text = Source("t", "a and !(b ^ c)")
 >>> event, given = read_event_and_given(text, 0, len(text.text))
@@ -14,22 +14,11 @@ the tokens are plain lists and the descent does as little as it can.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from herbrand.errors import LanguageError, Source, Span
-from herbrand.language.dialects.infix import Connective, grouped_left, spanning
-from herbrand.language.formulas import (
-    DEEPEST_NESTING,
-    And,
-    Atom,
-    Formula,
-    Iff,
-    Not,
-    Or,
-    Truth,
-    Xor,
-    nested_too_deep,
-)
+from herbrand.language.dialects.infix import Connective, grouped_left, read_formula, spanning
+from herbrand.language.dialects.scanner import Cursor
+from herbrand.language.formulas import And, Atom, Formula, Iff, Not, Or, Truth, Xor
 
 
 def _none_of(operands: tuple[Formula, ...], span: Span | None) -> Formula:
@@ -75,163 +64,80 @@ _LIKELY = {
 }
 _WORDS = "|".join(sorted(word for word in RESERVED if word.isalpha()))
 ATOM = re.compile(rf"(?!(?:{_WORDS})\b)\d*[^\W\d]\w*")
-_TOKENS = re.compile(rf"(!|¬|not\b)?\s*({ATOM.pattern})|(\w+|\S|$)")
-"""A literal is one token, its sign and its atom; any other token is group 3, empty at the end."""
-Tokens = Sequence[re.Match[str]]
+_TOKENS = re.compile(rf"(?P<name>{ATOM.pattern})|(?P<sign>\w+|[^\w\s])|(?P<blank>\s+)")
 
 
 def read_event_and_given(source: Source, start: int, end: int) -> tuple[Formula, Formula | None]:
     """What stands inside ``P( )``: a formula, and behind a bar another one."""
-    tokens = tokens_of(source, start, end)
-    plain = conditional_row(source, tokens)
-    return descended(source, tokens) if plain is None else plain
-
-
-def tokens_of(source: Source, start: int, end: int) -> Tokens:
-    """The tokens from ``start`` to ``end``, closed by an empty one."""
-    return list(_TOKENS.finditer(source.text, start, end))
-
-
-def descended(source: Source, tokens: Tokens) -> tuple[Formula, Formula | None]:
-    """An event and what is given, of any form; owns all messages."""
-    descent = _Descent(source, tokens)
-    event = descent.formula()
-    given = descent.formula() if descent.passed_bar() else None
-    descent.expect_end()
+    cursor = Cursor(source, _TOKENS, start, end)
+    event = _formula(cursor)
+    given = _formula(cursor) if cursor.accept("|") else None
+    if not cursor.at_end:
+        raise _expected(cursor, "a connective")
     return event, given
 
 
-def conditional_row(source: Source, tokens: Tokens) -> tuple[Formula, Formula | None] | None:
-    """A literal given literals joined by one sign for "and", as nearly all lines have it; else ``None``.
-
-    Every second token is then an atom, the others are the bar, the connectives and the end.
-    """
-    signs = [token[3] for token in tokens[1::2]]
-    if not signs or signs[0] not in ("|", "") or signs[-1] != "" or len(tokens) % 2:
-        return None
-    if any(_CONNECTIVES.get(sign) is not _AND for sign in signs[1:-1]):
-        return None
-    text = source.text
-    literals: list[Formula] = []
-    for token in tokens[::2]:
-        sign, name, _ = token.groups()
-        if name is None:
-            return None
-        begin, end = token.span(2)
-        if text[end : end + 1] == "(":
-            return None
-        atom = Atom(name, (), Span(source, begin, end))
-        literals.append(atom if sign is None else Not(atom, Span(source, token.start(), end)))
-    if len(literals) <= 2:
-        return literals[0], (literals[1] if len(literals) == 2 else None)
-    given = tuple(literals[1:])
-    return literals[0], And(given, spanning(given[0], given[-1]))
+def _formula(cursor: Cursor) -> Formula:
+    return read_formula(cursor, _CONNECTIVES, lambda: _operand(cursor))
 
 
-class _Descent:
-    """Walks along tokens."""
+def _operand(cursor: Cursor) -> Formula:
+    token = cursor.here
+    if token.kind == "name":
+        return _atom(cursor)
+    if token.text == "(":
+        return _bracketed(cursor)
+    if token.text in _NOT:
+        return _negated(cursor)
+    if token.text not in _TRUTHS:
+        raise _expected(cursor, "an atom")
+    cursor.take()
+    return Truth(_TRUTHS[token.text], cursor.span_of(token))
 
-    def __init__(self, source: Source, tokens: Tokens) -> None:
-        self._source = source
-        self._tokens = tokens
-        self._at = 0
-        self._depth = 0
 
-    def formula(self) -> Formula:
-        return self._chain(0)
+def _atom(cursor: Cursor) -> Atom:
+    name = cursor.take()
+    if cursor.at("(") and cursor.here.start == name.end:
+        hint = "name each ground atom: smokes_anna"
+        raise cursor.refusal("atoms have no arguments in an .lcn file", hint=hint)
+    return Atom(name.text, (), cursor.span_of(name))
 
-    def passed_bar(self) -> bool:
-        if self._tokens[self._at][3] != "|":
-            return False
-        self._at += 1
-        return True
 
-    def expect_end(self) -> None:
-        if self._tokens[self._at][3] != "":
-            raise self._expected("a connective")
+def _negated(cursor: Cursor) -> Not:
+    sign = cursor.take()
+    cursor.enter()
+    operand = _operand(cursor)
+    cursor.leave()
+    return Not(operand, cursor.span_from(sign.start))
 
-    def _chain(self, weakest: int) -> Formula:
-        tokens = self._tokens
-        left = self._operand()
-        while (connective := _CONNECTIVES.get(tokens[self._at][3])) and connective.strength >= weakest:
-            operands = [left]
-            while _CONNECTIVES.get(tokens[self._at][3]) is connective:
-                self._at += 1
-                operands.append(self._chain(connective.strength + 1))
-            left = connective.make(tuple(operands), spanning(left, operands[-1]))
-        return left
 
-    def _operand(self) -> Formula:
-        sign, name, other = (token := self._tokens[self._at]).groups()
-        if name is not None:
-            self._at += 1
-            start, end = token.span(2)
-            if self._source.text[end : end + 1] == "(":
-                raise self._refusal(
-                    "atoms have no arguments in an .lcn file", "name each ground atom: smokes_anna"
-                )
-            atom = Atom(name, (), Span(self._source, start, end))
-            return atom if sign is None else Not(atom, Span(self._source, token.start(), end))
-        if other == "(":
-            return self._bracketed()
-        if other in _NOT:
-            return self._negated()
-        if other not in _TRUTHS:
-            raise self._expected("an atom")
-        self._at += 1
-        return Truth(_TRUTHS[other], Span(self._source, *token.span()))
+def _bracketed(cursor: Cursor) -> Formula:
+    opening = cursor.take()
+    cursor.enter()
+    connective = _CONNECTIVES.get(cursor.here.text)
+    formula = _formula(cursor) if connective is None else _prefixed(cursor, connective)
+    cursor.leave()
+    if cursor.at_end:
+        raise cursor.refusal("this '(' is never closed", opening)
+    if not cursor.accept(")"):
+        raise _expected(cursor, "a connective or ')'")
+    return formula
 
-    def _negated(self) -> Formula:
-        start = self._tokens[self._at].start()
-        self._at += 1
-        self._enter()
-        operand = self._operand()
-        self._depth -= 1
-        return Not(operand, Span(self._source, start, operand.span.end if operand.span else start))
 
-    def _bracketed(self) -> Formula:
-        opening = self._at
-        self._at += 1
-        self._enter()
-        connective = _CONNECTIVES.get(self._tokens[self._at][3])
-        formula = self._chain(0) if connective is None else self._prefix(connective)
-        self._depth -= 1
-        closing = self._tokens[self._at][3]
-        if closing != ")":
-            if closing == "":
-                self._at = opening
-                raise self._refusal("this '(' is never closed")
-            raise self._expected("a connective or ')'")
-        self._at += 1
-        return formula
+def _prefixed(cursor: Cursor, connective: Connective) -> Formula:
+    """``(and a b c)``, behind the opening bracket."""
+    sign = cursor.take()
+    operands: list[Formula] = []
+    while not cursor.at_end and not cursor.at(")"):
+        operands.append(_operand(cursor))
+    if len(operands) < 2 or (connective is _XNOR and len(operands) > 2):
+        count = "two operands" if connective is _XNOR else "at least two operands"
+        raise cursor.refusal(f"'{sign.text}' before its operands takes {count}", sign)
+    make = _PREFIX_MEANING.get(id(connective), connective.make)
+    return make(tuple(operands), spanning(operands[0], operands[-1]))
 
-    def _prefix(self, connective: Connective) -> Formula:
-        """``(and a b c)``, behind the opening bracket."""
-        sign = self._at
-        self._at += 1
-        operands: list[Formula] = []
-        while self._tokens[self._at][3] not in (")", ""):
-            operands.append(self._operand())
-        if len(operands) < 2 or (connective is _XNOR and len(operands) > 2):
-            self._at = sign
-            count = "two operands" if connective is _XNOR else "at least two operands"
-            raise self._refusal(f"'{self._tokens[sign][3]}' before its operands takes {count}")
-        make = _PREFIX_MEANING.get(id(connective), connective.make)
-        return make(tuple(operands), spanning(operands[0], operands[-1]))
 
-    def _enter(self) -> None:
-        self._depth += 1
-        if self._depth > DEEPEST_NESTING:
-            raise nested_too_deep(self._here())
-
-    def _expected(self, what: str) -> LanguageError:
-        text = self._tokens[self._at].group().strip()
-        found = f"'{text}'" if text else "its end"
-        return self._refusal(f"expected {what} in this formula, found {found}", _LIKELY.get(text, ""))
-
-    def _refusal(self, message: str, hint: str = "") -> LanguageError:
-        return LanguageError(message, span=self._here(), hint=hint)
-
-    def _here(self) -> Span:
-        token = self._tokens[self._at]
-        return Span(self._source, token.end() - len(token.group().strip()), token.end())
+def _expected(cursor: Cursor, what: str) -> LanguageError:
+    text = cursor.here.text
+    found = f"'{text}'" if text else "its end"
+    return cursor.refusal(f"expected {what} in this formula, found {found}", hint=_LIKELY.get(text, ""))
