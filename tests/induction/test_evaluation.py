@@ -14,6 +14,8 @@ from herbrand.induction import evaluation
 from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import (
     NAMES,
+    ORIGIN,
+    WORLD,
     Clause,
     Condition,
     Literal,
@@ -153,9 +155,9 @@ class TestStarts:
         assert covered(clause("t :- not wet"), wet, np.array([[0], [1]])).tolist() == [False, True]
 
     def test_bindings_tell_the_row_they_came_from(self) -> None:
-        found = bindings(clause("t(x) :- edge(x, y)"), self.DATABASE, np.array([[1], [0], [2]]))
-        assert sorted(found.origin.tolist()) == [0, 1]
-        assert found.world.tolist() == [0, 0]
+        found = bindings(clause("t(x) :- edge(x, y)"), self.DATABASE, starts=np.array([[1], [0], [2]]))
+        assert sorted(found[ORIGIN].tolist()) == [0, 1]
+        assert found[WORLD].tolist() == [0, 0]
 
 
 class TestLimits:
@@ -163,8 +165,9 @@ class TestLimits:
         monkeypatch.setattr(evaluation, "MOST_ROWS", 50)
         database = Database.of([World(8, {"edge": list(itertools.product(range(8), repeat=2))})])
         with pytest.raises(BudgetError) as caught:
-            derived(clause("t(x, y) :- edge(x, y)"), database)
-        assert str(caught.value) == "a rule has 64 bindings\n  fewer or smaller worlds, or shorter rules"
+            derived(clause("t(x, z) :- edge(x, y), edge(y, z)"), database)
+        assert str(caught.value) == "a rule has 512 bindings\n  fewer or smaller worlds, or shorter rules"
+        assert len(derived(clause("t(x, y) :- edge(x, y)"), database)) == 64
 
     def test_so_is_a_variable_that_nothing_binds(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(evaluation, "MOST_ROWS", 50)

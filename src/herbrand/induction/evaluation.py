@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -32,8 +32,11 @@ from herbrand.language.syntax import (
     Value,
     Variable,
 )
+from herbrand.program.bindings import Body, BodyRelation
+from herbrand.program.bindings import Condition as Waiting
 from herbrand.program.dependencies import strata
-from herbrand.row_keys import each_in
+from herbrand.relations.memory import Memory
+from herbrand.relations.relation import Relation
 
 MOST_ROWS = 20_000_000
 """A join is refused above so many bindings."""
@@ -190,23 +193,10 @@ def _is_any(term: object) -> bool:
     return isinstance(term, Variable) and term.anonymous
 
 
-@dataclass(frozen=True, eq=False)
-class Bindings:
-    """Columns of objects by variable, the world and the start that each row came from."""
-
-    columns: dict[int, Rows]
-    world: Rows
-    origin: Rows
-
-    def take(self, rows: Rows) -> Bindings:
-        columns = {name: column[rows] for name, column in self.columns.items()}
-        return Bindings(columns, self.world[rows], self.origin[rows])
-
-
 def derived(clause: Clause, database: Database) -> Rows:
     """The distinct rows that one clause derives; world numbers where its head has no arguments."""
-    found = bindings(clause, database, None)
-    columns = [found.columns[v] for v in clause.variables] or [found.world]
+    found = bindings(clause, database, set(clause.variables))
+    columns = [found[column_of(v)] for v in clause.variables] or [found[WORLD]]
     return np.unique(np.stack(columns, 1), axis=0)
 
 
@@ -241,129 +231,98 @@ def _reads(clause: Clause, heads: set[str]) -> bool:
 def covered(clause: Clause, database: Database, starts: Rows) -> np.ndarray:
     """Which of the given rows the clause derives."""
     result = np.zeros(len(starts), bool)
-    result[bindings(clause, database, starts).origin] = True
+    result[bindings(clause, database, starts=starts)[ORIGIN]] = True
     return result
+
+
+WORLD, ORIGIN = "world", "origin"
+"""Columns of bindings: the world of a row, and the start that it came from."""
+
+
+def column_of(variable: int) -> str:
+    """The column of bindings in which a variable stands."""
+    return f"x{variable}"
 
 
 def bindings(
-    clause: Clause, database: Database, starts: Rows | None, kept: Set[int] = frozenset()
-) -> Bindings:
-    """What the variables can stand for; from ``starts``, if given, as values of the head's variables, and
-    then with columns only for those ``kept``."""
-    if starts is None:
-        worlds = np.arange(len(database.starts) - 1)
-        found = Bindings({}, worlds, worlds)
-    else:
-        found = _started(clause.variables, starts, database)
-    waiting = list(clause.body)
-    conditions = [*(Condition("!=", *pair) for pair in clause.apart), *clause.conditions]
-    needed_last = set(clause.variables) if starts is None else set(kept)
-    while waiting or conditions or needed_last - set(found.columns):
-        found, conditions = _satisfying(found, conditions, database)
-        literal = _next(waiting, found, database)
-        if literal is not None:
-            waiting.remove(literal)
-            found = _joined(found, literal, database)
-        else:
-            later = [*waiting, *conditions]
-            free = sorted((needed_last | {v for x in later for v in _named(x)}) - set(found.columns))
-            if not free:
-                break
-            found = _any_object(found, free[0], database)
-        used = needed_last | {v for x in (*waiting, *conditions) for v in _named(x)}
-        found = _narrowed(found, used, database)
-    return found
+    clause: Clause, database: Database, kept: Set[int] = frozenset(), starts: Rows | None = None
+) -> dict[str, Rows]:
+    """What the variables ``kept`` can stand for together, each choice once: columns :func:`column_of`, and
+    ``WORLD``; from ``starts``, if given, as values of the head's variables, and the ``ORIGIN`` of each."""
+    parts = [_atoms(x, database) for x in clause.body if not x.negated]
+    outputs = [WORLD, *map(column_of, sorted(kept))]
+    if starts is not None:
+        parts.append(_matching(clause.variables, starts, database, {ORIGIN: np.arange(len(starts))}))
+        outputs.append(ORIGIN)
+    waiting = [_compared(one, database) for one in clause.conditions]
+    waiting += [_compared(Condition("!=", *pair), database) for pair in clause.apart]
+    waiting += [_absent(x, database) for x in clause.body if x.negated]
+    body = Body(
+        [BodyRelation(rows, rows.count()) for rows in parts or [_worlds(database)]],
+        waiting,
+        lambda name: _relation({WORLD: database.world_of, name: np.arange(database.size)}),
+        lambda name: database.size,
+        outputs,
+    )
+    return body.rows().arrays()
 
 
-def _named(part: Literal | Condition) -> tuple[int, ...]:
-    return part.named if isinstance(part, Literal) else part.variables
+class _Most:
+    """Refuses a join of too many bindings."""
+
+    def check(self) -> None:
+        """There is no clock here."""
+
+    def claim_rows(self, rows: int, columns: int, what: str) -> None:
+        if rows > MOST_ROWS:
+            hint = "fewer or smaller worlds, or shorter rules"
+            raise BudgetError(f"a rule has {rows:,} bindings", hint=hint)
 
 
-def _started(variables: tuple[int, ...], starts: Rows, database: Database) -> Bindings:
-    if not variables:
-        return Bindings({}, starts[:, 0], np.arange(len(starts)))
-    found = Bindings({}, database.world_of[starts[:, 0]], np.arange(len(starts)))
-    for variable, column in zip(variables, starts.T, strict=True):
-        if variable in found.columns:
-            same = np.flatnonzero(found.columns[variable] == column[found.origin])
-            found = found.take(same)
-        else:
-            found.columns[variable] = column[found.origin]
-    return found
+def _relation(columns: Mapping[str, Rows]) -> Memory:
+    return Memory.of(_Most(), **columns)
 
 
-def _next(waiting: list[Literal], found: Bindings, database: Database) -> Literal | None:
-    """Tests before joins, joins on what is bound before free ones, small tables first."""
-    known = set(found.columns)
-    ready = [x for x in waiting if not x.negated or set(x.named) <= known]
-    if not ready:
-        return None
-
-    def cost(literal: Literal) -> tuple[bool, bool, int]:
-        free = set(literal.named) - known
-        size = len(database.tables.get(literal.predicate, ()))
-        return bool(free), not (set(literal.variables) & known), size
-
-    return min(ready, key=cost)
+def _worlds(database: Database) -> Memory:
+    return _relation({WORLD: np.arange(len(database.starts) - 1)})
 
 
-def _joined(found: Bindings, literal: Literal, database: Database) -> Bindings:
+def _atoms(literal: Literal, database: Database) -> Memory:
+    """The tuples that a literal's predicate holds of, as far as they fit it."""
     table = database.tables.get(literal.predicate)
     if table is None:
-        nothing = np.arange(len(found.world) if literal.negated else 0)
-        return found.take(nothing)
-    bound = [i for i, v in enumerate(literal.variables) if v in found.columns]
-    if literal.negated or len(bound) == len(literal.variables):
-        columns = [found.columns[v] for v in literal.named] or [found.world]
-        rows = table[:, bound] if literal.named else _worlds_of(table, literal, database)
-        codes, known = database.codes(np.stack(columns, 1)), database.codes(rows)
-        return found.take(np.flatnonzero(np.isin(codes, known) != literal.negated))
-    if bound:
-        order, offsets = database.by_column(literal.predicate, bound[0])
-        keys = found.columns[literal.variables[bound[0]]]
-    else:
-        order, offsets = database.by_world(literal.predicate)
-        keys = found.world
-    counts = offsets[keys + 1] - offsets[keys]
-    _refuse_many(int(counts.sum()))
-    repeated, places = each_in(offsets[keys], counts)
-    rows = table[order[places]]
-    result = found.take(repeated)
-    keep = np.ones(len(rows), bool)
-    for column, variable in zip(rows.T, literal.variables, strict=True):
-        if variable in result.columns:
-            keep &= result.columns[variable] == column
-        else:
-            result.columns[variable] = column
-    return result if keep.all() else result.take(np.flatnonzero(keep))
+        table = np.empty((0, max(1, len(literal.variables))), np.int64)
+    return _matching(literal.variables, table, database, {})
 
 
-def _worlds_of(table: Rows, literal: Literal, database: Database) -> Rows:
-    """The worlds in which some row stands, as a table of one column."""
-    return database.world_of[table[:, :1]] if literal.variables else table
+def _matching(variables: Sequence[int], table: Rows, database: Database, more: Mapping[str, Rows]) -> Memory:
+    """The rows of a table that fit variables, a column for each, and their worlds."""
+    first = {v: table[:, place] for place, v in reversed([*enumerate(variables)]) if v != ANY}
+    world = database.world_of[table[:, 0]] if variables else table[:, 0]
+    columns = {WORLD: world, **more, **{column_of(v): column for v, column in first.items()}}
+    twice = [table[:, place] == first[v] for place, v in enumerate(variables) if v != ANY]
+    if len(twice) > len(first):
+        fits = np.all(twice, axis=0)
+        columns = {name: column[fits] for name, column in columns.items()}
+    return _relation(columns)
 
 
-def _any_object(found: Bindings, variable: int, database: Database) -> Bindings:
-    counts = np.diff(database.starts)[found.world]
-    _refuse_many(int(counts.sum()))
-    repeated, objects = each_in(database.starts[found.world], counts)
-    result = found.take(repeated)
-    result.columns[variable] = objects
-    return result
+def _compared(one: Condition, database: Database) -> Waiting:
+    """Keeps the rows in which a comparison holds, once its variables are bound."""
+    names = list(map(column_of, one.variables))
+
+    def kept(rows: Relation) -> Relation:
+        bound = rows.arrays()
+        holds = satisfied(one, database, *(bound[name] for name in names))
+        return _relation({name: column[holds] for name, column in bound.items()})
+
+    return Waiting(frozenset(names), kept)
 
 
-def _satisfying(
-    found: Bindings, conditions: list[Condition], database: Database
-) -> tuple[Bindings, list[Condition]]:
-    """The rows that satisfy every condition on bound variables, and the conditions that are left."""
-    left = []
-    for one in conditions:
-        if set(one.variables) <= set(found.columns):
-            columns = [found.columns[v] for v in one.variables]
-            found = found.take(np.flatnonzero(satisfied(one, database, *columns)))
-        else:
-            left.append(one)
-    return found, left
+def _absent(literal: Literal, database: Database) -> Waiting:
+    """Keeps the rows of which a negated literal does not hold, once its variables are bound."""
+    atoms = _atoms(literal, database)
+    return Waiting(frozenset(atoms.columns), lambda rows: rows.without(atoms, atoms.columns))
 
 
 def satisfied(one: Condition, database: Database, left: Rows, right: Rows | None = None) -> np.ndarray:
@@ -374,24 +333,3 @@ def satisfied(one: Condition, database: Database, left: Rows, right: Rows | None
     other = database.label(cast(Value, one.value)) if right is None else right
     same = (database.labels[left] if right is None else left) == other
     return same if one.operator == "=" else ~same
-
-
-def _narrowed(found: Bindings, used: set[int], database: Database) -> Bindings:
-    """Without columns that nothing will read, and each row once."""
-    dropped = [v for v in found.columns if v not in used]
-    if not dropped:
-        return found
-    columns = {v: c for v, c in found.columns.items() if v in used}
-    code, most = found.origin.copy(), int(found.origin.max(initial=0)) + 1
-    for column in columns.values():
-        if most > 2**62 // max(database.size, 1):
-            code = np.unique(code, return_inverse=True)[1]
-            most = len(code) + 1
-        code, most = code * database.size + column, most * database.size
-    rows = np.unique(code, return_index=True)[1]
-    return replace(found, columns=columns).take(rows)
-
-
-def _refuse_many(rows: int) -> None:
-    if rows > MOST_ROWS:
-        raise BudgetError(f"a rule has {rows:,} bindings", hint="fewer or smaller worlds, or shorter rules")

@@ -18,7 +18,7 @@ import numpy as np
 
 from herbrand.induction.cover import Errors
 from herbrand.induction.database import Database
-from herbrand.induction.evaluation import Clause, Condition, bindings
+from herbrand.induction.evaluation import ORIGIN, Clause, Condition, bindings, column_of
 from herbrand.induction.examples import Examples
 from herbrand.induction.order import LENGTH_OF_DATE, simplest_date
 from herbrand.language.syntax import Value
@@ -45,9 +45,9 @@ def _moved(clause: Clause, place: int, examples: Examples, database: Database, b
     condition = clause.conditions[place]
     sign = 1.0 if condition.operator == ">=" else -1.0
     others = (*clause.conditions[:place], *clause.conditions[place + 1 :])
-    found = bindings(replace(clause, conditions=others), database, examples.rows, {condition.left})
+    found = bindings(replace(clause, conditions=others), database, {condition.left}, examples.rows)
     best = np.full(len(examples.rows), -np.inf)
-    np.maximum.at(best, found.origin, sign * database.numbers[found.columns[condition.left]])
+    np.maximum.at(best, found[ORIGIN], sign * database.numbers[found[column_of(condition.left)]])
     order = np.argsort(-best, kind="stable")
     order = order[np.isfinite(best[order]) & ~beside[order]]
     if not len(order):
