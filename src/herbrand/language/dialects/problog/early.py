@@ -8,10 +8,9 @@ refused, unless every call that the queries lead to brings the value: where ``p(
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import LanguageError, Span
-from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by
 from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Constant, Not, Variable, leaf_terms
 
@@ -19,23 +18,22 @@ Places = frozenset[int]
 """The arguments of a predicate that have a value in every call."""
 
 
-def refuse_early(
-    clauses: Sequence[PrologClause],
-    asked: Iterable[Atom],
-    bodies: Iterable[Body],
-    tests: set[Span],
-    mistakes: MistakeList,
-) -> None:
-    """``asked``: what queries and evidence call first; ``bodies``: their own, which nobody calls. ``tests``
-    are comparisons that give no variable a value. Nothing is known of a predicate that no query leads to."""
-    called = _called(clauses, asked)
-    for body in bodies:
-        with mistakes.collecting():
-            _refuse(body, set(), tests)
+def early_goals(
+    clauses: Sequence[PrologClause], asked: Iterable[Atom], tests: Collection[Span]
+) -> dict[str, LanguageError]:
+    """Of each predicate that has such a goal the first one, as a mistake.
+
+    ``asked``: what queries and evidence call first; nothing is known of a predicate that no query leads to.
+    ``tests`` are comparisons that give no variable a value.
+    """
+    called, found = _called(clauses, asked), dict[str, LanguageError]()
     for clause in clauses:
-        with mistakes.collecting():
-            for head in clause.heads if clause.body else ():
-                _refuse(clause.body, _given(head, called.get(head.predicate, frozenset())), tests)
+        for head in clause.heads if clause.body else ():
+            try:
+                refuse_early(clause.body, tests, _given(head, called.get(head.predicate, frozenset())))
+            except LanguageError as error:
+                found.setdefault(head.predicate, error)
+    return found
 
 
 def _called(clauses: Sequence[PrologClause], asked: Iterable[Atom]) -> dict[str, Places]:
@@ -85,7 +83,9 @@ def _walked(body: Body, known: set[str]) -> Iterator[tuple[BodyLiteral, set[str]
         known = known.union(variable.name for variable in bound_by(literal))
 
 
-def _refuse(body: Body, known: set[str], tests: set[Span]) -> None:
+def refuse_early(body: Body, tests: Collection[Span], known: set[str] | None = None) -> None:
+    """``known``: the variables that have a value before the first goal."""
+    known = known or set()
     for place, (literal, bound) in enumerate(_walked(body, known)):
         match literal:
             case Comparison(operator=sign, span=span) if sign == "!=" or span in tests:

@@ -55,6 +55,7 @@ _ARITHMETIC: dict[tuple[str, int], Sign] = {
     ("-", 1): "negative", ("abs", 1): "abs", ("min", 2): "min", ("max", 2): "max",
 }  # fmt: skip
 _NUMERIC = {"is", "=:=", "=\\=", "<", "=<", ">", ">="}
+_TESTS = {"==", "\\==", "\\=", "@<", "@=<", "@>", "@>="}
 _OPPOSITE: dict[Operator, Operator] = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
@@ -93,12 +94,12 @@ class PrologClause:
 
 class Goals:
     """Reads the bodies of one file. ``made`` are the clauses of the predicates that it had to make, ``tests``
-    the places of comparisons that give no variable a value."""
+    the comparisons that give no variable a value, by their places."""
 
     def __init__(self, names: PredicateNames) -> None:
         self._names = names
         self._numbers = count(1)
-        self.tests: set[Span] = set()
+        self.tests: dict[Span, str] = {}
         self.made: list[PrologClause] = []
 
     def bodies(self, goal: PrologTerm, whole: PrologTerm) -> list[Body]:
@@ -177,12 +178,18 @@ class Goals:
                 case Truth(value=value):
                     return [(Truth(not value, goal.span),)]
                 case Comparison() | Computed() as test:
-                    return [(replace(test, operator=_OPPOSITE[test.operator], span=goal.span),)]
+                    return [(self._opposite(test, goal.span),)]
                 case Atom() as atom:
                     return [(Not(atom, goal.span),)]
         own = Counter(_variables(goal))
         shared = [name for name in own if name != "_" and whole[name] > own[name]]
         return [(Not(self.auxiliary(bodies, shared, goal), goal.span),)]
+
+    def _opposite(self, test: Comparison | Computed, span: Span | None) -> Comparison | Computed:
+        said = self.tests.get(test.span) if test.span is not None else None
+        if span is not None and isinstance(test, Comparison):
+            self.tests[span] = {"==": "\\==", "\\==": "==", None: "\\="}.get(said, f"not {said}")
+        return replace(test, operator=_OPPOSITE[test.operator], span=span)
 
     def _once(self, goal: PrologTerm, whole: Counter[str]) -> Atom:
         """Whether a goal has any solution, as an atom: which one it is depends on the order of clauses."""
@@ -228,8 +235,8 @@ class Goals:
             if text != other:  # numbers stand before texts
                 return Truth(COMPARE[sign](text, other), goal.span)
             return Truth(COMPARE[sign](left.value, right.value), goal.span)
-        if (goal.name == "==" or goal.name.startswith("@")) and goal.span is not None:
-            self.tests.add(goal.span)
+        if goal.name in _TESTS and goal.span is not None:
+            self.tests[goal.span] = goal.name
         return Comparison(sign, left, right, goal.span)
 
     def _compared(self, side: PrologTerm, sign: str) -> Expression:

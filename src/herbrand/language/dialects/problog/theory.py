@@ -25,7 +25,7 @@ from herbrand.errors import LanguageError, Source
 from herbrand.language.computed import variables_of
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.problog.calls import with_calls
-from herbrand.language.dialects.problog.early import refuse_early
+from herbrand.language.dialects.problog.early import early_goals, refuse_early
 from herbrand.language.dialects.problog.goals import (
     BUILT_IN,
     COMPARE,
@@ -34,6 +34,7 @@ from herbrand.language.dialects.problog.goals import (
     PrologClause,
     not_in_the_language,
 )
+from herbrand.language.dialects.problog.modes import by_way_of_calling
 from herbrand.language.dialects.problog.names import LinkedPlaces, PredicateNames, unbound, with_one_kind
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value
 from herbrand.language.names import shown_constant
@@ -95,8 +96,7 @@ class _Reader:
         self._mistakes.raise_any()
         self._instantiate_queries()
         asked = [atom for atom, _ in (*self._queries, *self._evidence)]
-        bodies = [body for _, _, body in (*self._conditional, *self._observed)]
-        refuse_early(self._clauses, asked, bodies, self._goals.tests, self._mistakes)
+        self._tell_calls_apart(asked)
         self._mistakes.raise_any()
         self._mention_queries()
         self._clauses = with_calls(self._clauses, asked, self._names)
@@ -269,6 +269,21 @@ class _Reader:
                 self._clauses.append(PrologClause((head,), (Truth(False),), span=part.span))
             else:
                 self._mistakes.note(f"no clause defines {indicator}", part.span)
+
+    def _tell_calls_apart(self, asked: Sequence[Atom]) -> None:
+        """Goals that are tried before their variables have values mean what they mean for each caller."""
+        for _, _, body in (*self._conditional, *self._observed):
+            with self._mistakes.collecting():
+                refuse_early(body, self._goals.tests)
+        early = early_goals(self._clauses, asked, self._goals.tests)
+        if not early:
+            return
+        apart = by_way_of_calling(self._clauses, asked, self._goals.tests, early, self._names)
+        if apart is None:
+            for error in early.values():
+                self._mistakes.add(error)
+        else:
+            self._clauses = apart
 
     def _mention_queries(self) -> None:
         """A query may name a constant that its predicate has nowhere: no clause makes its atom true."""

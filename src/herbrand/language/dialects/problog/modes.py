@@ -1,0 +1,226 @@
+"""Clauses for each way in which they are called, where it matters which variables have values by then.
+
+``f(A) :- A == x`` fails in Prolog where ``A`` has no value, so ``f(A)`` means one thing to ``q :- f(A)`` and
+another to ``q :- b(A), f(A)``. Such a predicate becomes one for each pattern of arguments with a value,
+before and after the call; arguments that have none afterwards are left out. What a goal comes to is then
+known while reading: a comparison of what has no value holds or fails whatever the constants are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from herbrand.errors import Span
+from herbrand.language.dialects.problog.goals import PrologClause, bound_by
+from herbrand.language.dialects.problog.names import PredicateNames
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Comparison,
+    Constant,
+    Not,
+    Term,
+    Truth,
+    Variable,
+    leaf_terms,
+)
+
+Pattern = tuple[bool, ...]
+"""Of each argument, whether it has a value."""
+Way = tuple[str, Pattern]
+"""A predicate, and how it is called."""
+
+
+class NotReadError(Exception):
+    """Some call cannot be told apart so."""
+
+
+def by_way_of_calling(
+    clauses: Sequence[PrologClause],
+    asked: Collection[Atom],
+    tests: Mapping[Span, str],
+    late: Collection[str],
+    names: PredicateNames,
+) -> list[PrologClause] | None:
+    """The clauses with the predicates that rest on ``late`` ones kept apart, as far as queries lead to them;
+    ``None`` where that is not possible. ``tests``: the names of comparisons that give no variable a value.
+    """
+    apart = _resting_on(late, clauses)
+    if any(clause.chances and _heads(clause) & apart for clause in clauses):
+        return None
+    work = _Work([clause for clause in clauses if _heads(clause) & apart], apart, tests)
+    try:
+        asked_ways = {work.way(atom, frozenset()) for atom in asked if atom.predicate in apart}
+        if len({name for name, _ in asked_ways}) < len(asked_ways):
+            return None
+        work.run(asked_ways)
+        if set(late) - {name for name, _ in work.answers}:  # nobody calls it, so that nothing says how
+            return None
+        made = [clause for way in work.answers for clause in work.clauses_of(way, names)]
+        made += [clause for way in sorted(asked_ways) for clause in work.asked(way, names)]
+    except NotReadError:
+        return None
+    return [*(clause for clause in clauses if not _heads(clause) & apart), *made]
+
+
+def _heads(clause: PrologClause) -> set[str]:
+    return {head.predicate for head in clause.heads}
+
+
+def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[str]:
+    """These predicates, those that call them, and whatever those call by rules that may leave an argument
+    without a value."""
+    found = set(late)
+    while True:
+        before = len(found)
+        for clause in clauses:
+            parts = (part.operand if isinstance(part, Not) else part for part in clause.body)
+            called = {part.predicate for part in parts if isinstance(part, Atom)}
+            if called & found:
+                found |= _heads(clause)
+            if _heads(clause) & found:
+                found |= {name for name in called if _leaves_open(name, clauses)}
+        if len(found) == before:
+            return found
+
+
+def _leaves_open(predicate: str, clauses: Sequence[PrologClause]) -> bool:
+    """Whether some clause binds not all variables of its head."""
+    for clause in clauses:
+        bound = {variable.name for literal in clause.body for variable in bound_by(literal)}
+        for head in clause.heads:
+            if head.predicate == predicate and not _variables(head) <= bound:
+                return True
+    return False
+
+
+def _variables(atom: Atom) -> set[str]:
+    return {term.name for term in atom.arguments if isinstance(term, Variable)}
+
+
+@dataclass
+class _Work:
+    """``answers``: the patterns after each call, as far as they are known."""
+
+    own: Sequence[PrologClause]
+    apart: Collection[str]
+    tests: Mapping[Span, str]
+    answers: dict[Way, set[Pattern]] = field(default_factory=lambda: defaultdict(set))
+
+    def run(self, ways: Collection[Way]) -> None:
+        for way in ways:
+            self.answers[way]
+        before = None
+        while before != (before := {way: len(found) for way, found in self.answers.items()}):
+            for way in list(self.answers):
+                self.answers[way] |= {after for _, after, _ in self._branches(way)}
+
+    def clauses_of(self, way: Way, names: PredicateNames) -> Iterator[PrologClause]:
+        """The clauses of a way of calling."""
+        for clause, after, body in self._branches(way):
+            head = _told_apart(clause.heads[0], way, after, names)
+            renamed = tuple(
+                _told_apart(part, call, found, names) if isinstance(part, Atom) and call is not None else part
+                for part, call, found in body
+            )
+            yield PrologClause((head,), renamed or (Truth(True),), span=clause.span)
+
+    def asked(self, way: Way, names: PredicateNames) -> Iterator[PrologClause]:
+        """What a query calls, by its own name; an answer without a value is none."""
+        name, before = way
+        head = Atom(name, tuple(Variable(f"A{place}") for place in range(len(before))))
+        if any(not all(after) for after in self.answers[way]):
+            raise NotReadError
+        for after in sorted(self.answers[way]):
+            yield PrologClause((head,), (_told_apart(head, way, after, names),))
+        if not self.answers[way]:
+            yield PrologClause((head,), (Truth(False),))
+
+    def way(self, atom: Atom, bound: frozenset[str]) -> Way:
+        """How a goal calls its predicate."""
+        free = [t.name for t in atom.arguments if isinstance(t, Variable) and t.name not in bound]
+        named = [name for name in free if name != "_"]
+        if len(set(named)) < len(named):
+            raise NotReadError
+        return atom.predicate, tuple(_has_value(term, bound) for term in atom.arguments)
+
+    def _branches(self, way: Way) -> Iterator[tuple[PrologClause, Pattern, list[_Step]]]:
+        """Each clause with what it calls, once for each combination of answers."""
+        name, before = way
+        for clause in self.own:
+            head = clause.heads[0]
+            if head.predicate != name:
+                continue
+            brought = zip(head.arguments, before, strict=True)
+            bound = frozenset(t.name for t, has in brought if has and isinstance(t, Variable))
+            for body, after in self._walked(clause.body, bound):
+                free = [t.name for t in head.arguments if isinstance(t, Variable) and t.name not in after]
+                if len(set(free)) < len(free):
+                    raise NotReadError
+                yield clause, tuple(_has_value(term, after) for term in head.arguments), body
+
+    def _walked(
+        self, body: Sequence[BodyLiteral], bound: frozenset[str]
+    ) -> Iterator[tuple[list[_Step], frozenset[str]]]:
+        if not body:
+            yield [], bound
+            return
+        for step, after in self._steps(body[0], bound):
+            for rest, last in self._walked(body[1:], after):
+                yield [step, *rest] if step is not None else rest, last
+
+    def _steps(
+        self, literal: BodyLiteral, bound: frozenset[str]
+    ) -> Iterator[tuple[_Step | None, frozenset[str]]]:
+        """What a goal comes to: nothing where it fails, no literal where it holds whatever follows."""
+        match literal:
+            case Atom(predicate=name) if name in self.apart:
+                way = self.way(literal, bound)
+                for after in sorted(self.answers[way]):
+                    given = zip(literal.arguments, after, strict=True)
+                    yield (
+                        (literal, way, after),
+                        bound.union(t.name for t, has in given if has and isinstance(t, Variable)),
+                    )
+            case Not(operand=Atom(predicate=name)) if name in self.apart:
+                raise NotReadError
+            case Comparison() if self._is_test(literal) and not _valued(literal, bound):
+                if self._holds_without(literal, bound):
+                    yield None, bound
+            case Comparison(operator="=") if not any(_has_value(t, bound) for t in leaf_terms(literal)):
+                raise NotReadError
+            case _:
+                yield (literal, None, ()), bound.union(v.name for v in bound_by(literal))
+
+    def _is_test(self, literal: Comparison) -> bool:
+        return literal.operator == "!=" or literal.span in self.tests
+
+    def _holds_without(self, literal: Comparison, bound: frozenset[str]) -> bool:
+        """Whether a comparison holds, of which some variable has no value."""
+        said = self.tests.get(literal.span) if literal.span is not None else None
+        if literal.left == literal.right or said not in ("==", "\\==", "\\="):
+            raise NotReadError
+        return said == "\\=="
+
+
+_Step = tuple[BodyLiteral, Way | None, Pattern]
+"""A literal; of one that is told apart, how it calls and what has a value then."""
+
+
+def _has_value(term: Term, bound: Collection[str]) -> bool:
+    return isinstance(term, Constant) or (isinstance(term, Variable) and term.name in bound)
+
+
+def _valued(literal: Comparison, bound: Collection[str]) -> bool:
+    return all(_has_value(term, bound) for term in leaf_terms(literal))
+
+
+def _told_apart(atom: Atom, way: Way, after: Pattern, names: PredicateNames) -> Atom:
+    """The atom of one way of calling and answering, over the arguments that have a value in the end."""
+    kept = tuple(term for term, has in zip(atom.arguments, after, strict=True) if has)
+    marks = "".join("b" if has else "f" for has in way[1]), "".join("b" if has else "f" for has in after)
+    return replace(
+        atom, predicate=names.of(f"{way[0]} called {' to '.join(marks)}", len(kept)), arguments=kept
+    )

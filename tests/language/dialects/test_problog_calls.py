@@ -1,0 +1,131 @@
+"""Goals that depend on which variables have values by then mean what they mean in Prolog, or are refused."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import herbrand as hb
+from herbrand.errors import LanguageError
+from herbrand.language.dialects import read_theory_text
+from tests.laws import tries
+from tests.oracles.prolog import TESTS, Clause, Goal, chance, is_variable
+
+FACTS: list[tuple[float, Goal]] = [
+    (0.5, ("a",)),
+    (0.3, ("b",)),
+    (0.6, ("e", "x")),
+    (0.4, ("e", "y")),
+    (0.7, ("d", "x", "y")),
+]
+
+
+def text_of(goal: Goal) -> str:
+    name, *terms = goal
+    if name in TESTS:
+        return f"{terms[0]} {name} {terms[1]}"
+    return f"{name}({', '.join(terms)})" if terms else name
+
+
+def program(clauses: Sequence[Clause], asked: Goal) -> str:
+    lines = [f"{chance}::{text_of(fact)}." for chance, fact in FACTS]
+    lines += [
+        f"{text_of(head)} :- {', '.join(map(text_of, body))}." if body else f"{text_of(head)}."
+        for head, body in clauses
+    ]
+    return "\n".join([*lines, f"query({text_of(asked)})."])
+
+
+def answers(text: str) -> dict[str, float]:
+    found = hb.Model(read_theory_text(text, "pl")).infer(engine="circuit")
+    return {row["atom"].replace('"', ""): row["probability"] for row in found.to_dict()["marginals"]}
+
+
+def check(clauses: Sequence[Clause], asked: Goal) -> None:
+    wanted = {text_of(answer): p for answer, p in chance(FACTS, clauses, asked).items()}
+    found = {atom: p for atom, p in answers(program(clauses, asked)).items() if p > 0}
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
+UNKNOWN: list[Clause] = [
+    (("p", "A", "B"), [("a",), ("=", "A", "x")]),
+    (("p", "A", "B"), [("b",), ("=", "B", "x")]),
+    (("fill", "A", "B"), [("==", "A", "x"), ("==", "B", "x")]),
+    (("fill", "A", "B"), [("p", "A", "B"), ("fill", "A", "B")]),
+    (("r",), [("fill", "A", "B")]),
+]
+PATHS: list[Clause] = [
+    (("p", "A", "B"), [("d", "A", "B")]),
+    (("p", "A", "B"), [("d", "A", "C"), ("\\==", "C", "B"), ("p", "C", "B")]),
+    (("d", "y", "x"), [("a",)]),
+    (("r",), [("p", "x", "B")]),
+]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "asked"),
+    [
+        (UNKNOWN, ("fill", "A", "B")),
+        (UNKNOWN, ("fill", "x", "B")),
+        (UNKNOWN, ("r",)),
+        (PATHS, ("p", "x", "x")),
+        (PATHS, ("p", "A", "B")),
+        (PATHS, ("r",)),
+        ([(("q", "A"), [("\\=", "A", "x"), ("e", "A")])], ("q", "A")),
+        ([(("q", "A"), [("\\==", "A", "x"), ("e", "A")])], ("q", "A")),
+        ([(("q", "A"), [("==", "A", "x"), ("e", "A")]), (("q", "y"), [("b",)])], ("q", "A")),
+        (
+            [(("q", "A"), [("==", "A", "x")]), (("r",), [("q", "A")]), (("r",), [("e", "A"), ("q", "A")])],
+            ("r",),
+        ),
+    ],
+)
+def test_each_call_has_the_answers_of_prolog(clauses: list[Clause], asked: Goal) -> None:
+    check(clauses, asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("q(A) :- A == x. e(x).", "A has no value yet"),  # nobody asks
+        ("q(A) :- A \\== x. query(q(A)). e(x).", "A has no value yet"),  # nor has the answer one
+        ("q(A, B) :- A \\== B, e(A), e(B). r :- q(A, A). query(r). e(x).", "A has no value yet"),
+        ("q(A) :- A == x. 0.5::r(A) :- q(A), e(A). query(r(_)). e(x).", "A has no value yet"),
+        ("q(A) :- A == x. r :- \\+q(_). query(r). e(x).", "A has no value yet"),
+        ("q(A) :- A == x. query(q(A)). query(q(x)). e(x).", "A has no value yet"),
+    ],
+)
+def test_what_cannot_be_told_apart_is_refused(text: str, said: str) -> None:
+    with pytest.raises(LanguageError, match=said):
+        read_theory_text(text, "pl")
+
+
+VARIABLES, TERMS = st.sampled_from("AB"), st.sampled_from(["A", "B", "C", "x", "y"])
+GOALS = st.one_of(
+    st.sampled_from([("a",), ("b",)]),
+    st.tuples(st.sampled_from("eq"), TERMS),
+    st.tuples(st.sampled_from("dp"), TERMS, TERMS),
+    st.tuples(st.sampled_from(TESTS), VARIABLES, TERMS),
+)
+HEADS = st.one_of(st.just(("r",)), st.tuples(st.just("q"), TERMS), st.tuples(st.just("p"), TERMS, TERMS))
+BODIES = st.lists(GOALS, min_size=1, max_size=3)
+ALWAYS: list[Clause] = [
+    (("q", "x"), [("a",)]),
+    (("p", "x", "y"), [("b",)]),
+    (("r",), [("q", "A"), ("p", "A", "B")]),
+]
+
+
+@settings(max_examples=tries(300))
+@given(st.lists(st.tuples(HEADS, BODIES), min_size=1, max_size=5), st.sampled_from(["r", "q"]))
+def test_random_programs_have_the_answers_of_prolog_or_are_refused(clauses: list[Clause], name: str) -> None:
+    clauses = [*clauses, *ALWAYS]
+    asked: Goal = ("r",) if name == "r" else ("q", "A")
+    if any(is_variable(term) for answer in chance(FACTS, clauses, asked) for term in answer[1:]):
+        return  # an answer without a value, where ProbLog ends with an error
+    with contextlib.suppress(LanguageError):
+        check(clauses, asked)
