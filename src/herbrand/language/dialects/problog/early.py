@@ -26,17 +26,49 @@ def early_goals(
     ``asked``: what queries and evidence call first; nothing is known of a predicate that no query leads to.
     ``tests`` are comparisons that give no variable a value.
     """
-    called, found = _called(clauses, asked), dict[str, LanguageError]()
+    unsure = open_predicates(clauses)
+    called, found = _called(clauses, asked, unsure), dict[str, LanguageError]()
     for clause in clauses:
         for head in clause.heads if clause.body else ():
+            known = _given(head, called.get(head.predicate, frozenset()))
             try:
-                refuse_early(clause.body, tests, _given(head, called.get(head.predicate, frozenset())))
+                refuse_early(clause.body, tests, known, unsure)
             except LanguageError as error:
                 found.setdefault(head.predicate, error)
     return found
 
 
-def _called(clauses: Sequence[PrologClause], asked: Iterable[Atom]) -> dict[str, Places]:
+def open_predicates(clauses: Sequence[PrologClause]) -> set[str]:
+    """Those of which some answer may leave an argument without a value."""
+    found = set[str]()
+    while True:
+        before = len(found)
+        for clause in clauses:
+            known = set[str]()
+            for literal in clause.body:
+                known = bound_after(literal, known, found)
+            for head in clause.heads:
+                if any(isinstance(term, Variable) and term.name not in known for term in head.arguments):
+                    found.add(head.predicate)
+        if len(found) == before:
+            return found
+
+
+def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[str]) -> set[str]:
+    """The variables that have a value behind a goal; answers of ``unsure`` predicates may bring none."""
+    if isinstance(literal, Atom) and literal.predicate in unsure:
+        return known
+    if isinstance(literal, Comparison) and not any(
+        isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known)
+        for term in leaf_terms(literal)
+    ):
+        return known
+    return known.union(variable.name for variable in bound_by(literal))
+
+
+def _called(
+    clauses: Sequence[PrologClause], asked: Iterable[Atom], unsure: Collection[str]
+) -> dict[str, Places]:
     """What every call of a predicate brings, from the queries down."""
     rules: dict[str, list[tuple[Atom, Body]]] = defaultdict(list)
     for clause in clauses:
@@ -51,7 +83,7 @@ def _called(clauses: Sequence[PrologClause], asked: Iterable[Atom]) -> dict[str,
         called[name] = brought if before is None else before & brought
         if called[name] != before:
             for head, body in rules[name]:
-                waiting += _calls(body, _given(head, called[name]))
+                waiting += _calls(body, _given(head, called[name]), unsure)
     return called
 
 
@@ -69,24 +101,25 @@ def _given(head: Atom, places: Places) -> set[str]:
     return {term.name for term in terms if isinstance(term, Variable)}
 
 
-def _calls(body: Body, known: set[str]) -> Iterator[tuple[Atom, set[str]]]:
+def _calls(body: Body, known: set[str], unsure: Collection[str]) -> Iterator[tuple[Atom, set[str]]]:
     """The atoms that a clause calls, each with the variables that have a value there."""
-    for literal, bound in _walked(body, known):
+    for literal, bound in _walked(body, known, unsure):
         atom = literal.operand if isinstance(literal, Not) else literal
         if isinstance(atom, Atom):
             yield atom, bound
 
 
-def _walked(body: Body, known: set[str]) -> Iterator[tuple[BodyLiteral, set[str]]]:
+def _walked(body: Body, known: set[str], unsure: Collection[str]) -> Iterator[tuple[BodyLiteral, set[str]]]:
     for literal in body:
         yield literal, known
-        known = known.union(variable.name for variable in bound_by(literal))
+        known = bound_after(literal, known, unsure)
 
 
-def refuse_early(body: Body, tests: Collection[Span], known: set[str] | None = None) -> None:
+def refuse_early(
+    body: Body, tests: Collection[Span], known: set[str] | None = None, unsure: Collection[str] = ()
+) -> None:
     """``known``: the variables that have a value before the first goal."""
-    known = known or set()
-    for place, (literal, bound) in enumerate(_walked(body, known)):
+    for place, (literal, bound) in enumerate(_walked(body, known or set(), unsure)):
         match literal:
             case Comparison(operator=sign, span=span) if sign == "!=" or span in tests:
                 late = [name for name in _variables(literal) if name not in bound]

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from herbrand.errors import Span
+from herbrand.language.dialects.problog.early import open_predicates
 from herbrand.language.dialects.problog.goals import PrologClause, bound_by
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.syntax import (
@@ -72,7 +73,7 @@ def _heads(clause: PrologClause) -> set[str]:
 def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[str]:
     """These predicates, those that call them, and whatever those call by rules that may leave an argument
     without a value."""
-    found = set(late)
+    found, unsure = set(late), open_predicates(clauses)
     while True:
         before = len(found)
         for clause in clauses:
@@ -81,23 +82,9 @@ def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[s
             if called & found:
                 found |= _heads(clause)
             if _heads(clause) & found:
-                found |= {name for name in called if _leaves_open(name, clauses)}
+                found |= called & unsure
         if len(found) == before:
             return found
-
-
-def _leaves_open(predicate: str, clauses: Sequence[PrologClause]) -> bool:
-    """Whether some clause binds not all variables of its head."""
-    for clause in clauses:
-        bound = {variable.name for literal in clause.body for variable in bound_by(literal)}
-        for head in clause.heads:
-            if head.predicate == predicate and not _variables(head) <= bound:
-                return True
-    return False
-
-
-def _variables(atom: Atom) -> set[str]:
-    return {term.name for term in atom.arguments if isinstance(term, Variable)}
 
 
 @dataclass
