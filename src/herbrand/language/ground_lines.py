@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import takewhile
-from typing import Any, NamedTuple
+from itertools import accumulate, takewhile
+from typing import Any, NamedTuple, cast
 
 from herbrand.errors import LanguageError, Source, Span
 from herbrand.language.layout import STRING
@@ -45,13 +45,12 @@ from herbrand.language.syntax import (
     FactKind,
     FactRows,
     Formula,
-    Iff,
-    Implies,
     Not,
     Or,
     Truth,
     Value,
     Xor,
+    children,
     walk,
 )
 
@@ -271,14 +270,6 @@ _LONGEST = 1000
 """Characters inside ``P( )``; longer ones are no rows of a long file."""
 
 ReadForm = Callable[[str], tuple[Formula, Formula | None]]
-Places = Sequence[int]
-Make = Callable[[Source, Sequence[Atom], Places], Formula]
-"""Builds a part of a form from its atoms; the places are where the stretches between atoms begin."""
-
-
-class _Form(NamedTuple):
-    event: Make
-    given: Make | None
 
 
 @dataclass(frozen=True)
@@ -324,8 +315,8 @@ def _bound(source: Source, line: re.Match[str], read: ReadForm) -> Bound | None:
     except (ValueError, OverflowError):
         return None
     gaps = [place, *(match.end() for match in said)]
-    event = form.event(source, atoms, gaps)
-    given = None if form.given is None else form.given(source, atoms, gaps)
+    built = _Built(form.ends, source, atoms, gaps)
+    event, given = built.part(form.event), None if form.given is None else built.part(form.given)
     span = Span(source, line.start(), line.start(8))
     return Bound(event, given, *ends, independent is not None, name, span)
 
@@ -357,9 +348,17 @@ def _constant(source: Source, match: re.Match[str]) -> Constant:
 # Forms
 
 
+class _Form(NamedTuple):
+    """What a key says, over atoms x0, x1, ...; ``ends``: where the stretches between these begin."""
+
+    event: Formula
+    given: Formula | None
+    ends: Sequence[int]
+
+
 @lru_cache(maxsize=10_000)
 def _form(key: str, read: ReadForm) -> _Form | None:
-    """How to build what a key says; ``None`` where it is no formula of connectives, or no formula at all."""
+    """A key as the grammar reads it; ``None`` where it is no formula of connectives, or no formula at all."""
     if _PLAIN_FORM.fullmatch(key) is None:
         return None
     gaps = key.split(_ATOM_HERE)
@@ -372,66 +371,32 @@ def _form(key: str, read: ReadForm) -> _Form | None:
     parts = [part for formula in (event, given) if formula is not None for part in walk(formula)]
     if [part for part in parts if isinstance(part, Atom)] != [Atom(name) for name in names]:
         return None
-    ends = [0, *_ends(names, gaps)]
-    return _Form(_make(event, ends), None if given is None else _make(given, ends))
+    ends = accumulate((len(gap) + len(name) for name, gap in zip(names, gaps, strict=False)), initial=0)
+    return _Form(event, given, tuple(ends))
 
 
-def _ends(names: Sequence[str], gaps: Sequence[str]) -> list[int]:
-    """Where each name of a form's text ends."""
-    found, place = [], 0
-    for name, gap in zip(names, gaps, strict=False):
-        place += len(gap) + len(name)
-        found.append(place)
-    return found
+class _Built(NamedTuple):
+    """Builds parts of a form over a line's atoms; ``gaps`` are where the stretches between them begin."""
 
+    ends: Sequence[int]
+    source: Source
+    atoms: Sequence[Atom]
+    gaps: Sequence[int]
 
-def _make(formula: Formula, ends: Sequence[int]) -> Make:
-    """The builder of a part of a form; ``ends`` is where the stretches between its atoms begin."""
-    match formula:
-        case Atom(predicate=name):
-            number = int(name[1:])
-            return lambda source, atoms, gaps: atoms[number]
-        case Truth(value=value):
-            gap, ahead, length = *_place(formula, ends), 4 if value else 5
-            return lambda source, atoms, gaps: Truth(
-                value, Span(source, gaps[gap] + ahead, gaps[gap] + ahead + length)
-            )
-        case Not(operand=operand):
-            return _make_not(_make(operand, ends), *_place(formula, ends))
-        case And(operands=operands) | Or(operands=operands) | Xor(operands=operands):
-            return _make_joined(type(formula), [_make(operand, ends) for operand in operands])
-        case Implies(premise=left, conclusion=right) | Iff(left=left, right=right):
-            return _make_pair(type(formula), _make(left, ends), _make(right, ends))
-    raise AssertionError(formula)
+    def part(self, part: Formula) -> Formula:
+        if isinstance(part, Atom):
+            return self.atoms[int(part.predicate[1:])]
+        if isinstance(part, Truth):
+            start = self._start(part)
+            return Truth(part.value, Span(self.source, start, start + (4 if part.value else 5)))
+        inside = tuple(map(self.part, children(part)))
+        start = self._start(part) if isinstance(part, Not) else inside[0].span.start  # type: ignore[union-attr]
+        span = Span(self.source, start, inside[-1].span.end)  # type: ignore[union-attr]
+        make = cast(Any, type(part))
+        return make(inside, span) if isinstance(part, And | Or | Xor) else make(*inside, span)
 
-
-def _place(formula: Formula, ends: Sequence[int]) -> tuple[int, int]:
-    """In which stretch between atoms a part begins, and how far behind its beginning."""
-    assert formula.span is not None
-    start = formula.span.start
-    gap = max(number for number, end in enumerate(ends) if end <= start)
-    return gap, start - ends[gap]
-
-
-def _make_not(operand: Make, gap: int, ahead: int) -> Make:
-    def make(source: Source, atoms: Sequence[Atom], gaps: Places) -> Formula:
-        inner = operand(source, atoms, gaps)
-        return Not(inner, Span(source, gaps[gap] + ahead, inner.span.end))  # type: ignore[union-attr]
-
-    return make
-
-
-def _make_joined(kind: type, operands: Sequence[Make]) -> Make:
-    def make(source: Source, atoms: Sequence[Atom], gaps: Places) -> Formula:
-        parts = tuple(operand(source, atoms, gaps) for operand in operands)
-        return kind(parts, Span(source, parts[0].span.start, parts[-1].span.end))  # type: ignore[union-attr]
-
-    return make
-
-
-def _make_pair(kind: type, left: Make, right: Make) -> Make:
-    def make(source: Source, atoms: Sequence[Atom], gaps: Places) -> Formula:
-        first, last = left(source, atoms, gaps), right(source, atoms, gaps)
-        return kind(first, last, Span(source, first.span.start, last.span.end))  # type: ignore[union-attr]
-
-    return make
+    def _start(self, part: Formula) -> int:
+        """Where a part begins that has a word of its own in front."""
+        assert part.span is not None
+        gap = bisect_right(self.ends, part.span.start) - 1
+        return self.gaps[gap] + part.span.start - self.ends[gap]
