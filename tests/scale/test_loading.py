@@ -159,6 +159,19 @@ CONTRADICTIONS: list[tuple[str, Mapping[str, list[Any]], str]] = [
 ]
 
 
+def test_contradictions_have_their_places(tmp_path: Path) -> None:
+    on = f"duckdb:{tmp_path / 'one.duckdb'}"
+    theory = 'predicate p(t)\np("b")\np("a")\nnot p("c")\nnot p("a")\n1: p(x)'
+    with pytest.raises(FactsError) as stated:
+        hb.Model(hb.parse(theory, "one.hb"), on=on).infer()
+    assert str(stated.value).startswith(
+        'one.hb:3:1: p("a") is said to be true and false, together with one.hb:5:1'
+    )
+    table = pa.table({"t": ["b", "a"], "truth": [True, False]})
+    with pytest.raises(FactsError, match=r"one\.hb:3:1: .* is said to be true and false, together with p\b"):
+        hb.Model(hb.parse(theory.replace('not p("a")\n', ""), "one.hb"), {"p": table}, on=on).infer()
+
+
 @pytest.mark.parametrize(("name", "columns", "said"), CONTRADICTIONS)
 @pytest.mark.parametrize("in_place", [True, False])
 def test_contradictions_name_the_atom(

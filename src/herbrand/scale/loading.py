@@ -15,11 +15,12 @@ import pyarrow as pa
 from herbrand.errors import FactsError
 from herbrand.facts.domain import Domain
 from herbrand.facts.interning import closed_domain, mixed_numbers
-from herbrand.facts.place import shown
+from herbrand.facts.place import Place, shown
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable
 from herbrand.facts.table_claims import Claims, mark_of, read_claims
 from herbrand.language.signature import Kind, Predicate, Signature
+from herbrand.language.syntax import Value
 from herbrand.program.growing_facts import EXACT
 from herbrand.relations.database import Database
 from herbrand.relations.expression import TYPES
@@ -210,7 +211,7 @@ class Loading:
         counted = ", ".join(f"(SELECT COUNT(*) FROM {name})" for name in names)
         true, false, soft = self.database.rows(f"SELECT {counted}")[0]
         found = PredicateTables(*names, weighted, (true, false, soft))
-        self._refuse_contradictions(predicate, found, columns, domains)
+        self._refuse_contradictions(predicate, found, said, domains)
         return found
 
     def _opinions(
@@ -302,9 +303,10 @@ class Loading:
         self,
         predicate: Predicate,
         tables: PredicateTables,
-        columns: Sequence[str],
+        said: Sequence[Said],
         domains: Mapping[str, Domain],
     ) -> None:
+        columns = [f"a{place}" for place in range(len(predicate.column_types))]
         on = " AND ".join(f"t.{c} = f.{c}" for c in columns) or "TRUE"
         true, false, _ = tables.counts
         checks = []
@@ -322,9 +324,28 @@ class Loading:
             rows = self.database.rows(f"SELECT * FROM ({query}) q LIMIT 1")
             if rows:
                 own = zip(predicate.column_types[: predicate.arity], rows[0], strict=False)
-                arguments = ", ".join(shown(domains[name].value(int(index))) for name, index in own)
-                atom = f"{predicate.name}({arguments})" if arguments else predicate.name
-                raise FactsError(f"{atom} is said to {message}", hint="leave one of them out")
+                arguments = [domains[name].value(int(index)) for name, index in own]
+                listed = ", ".join(map(shown, arguments))
+                atom = f"{predicate.name}({listed})" if listed else predicate.name
+                place, *others = self._places(predicate, said, rows[0], arguments)
+                among = "".join(f", together with {other}" for other in others)
+                raise FactsError(
+                    place.mistake(f"{atom} is said to {message}{among}", "leave one of them out")
+                )
+
+    def _places(
+        self, predicate: Predicate, said: Sequence[Said], codes: Sequence[int], arguments: Sequence[Value]
+    ) -> list[Place]:
+        """Where something is said of an atom, by tables and by single facts of the theory."""
+        columns = [f"a{place}" for place in range(len(predicate.column_types))]
+        own = zip(columns[: predicate.arity], codes, strict=False)
+        same = " AND ".join(f"{column} = {int(code)}" for column, code in own) or "TRUE"
+        found: list[Place] = []
+        for one in said:
+            rows = f"{self._numbered(predicate, [one], columns)} WHERE {same}"
+            if self.database.rows(f"SELECT 1 FROM {rows} LIMIT 1"):
+                found += one.table.places_of(arguments) or [one.table.whole]
+        return list(dict.fromkeys(found))
 
 
 def _distinct(source: str, columns: Sequence[str], chosen: str) -> str:

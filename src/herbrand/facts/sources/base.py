@@ -29,7 +29,7 @@ from herbrand.facts.column import Interned, dictionary_column
 from herbrand.facts.place import Place
 from herbrand.facts.store import Progress, Store
 from herbrand.language.signature import Predicate
-from herbrand.language.syntax import TypeDeclaration
+from herbrand.language.syntax import TypeDeclaration, Value
 
 MARKS = ("truth", "probability", "weight")
 """What a column after a predicate's own may be named."""
@@ -82,6 +82,10 @@ class OpenTable(ABC):
     @abstractmethod
     def place(self, row: int) -> Place:
         """Where the row (from 0) stands."""
+
+    def places_of(self, arguments: Sequence[Value]) -> list[Place]:
+        """Where rows that begin with these constants stand, where that is known without reading on."""
+        return []
 
     @abstractmethod
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:

@@ -26,7 +26,7 @@ from herbrand.facts.column import TEXT, Column, Interned, constants, dictionary_
 from herbrand.facts.place import Place, mixed_mistake, rows_at_fault, shown
 from herbrand.facts.sources.base import EmptyTable, FactSource, OpenTable, Reading
 from herbrand.facts.store import Progress, Store
-from herbrand.language.syntax import FactRows
+from herbrand.language.syntax import FactRows, Value
 
 _MARK_OF_KIND = {"true": None, "false": "truth", "soft": "probability", "weighted": "weight"}
 BYTES_A_CELL = 10
@@ -58,6 +58,11 @@ class TheoryTable(OpenTable):
         run = bisect_right(self._ends, row)
         start = self._ends[run - 1] if run else 0
         return Place(self.name, row + 1, self.runs[run].row_span(row - start))
+
+    def places_of(self, arguments: Sequence[Value]) -> list[Place]:
+        wanted = tuple(arguments)
+        rows = (run.row(number) for run in self.runs for number in range(run.row_count))
+        return [self.place(n) for n, row in enumerate(rows) if tuple(row[: len(wanted)]) == wanted]
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         columns = [
