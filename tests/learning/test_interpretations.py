@@ -144,6 +144,14 @@ def test_what_is_open_counts_as_all_that_it_may_be() -> None:
     assert p == pytest.approx(1 / 1.8, abs=1e-3)
 
 
+def test_variables_of_a_network_are_no_free_atoms() -> None:
+    network = "variable a { type discrete [ 2 ] { y, n }; }\nprobability ( a ) { table 0.25, 0.75; }"
+    theory = read_theory_text(network, "bif") + hb.parse('predicate b\n? :: b :- a = "y"')
+    worlds = [hb.parse("b"), hb.parse("not b")]
+    found = hb.Model(theory, open=["a"]).learn(worlds=worlds)
+    assert found.metrics["log_likelihood"] == pytest.approx(math.log(0.25) + math.log(0.75), abs=1e-6)
+
+
 def test_statements_that_may_give_an_atom_two_values_are_refused() -> None:
     predicate, world = 'predicate c in {"r", "g"}\n', [hb.parse('c = "r"')]
     with pytest.raises(UnsupportedError, match="several statements may give an atom of c values"):

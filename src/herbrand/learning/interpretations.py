@@ -263,7 +263,7 @@ def _scale(worlds: Worlds) -> float:
     quotient. One on an open atom is evidence, and open atoms are free: they count as all of their values do.
     """
     evidence = worlds.ground.evidence
-    return worlds.open_log_weight() + sum(label_scale(evidence, name) for name in worlds.derived)
+    return worlds.open_log_weight() + sum(label_scale(evidence, name) for name in worlds.given_chances)
 
 
 @dataclass(frozen=True, eq=False)

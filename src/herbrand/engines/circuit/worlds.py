@@ -31,6 +31,7 @@ from herbrand.engines.circuit.grounding import (
 from herbrand.engines.circuit.statements import Binding, Lowered, Total
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.factors.ground_graph import ground_cases, ground_graph
+from herbrand.language.network_tables import NetworkTable
 from herbrand.language.syntax import Formula
 from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import LATENT, arguments_of, codes_of
@@ -280,6 +281,12 @@ class Worlds:
             if atom[0] == predicate and atom[1] not in listed:
                 self.made.stipulate(negated(literal), f"not {atom_text(self.program, atom)}")
 
+    @property
+    def given_chances(self) -> set[str]:
+        """What choices, rules and tables of conditional probabilities settle."""
+        tables = (stated for stated in self.program.statements if isinstance(stated, NetworkTable))
+        return self.derived | {table.scope[-1] for table in tables if table.conditional}
+
     def open_log_count(self) -> float:
         """How many worlds of open atoms there are, as a logarithm: of those that have literals."""
         return sum(math.log(len(self._axes[n])) for n in self._axes if self.atom(n)[0] not in self.derived)
@@ -288,7 +295,7 @@ class Worlds:
         """The log-partition of the worlds of open atoms that have literals, by opinions and excluded values
         alone."""
         evidence, atoms = self.ground.evidence, self.ground.atoms
-        names = [name for name in self.program.signature.predicates if name not in self.derived]
+        names = [name for name in self.program.signature.predicates if name not in self.given_chances]
         total = sum(evidence.settled_opinions(name) for name in names)
         sums = (np.logaddexp.reduce(self._open_logs(name), axis=1) for name in names if name in atoms.start)
         return total + sum(float(own.sum()) for own in sums)
