@@ -102,8 +102,6 @@ class Clause:
 
     ``weight`` is the place of the rule's weight among the program's, ``None`` where it has none. A clause
     without a ``rule`` is the engine's own: the facts of a derived predicate, or a part of another clause.
-    ``unless``: absent atoms that are uncertain, so that they decide in some worlds only. Evaluation passes
-    over them; what gathers ground proofs for probabilities reports their atoms.
     """
 
     predicate: str
@@ -113,7 +111,6 @@ class Clause:
     constants: Mapping[str, int] = field(default_factory=dict, compare=False, hash=False)
     weight: int | None = None
     rule: Rule | None = field(default=None, compare=False, hash=False)
-    unless: tuple[Absence, ...] = ()
 
     def variables(self) -> tuple[str, ...]:
         """The variables of the head and of what must hold, without those that stand for a constant."""
@@ -128,11 +125,10 @@ class Clause:
 
     def predicates(self) -> set[str]:
         """What its body names, absent atoms too."""
-        parts = (*self.body, *self.unless)
-        return {part.predicate for part in parts if isinstance(part, Lookup | Absence)}
+        return {part.predicate for part in self.body if isinstance(part, Lookup | Absence)}
 
     def __str__(self) -> str:
-        body = ", ".join(_shown(part) for part in (*self.body, *self.unless)) or "true"
+        body = ", ".join(_shown(part) for part in self.body) or "true"
         return f"{_atom(self.predicate, self.head)} :- {body}"
 
 

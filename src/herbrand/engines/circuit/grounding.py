@@ -8,9 +8,10 @@ when all answers are known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 
@@ -86,6 +87,14 @@ def atom_text(program: Program, atom: Atom) -> str:
     if predicate.value_type is None:
         return show_atom(name, values)
     return f"{show_atom(name, values[:-1])} = {shown_constant(values[-1])}"
+
+
+class Known(Protocol):
+    """What there is of predicates that no statement derives."""
+
+    def matches(self, predicate: str, pattern: Pattern) -> Iterable[tuple[Row, bool]]:
+        """Each row that may hold, and whether it certainly does."""
+        ...
 
 
 class Stated:
@@ -173,25 +182,28 @@ class HeadIndex:
 
 
 class Grounding:
-    """All instances that goals rest on. ``derived``: the predicates of the statements' heads."""
+    """All instances that goals rest on. ``check`` may refuse so many."""
 
     def __init__(
         self,
-        statements: Sequence[Lowered],
-        stated: Stated,
+        statements: Iterable[Lowered],
+        stated: Known,
         budget: Budget,
+        check: Callable[[int], object] = bool,
     ) -> None:
-        self._stated, self._budget = stated, budget
+        self._stated, self._budget, self._check = stated, budget, check
         self._by_head: dict[str, HeadIndex] = {}
         for statement in statements:
             for number, head in enumerate(statement.heads):
                 self._by_head.setdefault(head.predicate, HeadIndex()).add(statement, number)
-        self._plans: dict[tuple[int, frozenset[int]], StatementPlan] = {}
+        self._plans: dict[tuple[int, int | None, frozenset[int]], StatementPlan] = {}
         self._tables: dict[tuple[str, Pattern], _Table] = {}
         self._whole: set[str] = set()
         self._answers: set[Atom] = set()
         self._agenda: list[tuple[_Waiting, Row | None]] = []
-        self._found: dict[tuple[int, Binding], tuple[StatementPlan, Binding, tuple[Atom, ...]]] = {}
+        self._found: dict[
+            tuple[int, int | None, Binding], tuple[StatementPlan, Binding, tuple[Atom, ...]]
+        ] = {}
 
     def ask(self, predicate: str, pattern: Pattern) -> list[Row]:
         """The atoms that fit a pattern and hold in some world; their instances are found on the way."""
@@ -263,7 +275,7 @@ class Grounding:
                 return
             binding[slot] = value
         bound = frozenset(slot for slot, value in enumerate(binding) if value != ANY)
-        key = statement.number, bound
+        key = statement.number, statement.level, bound
         if key not in self._plans:
             self._plans[key] = statement.plan(bound)
         self._agenda.append((_Waiting(self._plans[key], 0, tuple(binding), (), table, head), None))
@@ -275,6 +287,7 @@ class Grounding:
             if count % 1024 == 0:
                 self._budget.check()
                 self._budget.claim(BYTES_AN_INSTANCE * len(self._found), "the ground program")
+            self._check(len(self._found))
             waiting, row = self._agenda.pop()
             if row is None:
                 self._go_on(waiting.plan, waiting.step, waiting.binding, waiting.held, waiting)
@@ -315,7 +328,7 @@ class Grounding:
                     parts = held if certain else (*held, (step.predicate, row))
                     self._go_on(plan, number + 1, more, parts, origin)
             return
-        self._found.setdefault((plan.number, binding), (plan, binding, held))
+        self._found.setdefault((plan.number, plan.level, binding), (plan, binding, held))
         row = tuple([binding[slot] for slot in plan.heads[origin.head].slots])
         if row not in origin.table.rows:
             origin.table.rows[row] = None

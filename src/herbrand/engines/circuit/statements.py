@@ -123,6 +123,7 @@ class StatementPlan:
     totals: tuple[Total, ...]
     variables: tuple[int, ...]
     columns: tuple[tuple[str, int, str], ...]
+    level: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +143,10 @@ class Lowered:
     own: frozenset[int]
     """Slots that stand only in absent atoms: whatever their constants."""
     columns: tuple[tuple[str, int, str], ...]
+    level: int | None = None
+    """Tells copies apart whose heads and bodies have other names; their choices are the same."""
+    safe: Callable[[Collection[str]], None] | None = None
+    """Raises where a call that gives values to these variables leaves some without any."""
 
     @property
     def chosen(self) -> Iterator[tuple[str, Binding]]:
@@ -152,6 +157,8 @@ class Lowered:
 
     def plan(self, bound: Collection[int]) -> StatementPlan:
         """The body in an order that begins with these slots known."""
+        if self.safe is not None:
+            self.safe([name for name, slot, _ in self.columns if slot in bound])
         known = {slot for slot, value in enumerate(self.start) if value >= 0} | set(bound)
         finds, checks = list(self.finds), list(self.checks)
         steps: list[Step] = []
@@ -172,7 +179,8 @@ class Lowered:
             known.add(free[0])
         slots = tuple(slot for slot in range(len(self.start)) if slot not in self.own)
         parts = tuple(steps), self.absent, self.totals
-        return StatementPlan(self.number, self.statement, self.heads, self.start, *parts, slots, self.columns)
+        shown = slots, self.columns, self.level
+        return StatementPlan(self.number, self.statement, self.heads, self.start, *parts, *shown)
 
 
 def _known(find: Find, known: Collection[int]) -> int:
@@ -202,30 +210,52 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
         )
         for head, chance in heads
     )
-    held = [part for part in clause.body if not isinstance(part, Absence)]
-    finds = tuple(Find(p.predicate, slots.of_names(p.arguments)) for p in held if isinstance(p, Lookup))
-    checks = tuple(
-        _check(part, slots.of_names(part.arguments), clause, facts)
-        for part in held
-        if not isinstance(part, Lookup)
-    )
-    outside = len(slots.start)
-    absent = tuple(
-        Find(part.predicate, slots.of_names(part.arguments))
-        for part in clause.body
-        if isinstance(part, Absence)
-    )
+    finds, checks, absent, own = _body(clause, slots, facts)
     totals = tuple(_total(p, slots, types, signature, facts) for p in parts if isinstance(p, Computed))
-    own = frozenset(slot for slot in range(outside, len(slots.start)) if slots.start[slot] < 0)
-    kinds = {slot: types.get(name) for name, slot in slots.numbers.items()}
-    sizes = tuple(len(facts.domains[kind]) if (kind := kinds[s]) else 1 for s in range(len(slots.start)))
+    start, sizes = tuple(slots.start), slots.sizes(types)
     columns = tuple(
         (variable.name, slots.numbers[root], types[variable.name])
         for variable, root in zip(variables, clause.head, strict=True)
         if root in slots.numbers
     )
-    body_parts = finds, checks, absent, totals
-    return Lowered(number, statement, made, tuple(slots.start), *body_parts, sizes, own, columns)
+    return Lowered(number, statement, made, start, finds, checks, absent, totals, sizes, own, columns)
+
+
+def lowered_clause(
+    number: int, clause: Clause, facts: Facts, weight: float | None, safe: Callable[[Collection[str]], None]
+) -> Lowered:
+    """A clause over slots. ``weight``: the probability of each of its instances, if it is not certain."""
+    slots = _Slots(clause, {}, facts)
+    chance = None if weight is None else lambda binding: weight
+    heads = (Head(clause.predicate, slots.of_names(clause.head), chance),)
+    finds, checks, absent, own = _body(clause, slots, facts)
+    statement = clause.rule or Rule(Atom(clause.predicate, ()), ())
+    start, sizes = tuple(slots.start), slots.sizes(clause.types)
+    columns = tuple((name, slot, clause.types[name]) for name, slot in slots.numbers.items())
+    return Lowered(number, statement, heads, start, finds, checks, absent, (), sizes, own, columns, safe=safe)
+
+
+def stated_name(predicate: str) -> str:
+    """The name under which statements find the facts of a predicate that rules derive as well."""
+    return f"{predicate}`"
+
+
+def _body(
+    clause: Clause, slots: _Slots, facts: Facts
+) -> tuple[tuple[Find, ...], tuple[Check, ...], tuple[Find, ...], frozenset[int]]:
+    """What a body finds and checks, what must be absent, and the slots that stand only in absent atoms."""
+    finds, checks = list[Find](), list[Check]()
+    for part in clause.body:
+        if isinstance(part, Lookup):
+            name = stated_name(part.predicate) if part.stated else part.predicate
+            finds.append(Find(name, slots.of_names(part.arguments)))
+        elif not isinstance(part, Absence):
+            checks.append(_check(part, slots.of_names(part.arguments), clause, facts))
+    outside = len(slots.start)
+    absences = [part for part in clause.body if isinstance(part, Absence)]
+    absent = tuple(Find(part.predicate, slots.of_names(part.arguments)) for part in absences)
+    own = frozenset(slot for slot in range(outside, len(slots.start)) if slots.start[slot] < 0)
+    return tuple(finds), tuple(checks), absent, own
 
 
 class _Slots:
@@ -243,6 +273,11 @@ class _Slots:
     def of_terms(self, terms: Sequence[Term], types: Sequence[str]) -> tuple[int, ...]:
         """Of terms of a head, by the types of their places."""
         return tuple(self._of_term(term, name) for term, name in zip(terms, types, strict=True))
+
+    def sizes(self, types: Mapping[str, str]) -> tuple[int, ...]:
+        """How many constants each slot has."""
+        kinds = map(types.get, self.numbers)
+        return tuple(len(self._facts.domains[kind]) if kind else 1 for kind in kinds)
 
     def of_variable(self, variable: Variable) -> int:
         (slot,) = self.of_names([self._roots[variable.name]])
@@ -347,6 +382,8 @@ def _number(value: Value, part: Computed | Aggregate) -> float:
 
 def _check(part: Literal, slots: tuple[int, ...], clause: Clause, facts: Facts) -> Check:
     match part:
+        case Never():
+            return Check(slots, lambda binding: False)
         case OneOf(allowed=allowed):
             among = frozenset(allowed)
             return Check(slots, lambda binding: binding[slots[0]] in among)

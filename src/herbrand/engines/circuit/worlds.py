@@ -8,16 +8,16 @@ of them. Atoms get literals only when something names them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import partial
 
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, Drawn
+from herbrand.engines.circuit.choices import ChoiceConstraints, Drawn
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
-from herbrand.engines.circuit.cycles import Body, least_model
+from herbrand.engines.circuit.derived_literals import DerivedLiterals
 from herbrand.engines.circuit.grounding import (
     ANY,
     Atom,
@@ -28,8 +28,7 @@ from herbrand.engines.circuit.grounding import (
     atom_text,
     lowered_all,
 )
-from herbrand.engines.circuit.statements import Binding, Lowered, Total
-from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.engines.circuit.statements import Lowered
 from herbrand.factors.ground_graph import ground_cases, ground_graph
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.syntax import Formula
@@ -54,13 +53,10 @@ class Worlds:
         program = self.program
         self._statements = lowered_all(program.uncertain, program.signature, program.facts)
         self._stated = Stated(self.ground.evidence, program.signature, program.facts)
-        self._grounding = Grounding(self._statements, self._stated, self.budget)
+        grounding = Grounding(self._statements, self._stated, self.budget)
         self.derived = derived_by(program.uncertain)
-        self._literals: dict[Atom, int] = {}
-        self._choices: dict[tuple[int, Row], Drawn] = {}
-        self.drawn: list[tuple[Instance, Drawn]] = []
-        self._weighed = 0
-        self._exhaustive: set[frozenset[int]] = set()
+        text = partial(atom_text, program)
+        self._derived = DerivedLiterals(grounding, self._stated_literal, self.made, self.budget, text)
         self.exclusive: set[str] = set()
         self._axes: dict[int, list[int]] = {}
         self._solve_valued(self._statements)
@@ -73,35 +69,16 @@ class Worlds:
     def net(self) -> Constraints:
         return self.made.net
 
+    @property
+    def drawn(self) -> Sequence[tuple[Instance, Drawn]]:
+        """The choices that atoms rest on."""
+        return self._derived.drawn
+
     # Atoms
 
     def solve(self, asked: Iterable[tuple[str, Sequence[int]]]) -> None:
         """Give literals to all derived atoms that these patterns rest on."""
-        for predicate, pattern in asked:
-            self._grounding.ask(predicate, tuple(pattern))
-        rules: dict[Atom, list[Instance]] = {}
-        for instance in self._grounding.instances():
-            for head in dict.fromkeys(instance.heads):
-                if self._grounding.answered(head):  # else an alternative whose own instances nobody asked for
-                    rules.setdefault(head, []).append(instance)
-        below = {
-            atom: [
-                part
-                for instance in own
-                for part in (*instance.held, *instance.absent, *chain.from_iterable(instance.counted))
-                if part[0] in self.derived and part in rules
-            ]
-            for atom, own in rules.items()
-        }
-
-        def bodies(atom: Atom, members: Set[Atom]) -> list[Body[Atom]]:
-            return [self._body(instance, atom, members) for instance in rules[atom]]
-
-        least_model(self.net, below, bodies, self._literals, self.budget)
-        if self.made.whole:
-            for instance, drawn in self.drawn[self._weighed :]:
-                self.made.weigh_made(drawn, self.net.every(self._parts(instance)))
-            self._weighed = len(self.drawn)
+        self._derived.solve(asked)
 
     def solve_choices(self) -> None:
         """Give literals to all that a choice may make true, whoever asks: whole worlds hold every choice."""
@@ -117,7 +94,7 @@ class Worlds:
                 continue
             self.solve([(name, (ANY,) * len(predicates[name].column_types))])
             values: dict[Row, list[int]] = {}
-            for (found, row), literal in self._literals.items():
+            for (found, row), literal in self._derived.literals.items():
                 if found == name and literal != FALSE:
                     values.setdefault(row[:-1], []).append(literal)
             for literals in values.values():
@@ -127,8 +104,12 @@ class Worlds:
 
     def literal(self, predicate: str, row: Row) -> int:
         """The literal of a boolean atom, or of one value of a many-valued one (its row's last column)."""
+        return self._derived.literal((predicate, row))
+
+    def _stated_literal(self, atom: Atom) -> int:
+        predicate, row = atom
         if predicate in self.derived:
-            return self._literals.get((predicate, row), FALSE)
+            return FALSE
         held = self._stated.status(predicate, row)
         if held is not None:
             return TRUE if held else FALSE
@@ -166,7 +147,7 @@ class Worlds:
         if self.atom(number)[0] not in self.program.incomplete:
             return literals
         values = frozenset(literals) - {FALSE}
-        complete = TRUE in values or any(one <= values for one in self._exhaustive)
+        complete = TRUE in values or any(one <= values for one in self._derived.exhaustive)
         return [*literals, FALSE if complete else negated(self.net.either(literals))]
 
     def named(self, predicate: str) -> int:
@@ -180,62 +161,6 @@ class Worlds:
         name, code = self.ground.atoms.atom(number)
         columns = arguments_of(code, self.ground.evidence.sizes(name))
         return name, tuple(int(column[0]) for column in columns)
-
-    def _body(self, instance: Instance, atom: Atom, members: Set[Atom]) -> Body[Atom]:
-        """What one instance needs for an atom: those solved together with it, and the literal of all else."""
-        if not members.isdisjoint(chain(instance.absent, *instance.counted)):
-            self._refuse_own_negation(instance, atom)
-        needed = frozenset(part for part in instance.held if part in members)
-        return needed, self._alternative(instance, atom, members)
-
-    def _refuse_own_negation(self, instance: Instance, atom: Atom) -> None:
-        raise LanguageError(
-            f"{atom_text(self.program, atom)} depends on its own negation",
-            span=instance.plan.statement.span,
-            hint="'not' stands before atoms that are complete without this instance of the statement",
-        )
-
-    def _alternative(self, instance: Instance, atom: Atom, members: Set[Atom]) -> int:
-        """The literal of all that one instance needs for an atom, but for atoms of the same component."""
-        outcomes = self._outcomes(instance)
-        chosen = self.net.either(
-            outcome for outcome, head in zip(outcomes, instance.heads, strict=True) if head == atom
-        )
-        return self.net.every([*self._parts(instance, members), chosen])
-
-    def _parts(self, instance: Instance, members: Set[Atom] = frozenset()) -> list[int]:
-        """The literals of an instance's body, but for those of some atoms."""
-        parts = [self.literal(*part) for part in instance.held if part not in members]
-        parts += [negated(self.literal(*part)) for part in instance.absent]
-        counted = iter(instance.counted)
-        return parts + [self._compared(total, instance.binding, counted) for total in instance.plan.totals]
-
-    def _compared(self, total: Total, binding: Binding, counted: Iterator[Sequence[Atom]]) -> int:
-        """The literal of a comparison of counts and sums."""
-        weighted = [
-            (part.amount(row), self.literal(name, row)) for part in total.parts for name, row in next(counted)
-        ]
-        return self.net.totalled(weighted, total.operator, total.number(binding), self.budget)
-
-    def _outcomes(self, instance: Instance) -> Sequence[int]:
-        """The literals of an instance's alternatives, of which at most one holds."""
-        heads = instance.plan.heads
-        if heads[0].chance is None:
-            return [TRUE]
-        key = instance.plan.number, instance.binding
-        if key not in self._choices:
-            chances = [head.chance(instance.binding) for head in heads if head.chance is not None]
-            if math.fsum(chances) > 1 + CERTAIN:
-                raise UnsupportedError(
-                    f"the probabilities of an instance of this statement add up to {math.fsum(chances):.10g}",
-                    span=instance.plan.statement.span,
-                    hint="at most one of the heads holds, so they add up to at most 1",
-                )
-            self._choices[key] = drawn = self.made.choice(chances)
-            self.drawn.append((instance, drawn))
-            if 1 - math.fsum(chances) <= CERTAIN:
-                self._exhaustive.add(frozenset(drawn.outcomes) - {FALSE})
-        return self._choices[key].outcomes
 
     # Formulas and evidence
 
@@ -277,7 +202,7 @@ class Worlds:
         columns = self.program.signature.predicates[predicate].column_types
         self.solve([(predicate, (ANY,) * len(columns))])
         listed = set(map(tuple, self.program.facts.tables[predicate].true.tolist()))
-        for atom, literal in sorted(self._literals.items()):
+        for atom, literal in sorted(self._derived.literals.items()):
             if atom[0] == predicate and atom[1] not in listed:
                 self.made.stipulate(negated(literal), f"not {atom_text(self.program, atom)}")
 

@@ -6,19 +6,14 @@ value that is stated to be false is excluded. A fact of what rules derive is evi
 probability, an independent opinion; with a weight it is one more proof of that probability. What is given is
 evidence too, except that a base atom without a probability becomes a fact.
 
-Rules with probabilities mean a distribution over worlds, for whatever computes with it. Choices are
-independent of each other. A boolean fact with a probability is a choice of one outcome, the values of a
-many-valued atom are the outcomes of one choice, so that they exclude each other, and each instance of a
-weighted rule is a choice of its own. In the world that the choices give, what rules derive is their least
-model, stratum by stratum. Probabilities are those of the worlds in which the evidence holds.
-
 >>> from herbrand.facts.load import load_facts
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
 >>> theory = parse_theory("wet :- rain\\nwet :- not rain @ 0.1\\nrain @ 0.3\\nwet")
->>> worlds = PossibleWorlds.of(HornProgram.of(theory.rules, *load_facts(theory.facts, check(theory))))
->>> sorted(worlds.uncertain), [known.text for known in worlds.evidence]
-(['rain', 'wet'], ['wet'])
+>>> program = HornProgram.of(theory.rules, *load_facts(theory.facts, check(theory)))
+>>> facts, evidence = chances_of(program)
+>>> facts.tables["rain"].weights.tolist(), [known.text for known in evidence]
+([0.3], ['wet'])
 """
 
 from __future__ import annotations
@@ -30,7 +25,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.derivations import Node
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
@@ -38,7 +32,7 @@ from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import FactRows
-from herbrand.program.clauses import Absence, Clause
+from herbrand.program.clauses import Clause
 from herbrand.row_keys import row_keys
 
 Row = tuple[int, ...]
@@ -246,38 +240,6 @@ def _facts(table: FactTable, rows: np.ndarray, weights: np.ndarray) -> FactTable
     return replace(none, true=np.asfortranarray(rows[order].astype(np.int32)), weights=weights[order])
 
 
-@dataclass(frozen=True, eq=False)
-class PossibleWorlds:
-    """``program`` derives all that holds in some world: atoms whose absence is uncertain are left out of its
-    bodies (:attr:`~herbrand.program.clauses.Clause.unless`), and facts weigh their probability."""
-
-    program: HornProgram
-    uncertain: frozenset[str]
-    evidence: tuple[ChanceEvidence, ...]
-
-    @classmethod
-    def of(cls, program: HornProgram, given: Sequence[FactRows] = ()) -> PossibleWorlds:
-        facts, evidence = chances_of(program, given)
-        whole = HornProgram.of(program.rules, program.signature, facts)
-        uncertain = frozenset(_uncertain(whole))
-        clauses = {
-            name: tuple(_relaxed(clause, uncertain) for clause in known)
-            for name, known in whole.clauses.items()
-        }
-        return cls(replace(whole, clauses=clauses), uncertain, evidence)
-
-    def relaxed(self, clause: Clause) -> Clause:
-        """A goal's clause as the program's own."""
-        return _relaxed(clause, self.uncertain)
-
-    def observed_nodes(self) -> list[Node]:
-        """The derived atoms of the evidence."""
-        derived = self.program.clauses
-        return [
-            Node(known.predicate, known.row, None) for known in self.evidence if known.predicate in derived
-        ]
-
-
 def check_probabilities(program: HornProgram, predicates: Collection[str]) -> None:
     """Raise where a weight of these predicates' facts or rules is no probability."""
     for name in predicates:
@@ -308,13 +270,6 @@ def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) ->
                 span=clause.rule.span if clause.rule else None,
                 hint="--algebra probability takes it",
             )
-
-
-def _relaxed(clause: Clause, uncertain: Collection[str]) -> Clause:
-    doubted = tuple(p for p in clause.body if isinstance(p, Absence) and p.predicate in uncertain)
-    if not doubted:
-        return clause
-    return replace(clause, body=tuple(part for part in clause.body if part not in doubted), unless=doubted)
 
 
 def _uncertain(program: HornProgram) -> set[str]:

@@ -1,16 +1,13 @@
 """Ground proofs as a graph: which instances of clauses give an atom, and which atoms and facts each rests on.
 
-Where an absence is uncertain (``Clause.unless``), an instance lists the possible atoms that must be absent,
-whose own proofs, at any depth, are in the graph too.
-
 A node is an atom with the calls it has left (``None`` where no bound is felt); an instance is one clause for
 one choice of constants. Instances are found by running the clauses with every variable kept, all atoms of a
-predicate at once. Made for what looks at single proofs: the heaviest ones, and exact probabilities.
+predicate at once. Made for what looks at single proofs: the heaviest ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +18,7 @@ from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Answers, State, Table
 from herbrand.errors import BudgetError
-from herbrand.program.clauses import Absence, Clause, Lookup
+from herbrand.program.clauses import Clause, Lookup
 
 MOST_INSTANCES = 300_000
 Row = tuple[int, ...]
@@ -47,13 +44,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class Instance:
-    """A clause for one choice of constants; ``parts`` in the order of its body's atoms, and ``absent``: what
-    must not hold."""
+    """A clause for one choice of constants; ``parts`` in the order of its body's atoms."""
 
     clause: Clause
     binding: tuple[tuple[str, int], ...]
     parts: tuple[Node | Fact, ...]
-    absent: tuple[Node | Fact, ...] = ()
 
 
 @dataclass(eq=False)
@@ -83,13 +78,22 @@ class Derivations:
         return [part for made in self.instances[node] for part in made.parts if isinstance(part, Node)]
 
 
-def derivations(runner: Runner, provider: Provider, asked: Sequence[Node]) -> tuple[Derivations, list[Node]]:
-    """All ground proofs of these atoms, and the node that stands for each of them. Raises ``BudgetError``
-    where there are too many instances."""
+def refuse_many(count: int) -> None:
+    """Raise where there are more instances than are looked at one by one."""
+    if count > MOST_INSTANCES:
+        raise BudgetError(
+            f"there are more than {MOST_INSTANCES:,} steps of proofs to look at one by one",
+            hint="ask for fewer answers, or take a smaller --depth",
+        )
+
+
+def derivations(runner: Runner, provider: Provider, asked: Node) -> tuple[Derivations, Node]:
+    """All ground proofs of an atom, and the node that stands for it. Raises ``BudgetError`` where there are
+    too many instances."""
     search = _Search(runner, provider)
-    nodes = [Node(node.predicate, node.row, search.calls(node.predicate, node.left)) for node in asked]
-    search.wanted(nodes)
-    return search.found, nodes
+    node = Node(asked.predicate, asked.row, search.calls(asked.predicate, asked.left))
+    search.wanted(node)
+    return search.found, node
 
 
 class _Search:
@@ -104,9 +108,9 @@ class _Search:
         height = self._plans.height(predicate)
         return None if left is None or (height is not None and left > height) else left
 
-    def wanted(self, nodes: Sequence[Node]) -> None:
-        """Instances of these nodes and all they rest on, the atoms of one predicate together."""
-        waiting = list(nodes)
+    def wanted(self, root: Node) -> None:
+        """Instances of a node and of all it rests on, the atoms of one predicate together."""
+        waiting = [root]
         while waiting:
             groups: dict[tuple[str, int | None], list[Node]] = {}
             for node in dict.fromkeys(waiting):
@@ -125,7 +129,7 @@ class _Search:
         for clause in self._plans.clauses(predicate):
             for number, made in self._instances(clause, nodes, left):
                 self.found.instances[nodes[number]].append(made)
-                found += [part for part in (*made.parts, *made.absent) if isinstance(part, Node)]
+                found += [part for part in made.parts if isinstance(part, Node)]
         return found
 
     def _instances(self, clause: Clause, nodes: list[Node], left: int | None) -> list[tuple[int, Instance]]:
@@ -141,11 +145,7 @@ class _Search:
         start = Table((ROW, *plan.inputs), columns, self._runner.arithmetic.ones(len(kept)))
         table = self._run(plan, start, left, len(nodes))
         self._count += len(table)
-        if self._count > MOST_INSTANCES:
-            raise BudgetError(
-                f"there are more than {MOST_INSTANCES:,} steps of proofs to look at one by one",
-                hint="ask for fewer answers, or take a smaller --depth",
-            )
+        refuse_many(self._count)
         return self._read_instances(clause, table, left) if len(table) else []
 
     def _plan(self, clause: Clause) -> ClausePlan:
@@ -181,38 +181,8 @@ class _Search:
         bindings = zip(*([(name, value) for value in columns[name]] for name in variables), strict=True)
         bindings = list(bindings) if variables else [()] * len(table)
         rests = list(zip(*parts, strict=True)) if parts else [()] * len(table)
-        absent = [()] * len(table)
-        for part in clause.unless:
-            more = self._absent(part, columns, len(table))
-            absent = [(*known, *atoms) for known, atoms in zip(absent, more, strict=True)]
-        rows = zip(table.columns[0].tolist(), bindings, rests, absent, strict=True)
-        return [(number, Instance(clause, binding, rest, against)) for number, binding, rest, against in rows]
-
-    def _absent(self, part: Absence, columns: dict[str, list[int]], count: int) -> list[list[Node | Fact]]:
-        """The possible atoms that an absence rules out, for each row: one for every choice of the variables
-        that only it has."""
-        name, arguments = part.predicate, part.arguments
-        bound = tuple(place for place, argument in enumerate(arguments) if argument in columns)
-        free = [place for place in range(len(arguments)) if place not in bound]
-        keys = [np.array(columns[arguments[place]], np.int64) for place in bound]
-        first, counts, columns_found = self._runner.provable(name, bound, keys, count)
-        matches, places = [column.tolist() for column in columns_found], list[int]()
-        asked = self._plans.is_asked(name)
-        if not asked:
-            relation = self._plans.program.relation(name)
-            places = relation.index(bound).entries(np.arange(relation.count)).tolist()
-        found: list[list[Node | Fact]] = []
-        for number, (start, length) in enumerate(zip(first.tolist(), counts.tolist(), strict=True)):
-            known = {arguments[place]: columns[arguments[place]][number] for place in bound}
-            atoms: list[Node | Fact] = []
-            for match in range(start, start + length):
-                own: dict[str, int] = {}
-                values = [own.setdefault(arguments[p], matches[i][match]) for i, p in enumerate(free)]
-                if values == [matches[i][match] for i in range(len(free))]:
-                    row = tuple((known | own)[argument] for argument in arguments)
-                    atoms.append(Node(name, row, None) if asked else Fact(name, row, places[match]))
-            found.append(atoms)
-        return found
+        rows = zip(table.columns[0].tolist(), bindings, rests, strict=True)
+        return [(number, Instance(clause, binding, rest)) for number, binding, rest in rows]
 
     def _parts(
         self, literal: Lookup, columns: dict[str, list[int]], left: int | None, count: int

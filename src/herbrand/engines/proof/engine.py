@@ -145,7 +145,7 @@ class ByProofs:
         (found,) = self.step(state).found
         weight = float(found.table.values[0]) if len(found.table) else 0.0
         ground = GroundProofs(state.rules.plans, request.budget, int(request.depth) + 2)
-        graph, (root,) = ground.of(state.rules.plans.with_goal(same.shape.clause), list(same.rows))
+        graph, root = ground.of(state.rules.plans.with_goal(same.shape.clause), same.rows[0])
         note = "deeper proofs are not counted; allow more by --depth" if found.truncated else ""
         return _explanation(state.rules.program, str(goal).strip(), graph, root, weight, request.top, note)
 

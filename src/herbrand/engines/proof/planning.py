@@ -153,7 +153,7 @@ class Plans:
     def _planned(self, clause: Clause, mode: Mode, name: str) -> ClausePlan:
         inputs = tuple(clause.head[place] for place in mode)
         outputs = tuple(name for place, name in enumerate(clause.head) if place not in mode)
-        _check_safe(clause, inputs)
+        check_safe(clause, inputs)
         clause, made = split(clause, inputs, name)
         self._parts |= {part.predicate: part for part in made}
         return ClausePlan(clause, inputs, outputs, tuple(self._steps(clause, mode, outputs)))
@@ -281,7 +281,7 @@ def _bound_constants(literal: Literal, bound: dict[str, None], clause: Clause) -
             yield Bind(name, clause.constants[name])
 
 
-def _check_safe(clause: Clause, inputs: Collection[str]) -> None:
+def check_safe(clause: Clause, inputs: Collection[str]) -> None:
     """Raise where a variable of the head or of a test stands in no atom of the body and is not given."""
     known = {*inputs, *clause.constants}
     known.update(name for part in clause.body if isinstance(part, Lookup) for name in part.arguments)

@@ -1,131 +1,272 @@
-"""Exact probabilities of atoms by a compiled circuit: P(q | e).
+"""Exact probabilities of answers by a compiled circuit: P(q | e).
 
-Each atom becomes a literal, defined by the choices under which it holds; atoms that rest on each other are
-solved together, and an absent atom is complete before what rests on it.
+Rules with probabilities mean a distribution over worlds. Choices are independent of each other. A boolean
+fact with a probability is a choice of one outcome, the values of a many-valued atom are the outcomes of one
+choice, so that they exclude each other, and each instance of a weighted rule is a choice of its own. In the
+world that the choices give, what rules derive is their least model, stratum by stratum. Probabilities are
+those of the worlds in which the evidence holds.
+
+The rules are grounded as those of choices (``::``) are, from the goal on. Where calls are counted, each
+predicate whose proofs can be deeper has a name for each number of calls left; its choices are the same
+whatever is left, and what is absent or evidence has no depth.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence, Set
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 
 import numpy as np
 
 from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
-from herbrand.engines.circuit.cycles import Body, least_model
+from herbrand.engines.circuit.derived_literals import DerivedLiterals
+from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, Pattern, Row
+from herbrand.engines.circuit.statements import Lowered, lowered_clause, stated_name
 from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.chances import ChanceEvidence, PossibleWorlds, Row
-from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
+from herbrand.engines.proof.chances import chances_of, check_probabilities
+from herbrand.engines.proof.derivations import refuse_many
+from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.planning import check_safe
+from herbrand.errors import BudgetError
+from herbrand.graphs import reached
+from herbrand.language.syntax import FactRows
+from herbrand.program.clauses import Clause
+
+LEFT = " "
+"""Between a predicate and the calls left in a name; no other name has it."""
 
 
-def probabilities(
-    worlds: PossibleWorlds,
-    graph: Derivations,
-    roots: Sequence[Node],
-    observed: Sequence[Node],
-    budget: Budget,
-) -> list[float]:
-    """The probability of each atom, given the evidence. ``observed``: the nodes of the worlds'
-    :meth:`~herbrand.engines.proof.chances.PossibleWorlds.observed_nodes`.
+Asked = tuple[str, int | None]
+"""A derived predicate, and the calls that are left where they are counted."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """``left``: how many a goal has, any number where it is ``None``. ``more``: how many more the last ones
+    have, which are one too many: none, 1, or any number (``None``)."""
+
+    left: int | None
+    more: int | None = 0
+
+    def below(self, left: int | None) -> int | None:
+        """What a call has left that is made where so many are."""
+        return None if left is None or (left == 0 and self.more is None) else left - 1
+
+    def are_left(self, left: int | None) -> bool:
+        return left is None or left > 0 or (left == 0 and self.more != 0)
+
+
+class PossibleWorlds:
+    """A program's rules over facts that may hold, and the evidence."""
+
+    def __init__(self, program: HornProgram, given: Sequence[FactRows] = ()) -> None:
+        facts, self.evidence = chances_of(program, given)
+        self._program = HornProgram.of(program.rules, program.signature, facts)
+        derived, tables = self._program.clauses, facts.tables
+        self._owners = {name: name for name in tables if name not in derived}
+        self._owners |= {stated_name(name): name for name in derived}
+        self._numbers = count()
+        self._lowered: dict[str, list[Lowered]] = {}
+
+    def is_derived(self, predicate: str) -> bool:
+        return self._program.is_derived(predicate)
+
+    def facts(self, predicate: str, pattern: Pattern) -> Iterator[tuple[Row, float]]:
+        """The facts that fit a pattern, with their probabilities; what is stated of a derived predicate goes
+        by a name of its own."""
+        if predicate not in self._owners:
+            return
+        relation = self._program.relation(self._owners[predicate])
+        bound = tuple(place for place, value in enumerate(pattern) if value != ANY)
+        index = relation.index(bound)
+        first, counts = index.ranges([np.array([pattern[place]]) for place in bound], 1)
+        places = index.entries(np.arange(first[0], first[0] + counts[0]))
+        chances = np.ones(len(places)) if relation.weights is None else relation.weights[places]
+        columns = [column[places].tolist() for column in relation.columns]
+        rows = zip(*columns, strict=True) if columns else [()] * len(places)
+        yield from zip(rows, chances.tolist(), strict=True)
+
+    def choice(self, atom: Atom, chance: float) -> dict[Row, float]:
+        """The outcomes of the choice that a fact of this probability is one of, with theirs."""
+        predicate, row = atom
+        owner = self._owners.get(predicate)
+        if chance in (0, 1) or owner is None or self._program.signature.predicates[owner].value_type is None:
+            return {row: chance}
+        return {other: p for other, p in self.facts(predicate, (*row[:-1], ANY)) if p != 1}
+
+    def check(self, goal: Clause) -> None:
+        """Raise where what a goal or the evidence rests on has no probability."""
+        known = {one.predicate for one in self.evidence}
+        below = (clause for name in known for clause in self._program.clauses.get(name, ()))
+        check_probabilities(self._program, self._program.reached([goal, *below]) | known)
+
+    def lowered(self, clause: Clause) -> Lowered:
+        """A clause to be grounded."""
+        rule = clause.rule if clause.weight is not None else None
+        chance = None if rule is None else rule_number(rule)
+        safe = partial(check_safe, clause)
+        return lowered_clause(next(self._numbers), clause, self._program.facts, chance, safe)
+
+    def statements(self, goal: Lowered, calls: Calls) -> Iterator[Lowered]:
+        """The goal and all that it and the evidence rest on."""
+
+        def below(asked: Asked) -> Iterator[Asked]:
+            for statement in self._deriving(asked, calls):
+                yield from self._asked(statement, asked[1], calls)
+
+        observed = ((one.predicate, None) for one in self.evidence if self.is_derived(one.predicate))
+        yield self._counted(goal, calls.left, calls)
+        for asked in reached([*self._asked(goal, calls.left, calls), *observed], below):
+            for statement in self._deriving(asked, calls):
+                yield self._counted(statement, asked[1], calls)
+
+    def _deriving(self, asked: Asked, calls: Calls) -> Sequence[Lowered]:
+        name, left = asked
+        if name not in self._lowered:
+            self._lowered[name] = [*map(self.lowered, self._program.clauses[name])]
+        return self._lowered[name] if calls.are_left(left) else ()
+
+    def _asked(self, statement: Lowered, left: int | None, calls: Calls) -> Iterator[Asked]:
+        """What a body asks; what must be absent is so at any depth."""
+        for find in statement.finds:
+            if self.is_derived(find.predicate):
+                yield find.predicate, self._left(find.predicate, calls.below(left))
+        yield from ((find.predicate, None) for find in statement.absent if self.is_derived(find.predicate))
+
+    def _left(self, predicate: str, left: int | None) -> int | None:
+        """The calls that a predicate has left, where its proofs can be so deep."""
+        height = self._program.height(predicate)
+        return None if left is None or (height is not None and left > height) else left
+
+    def _counted(self, statement: Lowered, left: int | None, calls: Calls) -> Lowered:
+        """The statement over names that tell the calls left."""
+        if left is None:
+            return statement
+        finds = tuple(
+            replace(find, predicate=_named(find.predicate, self._left(find.predicate, calls.below(left))))
+            if self.is_derived(find.predicate)
+            else find
+            for find in statement.finds
+        )
+        heads = tuple(replace(head, predicate=_named(head.predicate, left)) for head in statement.heads)
+        return replace(statement, heads=heads, finds=finds, level=left)
+
+
+def _named(predicate: str, left: int | None) -> str:
+    return predicate if left is None else f"{predicate}{LEFT}{left}"
+
+
+@dataclass(frozen=True)
+class Probable:
+    """Answers that are possible, each a goal's number and what it found, and their probabilities.
+    ``truncated``: some proof needs more calls."""
+
+    answers: list[Row]
+    probabilities: list[float]
+    truncated: bool
+
+
+def probable(
+    worlds: PossibleWorlds, goal: Clause, inputs: Sequence[Row], left: int | None, budget: Budget
+) -> Probable:
+    """The answers of goals of one clause, given the evidence; ``left``: the calls that each has.
 
     Raises ``ContradictionError`` where the evidence holds in no world.
     """
-    literals = _Literals(worlds, graph, budget)
-    literals.observe(observed)
-    return literals.made.shares([literals.of(root) for root in roots], budget)
+    worlds.check(goal)
+    known = len(inputs[0]) if inputs else 0
+    patterns = [(*row, *(ANY,) * (len(goal.head) - known)) for row in inputs]
+    lowered = worlds.lowered(goal)
+    grounded = _Grounded(worlds, lowered, patterns, Calls(left), budget)
+    grounded.observe()
+    shares = grounded.made.shares([grounded.derived.literal(atom) for _, atom in grounded.answers], budget)
+    answers = [(number, *row[known:]) for number, (_, row) in grounded.answers]
+    return Probable(answers, shares, _is_cut_off(grounded, lowered, patterns))
 
 
-class _Literals:
-    """The literal of each atom and of each choice's outcomes."""
+class _Grounded:
+    """Goals over the ground program that they rest on. ``answers``: the possible atoms of each."""
 
-    def __init__(self, worlds: PossibleWorlds, graph: Derivations, budget: Budget) -> None:
+    def __init__(
+        self, worlds: PossibleWorlds, goal: Lowered, patterns: Sequence[Pattern], calls: Calls, budget: Budget
+    ) -> None:
+        self.worlds, self.calls, self.budget = worlds, calls, budget
         self.made = ChoiceConstraints()
-        self._worlds, self._program, self._graph = worlds, worlds.program, graph
-        self._outcomes: dict[Hashable, tuple[int, ...]] = {}
-        self._nodes: dict[Node, int] = {}
-        below = {
-            node: [p for made in own for p in (*made.parts, *made.absent) if isinstance(p, Node)]
-            for node, own in graph.instances.items()
-        }
-        least_model(self.made.net, below, self._bodies, self._nodes, budget)
+        self.cut = False
+        self._chances: dict[Atom, float] = {}
+        self._facts: dict[Atom, int] = {}
+        statements = list(worlds.statements(goal, calls))
+        grounding = Grounding(statements, self, budget, refuse_many)
+        self.derived = DerivedLiterals(grounding, self._stated, self.made, budget, str)
+        name = statements[0].heads[0].predicate
+        self.answers = [
+            (number, (name, row))
+            for number, pattern in enumerate(patterns)
+            for row in grounding.ask(name, pattern)
+        ]
+        observed = [one for one in worlds.evidence if worlds.is_derived(one.predicate)]
+        self.derived.solve((one.predicate, one.row) for one in observed)
 
-    def observe(self, observed: Sequence[Node]) -> None:
+    def matches(self, predicate: str, pattern: Pattern) -> Iterable[tuple[Row, bool]]:
+        """The facts that may hold, and whether each certainly does."""
+        self.cut |= LEFT in predicate
+        for row, chance in self.worlds.facts(predicate, pattern):
+            self._chances[predicate, row] = chance
+            yield row, chance == 1
+
+    def observe(self) -> None:
         """Evidence for or against atoms; an opinion counts in proportion."""
-        nodes = iter(observed)
-        for known in self._worlds.evidence:
-            derived = known.predicate in self._program.clauses
-            self._observe(self.of(next(nodes)) if derived else self._base(known), known)
+        for known in self.worlds.evidence:
+            literal = self.derived.literal((known.predicate, known.row))
+            if known.holds in (0.0, 1.0):
+                self.made.stipulate(literal if known.holds else negated(literal), known.text)
+            else:
+                self.made.weigh(literal, math.log(known.holds))
+                self.made.weigh(negated(literal), math.log1p(-known.holds))
 
-    def of(self, part: Node | Fact) -> int:
-        """A derived atom, or the outcome of a choice that a fact is."""
-        if isinstance(part, Node):
-            return self._nodes[part]
-        weights = self._program.relation(part.predicate).weights
-        chance = 1.0 if weights is None else float(weights[part.place])
-        values = self._values.get(part.predicate)
-        if values is None or chance in (0.0, 1.0):
-            return self._outcome((part.predicate, part.row), 0, (chance,))
-        places, chances = values[part.row[:-1]]
-        return self._outcome((part.predicate, part.row[:-1]), places[part.row[-1]], chances)
+    def _stated(self, atom: Atom) -> int:
+        """A fact, by the outcome of the choice that it is."""
+        if atom not in self._facts:
+            if atom not in self._chances:  # evidence on a fact that no instance rests on
+                list(self.matches(*atom))
+            choice = self.worlds.choice(atom, self._chances.get(atom, 0.0))
+            outcomes = self.made.choice([*choice.values()]).outcomes
+            self._facts |= {(atom[0], row): one for row, one in zip(choice, outcomes, strict=True)}
+        return self._facts[atom]
 
-    def _observe(self, literal: int, known: ChanceEvidence) -> None:
-        if known.holds in (0.0, 1.0):
-            self.made.stipulate(literal if known.holds else negated(literal), known.text)
-        else:
-            self.made.weigh(literal, math.log(known.holds))
-            self.made.weigh(negated(literal), math.log1p(-known.holds))
+    def goes_beyond(self) -> bool:
+        """Whether an answer has a proof with a call that has none left."""
 
-    def _base(self, known: ChanceEvidence) -> int:
-        """An atom that no rule derives."""
-        index = self._program.relation(known.predicate).index(tuple(range(len(known.row))))
-        first, counts = index.ranges([np.array([value]) for value in known.row], 1)
-        if not counts[0]:
-            return FALSE
-        return self.of(Fact(known.predicate, known.row, int(index.entries(first)[0])))
+        def below(atom: Atom) -> Iterator[Atom]:
+            for instance in self.derived.instances.get(atom, ()):
+                if self._may_hold(instance):
+                    yield from instance.held
 
-    def _bodies(self, node: Node, members: Set[Node]) -> list[Body[Node]]:
-        return [self._body(made, members) for made in self._graph.instances[node]]
+        roots = [atom for _, atom in self.answers if self.derived.literal(atom) != FALSE]
+        return any(predicate.endswith(f"{LEFT}0") for predicate, _ in reached(roots, below))
 
-    def _body(self, made: Instance, members: Set[Node]) -> Body[Node]:
-        """What an instance needs of atoms of the same component, and the literal of all else."""
-        needed = frozenset(part for part in made.parts if isinstance(part, Node) and part in members)
-        held = [self.of(part) for part in made.parts if part not in needed]
-        absent = [negated(self.of(part)) for part in made.absent]
-        return needed, self.made.net.every([self._weight(made), *held, *absent])
+    def _may_hold(self, instance: Instance) -> bool:
+        return all(self.derived.literal(part) != FALSE for part in instance.held) and all(
+            self.derived.literal(part) != TRUE for part in instance.absent
+        )
 
-    def _weight(self, made: Instance) -> int:
-        rule, weight = made.clause.rule, made.clause.weight
-        if rule is None or weight is None:
-            return TRUE
-        return self._outcome((weight, made.binding), 0, (rule_number(rule),))
 
-    def _outcome(self, choice: Hashable, place: int, chances: tuple[float, ...]) -> int:
-        if chances[place] in (0.0, 1.0):
-            return TRUE if chances[place] else FALSE
-        if choice not in self._outcomes:
-            self._outcomes[choice] = self.made.choice(chances).outcomes
-        return self._outcomes[choice][place]
-
-    @cached_property
-    def _values(self) -> dict[str, dict[Row, tuple[dict[int, int], tuple[float, ...]]]]:
-        """For each many-valued predicate and each uncertain atom of it, the places of its values among the
-        outcomes, and their probabilities."""
-        found: dict[str, dict[Row, tuple[dict[int, int], tuple[float, ...]]]] = {}
-        for name, predicate in self._program.signature.predicates.items():
-            weights = self._program.facts.tables[name].weights
-            if predicate.value_type is None:
-                continue
-            atoms: dict[Row, dict[int, float]] = {}
-            rows = self._program.facts.tables[name].true
-            uncertain = np.flatnonzero(weights != 1) if weights is not None else []
-            for place in uncertain:
-                *atom, value = rows[place].tolist()
-                atoms.setdefault(tuple(atom), {})[value] = float(weights[place])  # type: ignore[index]
-            found[name] = {
-                atom: ({value: place for place, value in enumerate(values)}, tuple(values.values()))
-                for atom, values in atoms.items()
-            }
-        return found
+def _is_cut_off(grounded: _Grounded, goal: Lowered, patterns: Sequence[Pattern]) -> bool:
+    """Whether an answer has a proof that needs more calls: one more, or any number of them; taken to be so
+    where finding out is too much."""
+    try:
+        for more in (1, None):
+            if not grounded.cut:
+                return False
+            calls = replace(grounded.calls, more=more)
+            grounded = _Grounded(grounded.worlds, goal, patterns, calls, grounded.budget)
+            if grounded.goes_beyond():
+                return True
+    except BudgetError:
+        return True
+    return False

@@ -19,27 +19,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
-from herbrand.engines.proof.chances import (
-    PossibleWorlds,
-    check_probabilities,
-    refuse_uncertain_absence,
-)
+from herbrand.engines.proof.chances import check_probabilities, refuse_uncertain_absence
 from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
 from herbrand.engines.proof.goals import Goal, NarrowError, Shape, read_goal, widened
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.request import FIXPOINT, INDEPENDENT, PROBABILITY, Request
-from herbrand.engines.proof.steps import Runner
+from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import ROW, Table, without_zeros
-from herbrand.engines.proof.unrolled import AskedRows, GroundProofs, Unrolled, is_cut_off
+from herbrand.engines.proof.unrolled import AskedRows, Unrolled, is_cut_off
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.extras import later
 from herbrand.facts.domain import indices_in
@@ -49,7 +46,8 @@ from herbrand.language.syntax import FactRows, Formula, Rule, Value
 from herbrand.program.clauses import Clause
 from herbrand.row_keys import each_in, row_keys, stable_order
 
-_probabilities = later("herbrand.engines.proof.probability:probabilities")
+_probable = later("herbrand.engines.proof.probability:probable")
+_possible_worlds = later("herbrand.engines.proof.probability:PossibleWorlds")
 """Compiles circuits, which no other algebra needs."""
 
 
@@ -84,13 +82,11 @@ class Proof:
     def program(self) -> HornProgram:
         return self.plans.program
 
-    def found(
-        self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request, each_proof: bool = False
-    ) -> Found:
+    def found(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
         """The answers to goals of one shape, as indices. They are truncated where a proof was cut off that
-        could change them; ``each_proof``: where any was."""
+        could change them."""
         if request.algebra == PROBABILITY:
-            return self._probable(shape, inputs, request)
+            return self._probably(shape, inputs, request)
         self._refuse_evidence(shape.clause, request)
         if request.algebra == INDEPENDENT:
             check_probabilities(self.program, self.program.reached([shape.clause]))
@@ -103,7 +99,7 @@ class Proof:
         unrolled = Unrolled(runner)
         question = self.question(shape, inputs, runner.arithmetic)
         table = unrolled.answers(question, int(request.depth) + 1)
-        known = None if each_proof or arithmetic.weighted else table
+        known = None if arithmetic.weighted else table
         truncated = unrolled.cut and is_cut_off(runner, unrolled, question, int(request.depth) + 1, known)
         status = Status(True, int(request.depth), time.perf_counter() - began)
         return Found(table, request.guarantee(truncated), status, truncated)
@@ -141,32 +137,23 @@ class Proof:
         frontier = Table(names, (np.arange(len(inputs)), *columns), arithmetic.ones(len(inputs)))
         return AskedRows(self.plans.with_goal(shape.clause), shape.mode, frontier, len(inputs))
 
-    def _probable(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
+    def _probably(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
         """The exact probability of every answer that is possible, given the evidence."""
         began = time.perf_counter()
-        worlds, within = self._worlds
-        clause = worlds.relaxed(shape.clause)
-        known = {part.predicate for part in worlds.evidence}
-        causes = worlds.program.reached([clause, *(c for n in known for c in within.plans.clauses(n))])
-        check_probabilities(worlds.program, causes | known)
-        truth = replace(request, algebra="boolean")
-        possible = within.found(replace(shape, clause=clause), inputs, truth, each_proof=True)
-        columns = [column.tolist() for column in possible.table.columns]
-        rows = [(*inputs[number], *rest) for number, *rest in zip(*columns, strict=True)]
         left = None if request.depth == FIXPOINT else int(request.depth) + 2
-        proofs = GroundProofs(within.plans, request.budget, left)
-        graph, nodes = proofs.of(within.plans.with_goal(clause), rows, worlds.observed_nodes())
-        roots, observed = nodes[: len(rows)], nodes[len(rows) :]
-        values = np.array(_probabilities(worlds, graph, roots, observed, request.budget), np.float64)
-        table = without_zeros(Table(possible.table.names, possible.table.columns, values), Numbers.of("real"))
-        status = replace(possible.status, seconds=time.perf_counter() - began)
-        return Found(table, request.guarantee(possible.truncated), status, possible.truncated)
+        found = _probable(self._worlds, shape.clause, inputs, left, request.budget)
+        names = outputs_named(len(shape.found))
+        columns = np.array(found.answers, np.int64).reshape(len(found.answers), len(names)).T
+        values = np.array(found.probabilities, np.float64)
+        table = without_zeros(Table(names, tuple(columns), values), Numbers.of("real"))
+        depth = 1 if request.depth == FIXPOINT else int(request.depth)
+        status = Status(True, depth, time.perf_counter() - began)
+        return Found(table, request.guarantee(found.truncated), status, found.truncated)
 
     @cached_property
-    def _worlds(self) -> tuple[PossibleWorlds, Proof]:
-        """What the program means under probabilities, and the rules for all that is possible there."""
-        worlds = PossibleWorlds.of(self.program, self.given)
-        return worlds, Proof(worlds.program)
+    def _worlds(self) -> Any:
+        """What the program means under probabilities."""
+        return _possible_worlds(self.program, self.given)
 
     def _to_fixpoint(
         self,

@@ -17,7 +17,7 @@ A ground search rests on the answers within the depth, or on all of them at the 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -403,12 +403,9 @@ class GroundProofs:
         self._unrolled = Unrolled(self._runner)
         self._fixpoint = Fixpoint(self._runner)
 
-    def of(
-        self, predicate: str, rows: list[Row], beside: Sequence[Node] = ()
-    ) -> tuple[Derivations, list[Node]]:
-        """The graph that the atoms' proofs make, and the node of each atom, those ``beside`` last."""
-        asked = [*(Node(predicate, row, self._left) for row in rows), *beside]
-        return derivations(self._runner, self._provided, asked)
+    def of(self, predicate: str, row: Row) -> tuple[Derivations, Node]:
+        """The graph that an atom's proofs make, and its node."""
+        return derivations(self._runner, self._provided, Node(predicate, row, self._left))
 
     def _provided(self, predicate: str, mode: Mode, columns: list[np.ndarray], left: int | None) -> Answers:
         if left is None:

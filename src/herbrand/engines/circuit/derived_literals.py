@@ -1,0 +1,136 @@
+"""The literals of atoms that rules and choices derive, given by ground instances: when each atom holds.
+
+Each instance of a statement with probabilities is a choice of its own, whose outcomes are its alternatives.
+Atoms that rest on each other are solved together, as the least model; an absent atom is complete before what
+rests on it. Whoever asks says what else there is: facts, latent atoms, or facts with probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from itertools import chain
+
+from herbrand.budget import Budget
+from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, Drawn
+from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
+from herbrand.engines.circuit.cycles import Body, least_model
+from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Row
+from herbrand.engines.circuit.statements import Binding, Total
+from herbrand.errors import LanguageError, UnsupportedError
+
+
+class DerivedLiterals:
+    """``stated``: the literal of an atom that no instance derives; ``text``: an atom as printed.
+
+    ``literals`` are those of the atoms asked for so far and of all that they rest on; ``drawn``: the choices
+    made for them; ``exhaustive``: outcomes of which one always holds; ``instances``: those of each atom.
+    """
+
+    def __init__(
+        self,
+        grounding: Grounding,
+        stated: Callable[[Atom], int],
+        made: ChoiceConstraints,
+        budget: Budget,
+        text: Callable[[Atom], str],
+    ) -> None:
+        self._grounding, self._stated, self._made = grounding, stated, made
+        self._budget, self._text = budget, text
+        self.literals: dict[Atom, int] = {}
+        self.instances: dict[Atom, list[Instance]] = {}
+        self._choices: dict[tuple[int, Row], Drawn] = {}
+        self.drawn: list[tuple[Instance, Drawn]] = []
+        self._weighed = 0
+        self.exhaustive: set[frozenset[int]] = set()
+
+    def solve(self, asked: Iterable[tuple[str, Sequence[int]]]) -> None:
+        """Give literals to all derived atoms that these patterns rest on."""
+        for predicate, pattern in asked:
+            self._grounding.ask(predicate, tuple(pattern))
+        self.instances = rules = dict[Atom, list[Instance]]()
+        for instance in self._grounding.instances():
+            for head in dict.fromkeys(instance.heads):
+                if self._grounding.answered(head):  # else an alternative whose own instances nobody asked for
+                    rules.setdefault(head, []).append(instance)
+        below = {
+            atom: [
+                part
+                for instance in own
+                for part in (*instance.held, *instance.absent, *chain.from_iterable(instance.counted))
+                if part in rules
+            ]
+            for atom, own in rules.items()
+        }
+
+        def bodies(atom: Atom, members: Set[Atom]) -> list[Body[Atom]]:
+            return [self._body(instance, atom, members) for instance in rules[atom]]
+
+        least_model(self._made.net, below, bodies, self.literals, self._budget)
+        if self._made.whole:
+            for instance, drawn in self.drawn[self._weighed :]:
+                self._made.weigh_made(drawn, self._made.net.every(self._parts(instance)))
+            self._weighed = len(self.drawn)
+
+    def literal(self, atom: Atom) -> int:
+        """An atom's literal; one that statements may derive is asked for first."""
+        found = self.literals.get(atom)
+        return self._stated(atom) if found is None else found
+
+    def _body(self, instance: Instance, atom: Atom, members: Set[Atom]) -> Body[Atom]:
+        """What one instance needs for an atom: those solved together with it, and the literal of all else."""
+        if not members.isdisjoint(chain(instance.absent, *instance.counted)):
+            self._refuse_own_negation(instance, atom)
+        needed = frozenset(part for part in instance.held if part in members)
+        return needed, self._alternative(instance, atom, members)
+
+    def _refuse_own_negation(self, instance: Instance, atom: Atom) -> None:
+        raise LanguageError(
+            f"{self._text(atom)} depends on its own negation",
+            span=instance.plan.statement.span,
+            hint="'not' stands before atoms that are complete without this instance of the statement",
+        )
+
+    def _alternative(self, instance: Instance, atom: Atom, members: Set[Atom]) -> int:
+        """The literal of all that one instance needs for an atom, but for atoms of the same component."""
+        outcomes = self._outcomes(instance)
+        chosen = self._made.net.either(
+            outcome for outcome, head in zip(outcomes, instance.heads, strict=True) if head == atom
+        )
+        return self._made.net.every([*self._parts(instance, members), chosen])
+
+    def _parts(self, instance: Instance, members: Set[Atom] = frozenset()) -> list[int]:
+        """The literals of an instance's body, but for those of some atoms."""
+        parts = [self.literal(part) for part in instance.held if part not in members]
+        parts += [negated(self.literal(part)) for part in instance.absent]
+        counted = iter(instance.counted)
+        return parts + [self._compared(total, instance.binding, counted) for total in instance.plan.totals]
+
+    def _compared(self, total: Total, binding: Binding, counted: Iterator[Sequence[Atom]]) -> int:
+        """The literal of a comparison of counts and sums."""
+        weighted = [
+            (part.amount(row), self.literal((name, row)))
+            for part in total.parts
+            for name, row in next(counted)
+        ]
+        return self._made.net.totalled(weighted, total.operator, total.number(binding), self._budget)
+
+    def _outcomes(self, instance: Instance) -> Sequence[int]:
+        """The literals of an instance's alternatives, of which at most one holds."""
+        heads = instance.plan.heads
+        if heads[0].chance is None:
+            return [TRUE]
+        key = instance.plan.number, instance.binding
+        if key not in self._choices:
+            chances = [head.chance(instance.binding) for head in heads if head.chance is not None]
+            if math.fsum(chances) > 1 + CERTAIN:
+                raise UnsupportedError(
+                    f"the probabilities of an instance of this statement add up to {math.fsum(chances):.10g}",
+                    span=instance.plan.statement.span,
+                    hint="at most one of the heads holds, so they add up to at most 1",
+                )
+            self._choices[key] = drawn = self._made.choice(chances)
+            self.drawn.append((instance, drawn))
+            if 1 - math.fsum(chances) <= CERTAIN:
+                self.exhaustive.add(frozenset(drawn.outcomes) - {FALSE})
+        return self._choices[key].outcomes
