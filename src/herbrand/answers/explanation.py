@@ -28,7 +28,7 @@ import pyarrow as pa
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.sheet import ROWS_PLOTTED, Sheet, in_json, stacked
 from herbrand.language.drawing import Drawing
-from herbrand.language.names import shown_constant
+from herbrand.language.names import shown_where
 from herbrand.language.syntax import Value
 
 INDENT = "  "
@@ -53,7 +53,7 @@ class Reason:
 
     @property
     def where(self) -> str:
-        return ", ".join(f"{name} = {shown_constant(value)}" for name, value in self.grounding.items())
+        return shown_where(self.grounding.items())
 
     def to_dict(self) -> dict[str, Any]:
         fields: dict[str, Any] = {

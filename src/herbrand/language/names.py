@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -74,6 +74,11 @@ def shown_constant(value: Value) -> str:
         return visible(_quoted(value))
     simple = simplest(value)
     return repr(float(simple)) if isinstance(simple, float) else str(int(simple))
+
+
+def shown_where(constants: Iterable[tuple[str, Value]]) -> str:
+    """What variables stand for, as in ``x = "anna", y = 2``."""
+    return ", ".join(f"{name} = {shown_constant(value)}" for name, value in constants)
 
 
 def shown_number(number: float) -> str:

@@ -235,9 +235,8 @@ def _draw(
     number, group = numbers[_place(cast(Choice, instance.plan.statement))], None
     by = _by(_choice(theory, number))
     if by is not None:
-        slots = {name: (slot, kind) for name, slot, kind in instance.plan.columns}
-        places = [slots[name] for name in by]
-        group = (number, tuple(program.domain(k).value(instance.binding[s]) for s, k in places))
+        constants = instance.constants(program.facts)
+        group = (number, tuple(constants[name] for name in by))
     return _Draw(group, np.array(drawn.chances), drawn.variables, drawn.outcomes)
 
 

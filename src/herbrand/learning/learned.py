@@ -11,7 +11,7 @@ import pyarrow as pa
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.marginals import Marginals
 from herbrand.answers.sheet import Sheet, in_json
-from herbrand.language.names import shown_constant
+from herbrand.language.names import shown_where
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show, show_statement
 from herbrand.language.syntax import Learned, Theory, Value
@@ -44,7 +44,7 @@ class LearnedWeight:
 
     @property
     def where(self) -> str:
-        return ", ".join(f"{name} = {shown_constant(value)}" for name, value in self.constants.items())
+        return shown_where(self.constants.items())
 
     def cells(self) -> tuple[str, str, str, str, str]:
         error, effect = ("" if n is None else f"{n:.4f}" for n in (self.standard_error, self.effect))

@@ -29,20 +29,19 @@ from herbrand.engines.circuit.search import PRODUCT
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.reading import ExplainedAtom
 from herbrand.errors import UnsupportedError
-from herbrand.language.names import shown_constant
+from herbrand.language.names import shown_where
 from herbrand.language.show import show_statement
 from herbrand.model import Model
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import ground
 from herbrand.program.program import Program
 from herbrand.program.question import read_explained
+from herbrand.serving.surroundings import MOST_ROWS
 
 MOST_NODES = 150
 """What a drawing can show."""
 ANYTHING_ELSE = "anything else"
 """A case without choices of its own."""
-MOST_ROWS = 1e6
-"""Of groundings of one statement."""
 
 
 def circuit_of(model: Model, atom: str, given: Sequence[str] = (), most: int = MOST_NODES) -> dict[str, Any]:
@@ -179,10 +178,6 @@ def _texts(worlds: Worlds) -> Iterator[tuple[int, str]]:
 
 def _chosen_by(worlds: Worlds, instance: Instance) -> str:
     """The statement of a choice, and for which constants."""
-    domains = worlds.program.facts.domains
-    where = [
-        f"{name} = {shown_constant(domains[kind].value(instance.binding[slot]))}"
-        for name, slot, kind in instance.plan.columns
-    ]
+    where = shown_where(instance.constants(worlds.program.facts).items())
     said = next(iter(show_statement(instance.plan.statement)))
-    return f"{said}, {', '.join(where)}" if where else said
+    return f"{said}, {where}" if where else said

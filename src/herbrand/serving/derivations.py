@@ -9,7 +9,7 @@ from typing import Any
 from herbrand.budget import UNLIMITED
 from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Stated, atom_text, lowered_all
 from herbrand.engines.reading import ExplainedAtom
-from herbrand.language.names import shown_constant
+from herbrand.language.names import shown_where
 from herbrand.language.show import show_statement
 from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.program import Program
@@ -60,17 +60,12 @@ def _body(instance: Instance) -> Iterator[Atom]:
 def _groundings(
     program: Program, deriving: Mapping[Atom, Sequence[Instance]], drawn: Mapping[Atom, int]
 ) -> Iterator[dict[str, Any]]:
-    domains = program.facts.domains
     own = {id(instance): instance for atom in drawn for instance in deriving.get(atom, ())}
     for instance in own.values():
         if all(part in drawn for part in _body(instance)):
-            where = (
-                f"{name} = {shown_constant(domains[kind].value(instance.binding[slot]))}"
-                for name, slot, kind in instance.plan.columns
-            )
             yield {
                 "statement": next(iter(show_statement(instance.plan.statement))),
-                "where": ", ".join(where),
+                "where": shown_where(instance.constants(program.facts).items()),
                 "atoms": [atom_text(program, part) for part in _body(instance)],
                 "heads": [
                     atom_text(program, head) for head in dict.fromkeys(instance.heads) if head in drawn

@@ -26,7 +26,7 @@ import numpy as np
 from herbrand.budget import UNLIMITED
 from herbrand.engines.reading import ExplainedAtom
 from herbrand.errors import UnsupportedError
-from herbrand.language.names import shown_constant
+from herbrand.language.names import shown_where
 from herbrand.language.show import show_statement
 from herbrand.model import Model
 from herbrand.program.dependencies import derived_by
@@ -128,7 +128,7 @@ def _groundings(network: Ground, links: _Links, texts: dict[int, str]) -> Iterat
     for (statement, where), atoms in found.items():
         yield {
             "statement": next(show_statement(network.program.statements[statement])),
-            "where": ", ".join(f"{name} = {shown_constant(value)}" for name, value in where),
+            "where": shown_where(where),
             "atoms": [texts[number] for number in texts if number in atoms],
             "heads": [],
         }

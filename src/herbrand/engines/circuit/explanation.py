@@ -22,7 +22,7 @@ from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.grounding import Instance
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.language.show import show_statement
-from herbrand.language.syntax import Choice, Value
+from herbrand.language.syntax import Choice
 
 CLOSE = 1e-10
 """Contributions that add up so closely, or change so little, need no finer steps."""
@@ -129,13 +129,10 @@ def _reasons(
     worlds: Worlds, choices: Sequence[tuple[Instance, Drawn]], contributions: Floats
 ) -> Iterator[Reason]:
     numbers = iter(contributions.tolist())
-    domains = worlds.program.facts.domains
     for instance, drawn in choices:
         statement = instance.plan.statement
         assert isinstance(statement, Choice)
-        grounding: dict[str, Value] = {
-            name: domains[kind].value(instance.binding[slot]) for name, slot, kind in instance.plan.columns
-        }
+        grounding = instance.constants(worlds.program.facts)
         for alternative, chance in zip(statement.alternatives, drawn.chances, strict=True):
             number = next(numbers)
             if chance > 0:

@@ -31,6 +31,7 @@ from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
+from herbrand.language.syntax import Value
 from herbrand.program.evidence import LATENT, Evidence, codes_of
 from herbrand.program.program import Program
 
@@ -58,6 +59,10 @@ class Instance:
     def heads(self) -> Iterator[Atom]:
         for head in self.plan.heads:
             yield head.predicate, tuple([self.binding[slot] for slot in head.slots])
+
+    def constants(self, facts: Facts) -> dict[str, Value]:
+        """What the statement's variables stand for."""
+        return {name: facts.domains[kind].value(self.binding[s]) for name, s, kind in self.plan.columns}
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Goals that mean something else in Prolog while a variable of theirs has no value yet.
 
 ``X \\== Y`` before a goal that binds ``Y`` always holds there, and is a comparison in rules. Such goals are
-refused, unless every call that the queries lead to brings the value: where ``p(1, 2)`` is asked,
+found here, but where every call that the queries lead to brings the value: where ``p(1, 2)`` is asked,
 ``p(X, Y) :- e(X, Z), Z \\== Y, p(Z, Y)`` is fine.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by
-from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Constant, Not, Variable, leaf_terms
+from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Constant, Not, Term, Variable, leaf_terms
 
 Places = frozenset[int]
 """The arguments of a predicate that have a value in every call."""
@@ -54,14 +54,16 @@ def open_predicates(clauses: Sequence[PrologClause]) -> set[str]:
             return found
 
 
+def has_value(term: Term, known: Collection[str]) -> bool:
+    """``known``: the variables that have one."""
+    return isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known)
+
+
 def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[str]) -> set[str]:
     """The variables that have a value behind a goal; answers of ``unsure`` predicates may bring none."""
     if isinstance(literal, Atom) and literal.predicate in unsure:
         return known
-    if isinstance(literal, Comparison) and not any(
-        isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known)
-        for term in leaf_terms(literal)
-    ):
+    if isinstance(literal, Comparison) and not any(has_value(term, known) for term in leaf_terms(literal)):
         return known
     return known.union(variable.name for variable in bound_by(literal))
 
@@ -88,11 +90,7 @@ def _called(
 
 
 def _brought(atom: Atom, known: set[str]) -> Places:
-    return frozenset(
-        place
-        for place, term in enumerate(atom.arguments)
-        if isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known)
-    )
+    return frozenset(place for place, term in enumerate(atom.arguments) if has_value(term, known))
 
 
 def _given(head: Atom, places: Places) -> set[str]:

@@ -186,9 +186,9 @@ class Goals:
         return [(Not(self.auxiliary(bodies, shared, goal), goal.span),)]
 
     def _opposite(self, test: Comparison | Computed, span: Span | None) -> Comparison | Computed:
-        said = self.tests.get(test.span) if test.span is not None else None
+        said = test.operator if test.span is None else self.tests.get(test.span, test.operator)
         if span is not None and isinstance(test, Comparison):
-            self.tests[span] = {"==": "\\==", "\\==": "==", None: "\\="}.get(said, f"not {said}")
+            self.tests[span] = {"=": "\\=", "==": "\\==", "\\==": "=="}.get(said, f"not {said}")
         return replace(test, operator=_OPPOSITE[test.operator], span=span)
 
     def _once(self, goal: PrologTerm, whole: Counter[str]) -> Atom:

@@ -13,16 +13,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from herbrand.errors import Span
-from herbrand.language.dialects.problog.early import open_predicates
+from herbrand.language.dialects.problog.early import has_value, open_predicates
 from herbrand.language.dialects.problog.goals import PrologClause, bound_by
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
     Comparison,
-    Constant,
     Not,
-    Term,
     Truth,
     Variable,
     leaf_terms,
@@ -35,7 +33,7 @@ Way = tuple[str, Pattern]
 
 
 class NotReadError(Exception):
-    """Some call cannot be told apart so."""
+    """Some call cannot be kept apart so."""
 
 
 def by_way_of_calling(
@@ -107,9 +105,9 @@ class _Work:
     def clauses_of(self, way: Way, names: PredicateNames) -> Iterator[PrologClause]:
         """The clauses of a way of calling."""
         for clause, after, body in self._branches(way):
-            head = _told_apart(clause.heads[0], way, after, names)
+            head = _kept_apart(clause.heads[0], way, after, names)
             renamed = tuple(
-                _told_apart(part, call, found, names) if isinstance(part, Atom) and call is not None else part
+                _kept_apart(part, call, found, names) if isinstance(part, Atom) and call is not None else part
                 for part, call, found in body
             )
             yield PrologClause((head,), renamed or (Truth(True),), span=clause.span)
@@ -121,7 +119,7 @@ class _Work:
         if any(not all(after) for after in self.answers[way]):
             raise NotReadError
         for after in sorted(self.answers[way]):
-            yield PrologClause((head,), (_told_apart(head, way, after, names),))
+            yield PrologClause((head,), (_kept_apart(head, way, after, names),))
         if not self.answers[way]:
             yield PrologClause((head,), (Truth(False),))
 
@@ -131,7 +129,7 @@ class _Work:
         named = [name for name in free if name != "_"]
         if len(set(named)) < len(named):
             raise NotReadError
-        return atom.predicate, tuple(_has_value(term, bound) for term in atom.arguments)
+        return atom.predicate, tuple(has_value(term, bound) for term in atom.arguments)
 
     def _branches(self, way: Way) -> Iterator[tuple[PrologClause, Pattern, list[_Step]]]:
         """Each clause with what it calls, once for each combination of answers."""
@@ -146,7 +144,7 @@ class _Work:
                 free = [t.name for t in head.arguments if isinstance(t, Variable) and t.name not in after]
                 if len(set(free)) < len(free):
                     raise NotReadError
-                yield clause, tuple(_has_value(term, after) for term in head.arguments), body
+                yield clause, tuple(has_value(term, after) for term in head.arguments), body
 
     def _walked(
         self, body: Sequence[BodyLiteral], bound: frozenset[str]
@@ -176,7 +174,7 @@ class _Work:
             case Comparison() if self._is_test(literal) and not _valued(literal, bound):
                 if self._holds_without(literal, bound):
                     yield None, bound
-            case Comparison(operator="=") if not any(_has_value(t, bound) for t in leaf_terms(literal)):
+            case Comparison(operator="=") if not any(has_value(t, bound) for t in leaf_terms(literal)):
                 raise NotReadError
             case _:
                 yield (literal, None, ()), bound.union(v.name for v in bound_by(literal))
@@ -193,18 +191,14 @@ class _Work:
 
 
 _Step = tuple[BodyLiteral, Way | None, Pattern]
-"""A literal; of one that is told apart, how it calls and what has a value then."""
-
-
-def _has_value(term: Term, bound: Collection[str]) -> bool:
-    return isinstance(term, Constant) or (isinstance(term, Variable) and term.name in bound)
+"""A literal; of one that is kept apart, how it calls and what has a value then."""
 
 
 def _valued(literal: Comparison, bound: Collection[str]) -> bool:
-    return all(_has_value(term, bound) for term in leaf_terms(literal))
+    return all(has_value(term, bound) for term in leaf_terms(literal))
 
 
-def _told_apart(atom: Atom, way: Way, after: Pattern, names: PredicateNames) -> Atom:
+def _kept_apart(atom: Atom, way: Way, after: Pattern, names: PredicateNames) -> Atom:
     """The atom of one way of calling and answering, over the arguments that have a value in the end."""
     kept = tuple(term for term, has in zip(atom.arguments, after, strict=True) if has)
     marks = "".join("b" if has else "f" for has in way[1]), "".join("b" if has else "f" for has in after)

@@ -96,7 +96,7 @@ class _Reader:
         self._mistakes.raise_any()
         self._instantiate_queries()
         asked = [atom for atom, _ in (*self._queries, *self._evidence)]
-        self._tell_calls_apart(asked)
+        self._keep_calls_apart(asked)
         self._mistakes.raise_any()
         self._mention_queries()
         self._clauses = with_calls(self._clauses, asked, self._names)
@@ -270,7 +270,7 @@ class _Reader:
             else:
                 self._mistakes.note(f"no clause defines {indicator}", part.span)
 
-    def _tell_calls_apart(self, asked: Sequence[Atom]) -> None:
+    def _keep_calls_apart(self, asked: Sequence[Atom]) -> None:
         """Goals that are tried before their variables have values mean what they mean for each caller."""
         for _, _, body in (*self._conditional, *self._observed):
             with self._mistakes.collecting():
