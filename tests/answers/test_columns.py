@@ -22,5 +22,5 @@ def test_rows_are_asked_for_twice_and_never_kept() -> None:
         asked.append(1)
         return ([str(i)] for i in range(3))
 
-    assert list(aligned(lambda: in_columns(rows()), ())) == ["0", "1", "2"] and len(asked) == 2
+    assert list(aligned(lambda: in_columns(rows()), ())) == [["0", "1", "2"]] and len(asked) == 2
     assert list(aligned(lambda: in_columns([]), ())) == []

@@ -145,6 +145,12 @@ TABLE = AtomTable(
 )
 
 
+@given(st.lists(st.one_of(st.floats(), st.floats(0, 1), st.integers(0, 20_001).map(lambda n: n / 20_000))))
+def test_many_numbers_are_shown_as_each_is(few: list[float]) -> None:
+    numbers = np.concatenate([few, np.linspace(0, 1, 20_001)])
+    assert marginals.shown_numbers(numbers) == [f"{number:.4f}" for number in numbers.tolist()]
+
+
 def test_a_many_valued_table() -> None:
     assert len(TABLE) == 6 and TABLE["p1", 1] == {"ai": 0.1, "db": 0.2, "os": 0.7}
     assert [row.text for row in TABLE.rows()][4] == 'area("p2", "1") = "db"'

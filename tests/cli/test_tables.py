@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +20,8 @@ def test_columns_stand_under_each_other(rows: list[tuple[str, str]], words: set[
     seen = [(visible(left), visible(right)) for left, right in rows]
     first = max(width(row[0]) for row in seen)
     second = max(width(row[1]) for row in seen)
-    for (left, right), line in zip(seen, aligned(lambda: in_columns(rows), words), strict=True):
+    found = chain.from_iterable(aligned(lambda: in_columns(rows), words))
+    for (left, right), line in zip(seen, found, strict=True):
         padded = [" " * (first - width(left)), " " * (second - width(right))]
         expected = left + padded[0] if 0 in words else padded[0] + left
         expected += "  " + (right + padded[1] if 1 in words else padded[1] + right)
@@ -29,9 +30,9 @@ def test_columns_stand_under_each_other(rows: list[tuple[str, str]], words: set[
 
 def test_a_table_on_a_terminal_has_the_same_words() -> None:
     table = Table(("who", "score"), lambda: [("anna", "0.5000"), ("[bob]", "0.2500")], "scores")
-    plain = list(lines([table, table], on_terminal=False))
+    plain = list(chain.from_iterable(lines([table, table], on_terminal=False)))
     assert plain == [*(half := ["scores", "who     score", "anna   0.5000", "[bob]  0.2500"]), "", *half]
-    drawn = " ".join(lines([table], on_terminal=True))
+    drawn = " ".join(chain.from_iterable(lines([table], on_terminal=True)))
     assert all(word in drawn for word in ("scores", "anna", "0.5000", "[bob]"))
 
 
@@ -45,6 +46,6 @@ def test_a_long_table_is_written_as_it_is_read() -> None:
             seen += 1
             yield str(number), "x"
 
-    written = lines([Table(("number", "sign"), rows)], on_terminal=True)
+    written = chain.from_iterable(lines([Table(("number", "sign"), rows)], on_terminal=True))
     assert next(written).startswith("number")
     assert list(islice(written, 5))[-1].startswith("4") and seen <= TOGETHER

@@ -1,7 +1,7 @@
 """Rows of texts under each other in columns, however many there are.
 
 >>> list(aligned(lambda: in_columns([("atom", "probability"), ("p(1)", "0.5000")]), words=(0,)))
-['atom  probability', 'p(1)       0.5000']
+[['atom  probability', 'p(1)       0.5000']]
 >>> list(in_rows(in_columns([("atom", "probability"), ("p(1)", "0.5000")])))
 [('atom', 'probability'), ('p(1)', '0.5000')]
 """
@@ -36,8 +36,8 @@ def in_rows(columns: Columns) -> Iterator[tuple[str, ...]]:
     return chain.from_iterable(zip(*some, strict=True) for some in columns)
 
 
-def aligned(columns: Callable[[], Columns], words: Collection[int]) -> Iterator[str]:
-    """A line for each row: columns of ``words`` stand to the left, all others to the right.
+def aligned(columns: Callable[[], Columns], words: Collection[int]) -> Iterator[list[str]]:
+    """A line for each row, some at a time: columns of ``words`` stand to the left, all others to the right.
 
     The columns are asked for twice, once for the widths and once for the lines, so that none must be kept.
     """
@@ -51,7 +51,7 @@ def aligned(columns: Callable[[], Columns], words: Collection[int]) -> Iterator[
     for some, are_plain in zip(columns(), plain, strict=True):
         seen = map(_seen, some, are_plain)
         padded = [_padded(*column, widths[place], place in words) for place, column in enumerate(seen)]
-        yield from (GAP.join(row).rstrip() for row in zip(*padded, strict=True))
+        yield [*map(str.rstrip, map(GAP.join, zip(*padded, strict=True)))]
 
 
 def _seen(texts: Sequence[str], plain: bool) -> Column:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, repeat
 from typing import Any
 
@@ -33,6 +33,8 @@ from herbrand.language.syntax import Value
 
 PIECE = 1 << 16
 """So many rows of a long table are Python's own values at once."""
+SHOWN, SHOWN_STEPS = "{:.4f}", 10_000
+"""How a probability is shown, and how many such texts there are between 0 and 1."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,10 +139,7 @@ class AtomTable(Sheet):
         if self.values is not None or self.reach is not None:
             return in_columns(row.cells() for row in self.rows())
         probabilities = self.reported_probabilities
-        return (
-            (self._texts(piece), [*map("{:.4f}".format, probabilities[piece].tolist())])
-            for piece in self._pieces()
-        )
+        return ((self._texts(piece), shown_numbers(probabilities[piece])) for piece in self._pieces())
 
     def spans(self) -> Iterator[tuple[float, float]]:
         return ((0.0, p) for p in self.reported_probabilities.tolist())
@@ -199,6 +198,29 @@ def _shown_once(column: Sequence[Value]) -> Callable[[np.ndarray], list[str]] | 
         return None
     texts = np.fromiter(map(shown_constant, Constants(column.values)), object, count)
     return lambda atoms: texts[indices[atoms]].tolist()
+
+
+def shown_numbers(numbers: np.ndarray) -> list[str]:
+    """Numbers with four digits behind the point; of many those that are probabilities are looked up.
+
+    >>> shown_numbers(np.array([0.25, 1 / 3]))
+    ['0.2500', '0.3333']
+    """
+    if len(numbers) <= SHOWN_STEPS:
+        return [*map(SHOWN.format, numbers.tolist())]
+    within = (numbers <= 1) & ~np.signbit(numbers)
+    scaled = np.where(within, numbers, 0) * SHOWN_STEPS
+    nearest = np.rint(scaled)
+    known = within & (abs(scaled - nearest) < 0.499)  # ties go by the digits behind
+    texts = _all_shown()[nearest.astype(np.intp)]
+    texts[~known] = [*map(SHOWN.format, numbers[~known].tolist())]
+    return texts.tolist()
+
+
+@cache
+def _all_shown() -> np.ndarray:
+    """Every text of a probability."""
+    return np.array([SHOWN.format(number / SHOWN_STEPS) for number in range(SHOWN_STEPS + 1)], object)
 
 
 @dataclass(frozen=True, slots=True)

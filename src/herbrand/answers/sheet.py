@@ -36,7 +36,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from herbrand.answers.columns import Columns, aligned, in_columns
@@ -199,7 +199,8 @@ class Sheet:
         return "\n".join([self.title, *self._lines()])
 
     def _lines(self) -> Iterator[str]:
-        yield from aligned(lambda: in_columns([self.heads, *islice(self.cells(), ROWS_SHOWN)]), self.words)
+        rows = [self.heads, *islice(self.cells(), ROWS_SHOWN)]
+        yield from chain.from_iterable(aligned(lambda: in_columns(rows), self.words))
         if len(self) > ROWS_SHOWN:
             yield f"... {len(self) - ROWS_SHOWN:,} more rows"
 

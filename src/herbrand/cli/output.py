@@ -15,12 +15,10 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from herbrand.answers.columns import TOGETHER
 from herbrand.cli.options import Format, Written
 from herbrand.cli.tables import Table, lines
 from herbrand.errors import HerbrandError
@@ -117,10 +115,9 @@ def write_texts(texts: Mapping[str, str]) -> None:
             files.enter_context(written_whole(path)).write(text.encode())
 
 
-def _write_lines(lines: Iterable[str], output: str | None) -> None:
+def _write_lines(lines: Iterable[Sequence[str]], output: str | None) -> None:
     """Some lines at a time, so that a long table is never whole in memory."""
-    left = iter(lines)
-    parts = iter(lambda: "".join(f"{line}\n" for line in islice(left, TOGETHER)), "")
+    parts = ("\n".join((*some, "")) for some in lines)
     if output is None:
         sys.stdout.writelines(parts)
         sys.stdout.flush()

@@ -43,20 +43,20 @@ def sheet_table(sheet: Sheet, title: str | None = None) -> Table:
     return Table(sheet.heads, sheet.cells, title, sheet.words, sheet.cell_columns)
 
 
-def lines(tables: Sequence[Table], on_terminal: bool) -> Iterator[str]:
-    """The tables one under the other, an empty line between two."""
+def lines(tables: Sequence[Table], on_terminal: bool) -> Iterator[list[str]]:
+    """The tables one under the other, an empty line between two; some lines at a time."""
     for place, table in enumerate(tables):
         if place:
-            yield ""
+            yield [""]
         if on_terminal and sum(1 for _ in islice(table.rows(), MOST_FITTED + 1)) <= MOST_FITTED:
-            yield from _fitted(table)
+            yield _fitted(table)
         else:
             if table.title:
-                yield visible_lines(table.title)
+                yield [visible_lines(table.title)]
             yield from aligned(table.headed, table.words)
 
 
-def _fitted(table: Table) -> Iterator[str]:
+def _fitted(table: Table) -> list[str]:
     """Coloured, and folded where the terminal is too narrow."""
     import rich.console
     import rich.markup
@@ -79,4 +79,4 @@ def _fitted(table: Table) -> Iterator[str]:
     console = rich.console.Console(force_terminal=True)
     with console.capture() as captured:
         console.print(drawn, soft_wrap=True)
-    return (line.rstrip() for line in captured.get().splitlines())
+    return [line.rstrip() for line in captured.get().splitlines()]

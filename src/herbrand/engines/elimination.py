@@ -387,19 +387,19 @@ class Elimination:
         sizes, totals = self.graph.sizes[self.alone], np.full(len(self.alone), -math.inf)
         for size in (np.flatnonzero(np.bincount(sizes)[1:]) + 1).tolist():
             alike = sizes == size
-            places = self.graph.starts[self.alone[alike]][:, None] + np.arange(size)
+            places = self.graph.starts[self.alone[alike]] + np.arange(size)[:, None]
             totals[alike], shares[places] = self._alike(unary[places])
         return totals
 
     def _alike(self, own: Array) -> tuple[Array, Array]:
-        """The total of each row of weights of one axis, and the shares of its values."""
-        most = own.max(axis=1)
+        """The total of each column of weights of one axis, and the shares of its values."""
+        most = own.max(axis=0)
         if self.algebra == "maximum":
-            return most, (np.arange(own.shape[1]) == own.argmax(axis=1)[:, None]).astype(float)
-        chances = np.exp(own - np.where(most == -math.inf, 0.0, most)[:, None])
-        sums = chances.sum(axis=1)
+            return most, (np.arange(len(own))[:, None] == own.argmax(axis=0)).astype(float)
+        chances = np.exp(own - np.where(most == -math.inf, 0.0, most))
+        sums = chances.sum(axis=0)
         with np.errstate(divide="ignore"):
-            return most + np.log(sums), chances / np.where(sums > 0, sums, 1.0)[:, None]
+            return most + np.log(sums), chances / np.where(sums > 0, sums, 1.0)
 
 
 def _run(

@@ -171,8 +171,8 @@ def atom_texts(predicate: str, columns: Sequence[Sequence[str]], count: int) -> 
         return [text_of_made(predicate, row) for row in rows]
     if not columns:
         return [shown_name(predicate)] * count
-    name = shown_name(predicate).replace("{", "{{").replace("}", "}}")
-    return [*map(f"{name}({', '.join(['{}'] * len(columns))})".format, *columns)]
+    name = shown_name(predicate)
+    return [f"{name}({arguments})" for arguments in map(", ".join, zip(*columns, strict=True))]
 
 
 def show_weight(weight: Weight) -> str:
