@@ -59,7 +59,8 @@ def _size(group: Axes, sizes: Mapping[str, int]) -> int:
 
 @dataclass(frozen=True)
 class PairProduct:
-    """``kind``: how many dimensions the matrix product has (2 or 3), or 0 for a product entry by entry.
+    """``kind``: how many dimensions the matrix product has (2 or 3), 1 where each of a table's rows is
+    multiplied by a matrix, or 0 for a product entry by entry.
 
     ``shape`` and ``order`` bring a matrix product's result into the axes of the result.
     """
@@ -85,11 +86,13 @@ class PairProduct:
             return PairProduct(one, other, 0, None, None, ADDED * every)
         lead = (batch,) if batch else ()
         made = (*batch, *first, *second)
-        simple = len(first) == len(second) == 1 and len(batch) <= 1
+        rows = left == (*first, *summed) and len(summed) == len(second) == 1
+        simple = rows or (len(first) == len(second) == 1 and len(batch) <= 1)
+        groups = tuple((axis,) for axis in left) if rows else (*lead, first, summed)
         return PairProduct(
-            Arranged.of(left, (*lead, first, summed), sizes),
+            Arranged.of(left, groups, sizes),
             Arranged.of(right, (*lead, summed, second), sizes),
-            3 if batch else 2,
+            3 if batch else 1 if rows else 2,
             None if simple else tuple(_size((a,), sizes) for a in made),
             None if made == output else tuple(made.index(axis) for axis in output),
             MULTIPLIED * every,
@@ -99,7 +102,8 @@ class PairProduct:
         left, right = self.left(left), self.right(right)
         if not self.kind:
             return left * right
-        found = torch.bmm(left, right) if self.kind == 3 else torch.mm(left, right)
+        multiply = torch.bmm if self.kind == 3 else torch.matmul if self.kind == 1 else torch.mm
+        found = multiply(left, right)
         if self.shape is not None:
             found = found.reshape(self.shape)
         return found if self.order is None else found.permute(self.order)
