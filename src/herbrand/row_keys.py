@@ -183,8 +183,8 @@ SPREAD = 4
 would cost more than looking for them."""
 BLOCK = 1 << 17
 """So many keys at a time fit into the caches with what is computed of them."""
-LONG_RUN = 16
-"""Keys in runs of so many that ascend are merged in less time than they are sorted."""
+FEW_RUNS = 8
+"""Keys in so many runs that ascend are merged in less time than they are sorted: a pass for each doubling."""
 MANY = 10_000
 """So many keys are hashed; fewer are searched for among sorted ones in less time."""
 
@@ -203,11 +203,11 @@ def stable_order(keys: Keys, size: int) -> npt.NDArray[np.int64]:
     """The order that sorts keys, which are below ``size`` where they are numbers; equal ones stay in theirs.
 
     Where a key and its place fit into 64 bits together, these are sorted: they need no argsort, which is
-    slower and not stable, or slower still. Keys that are nearly in order NumPy merges sooner than that.
+    slower and not stable, or slower still. Keys in a few runs that ascend NumPy merges sooner than that.
     """
     bits = (len(keys) - 1).bit_length()
     falls = np.count_nonzero(keys[1:] < keys[:-1])
-    if len(keys) < MANY or (size - 1).bit_length() + bits > 63 or falls * LONG_RUN < len(keys):
+    if len(keys) < MANY or (size - 1).bit_length() + bits > 63 or falls < FEW_RUNS:
         return np.argsort(keys, kind="stable")
     order = keys.astype(np.int64) << bits  # those of 32 bits would lose their highest
     order |= np.arange(len(keys))

@@ -131,7 +131,7 @@ class Memory(Relation):
 
     def _grouped(self, by: tuple[str, ...], folds: Mapping[str, Fold]) -> Self:
         (keys,), size = _keys([[self.data[name]] for name in by], [self.length])
-        first, groups = _groups(keys, size)
+        first, groups = _groups(keys, size) if folds else (_one_of_each(keys, size), keys)
         self.budget.check()
         columns = {name: self.data[name][first] for name in by}
         for name, fold in folds.items():
@@ -268,6 +268,19 @@ def _closer(parts: Sequence[Array]) -> tuple[list[Array], int]:
 def _apart(whole: Sequence[Array], size: int, parts: Sequence[Array]) -> tuple[list[Array], int]:
     """The numbers of each part."""
     return np.split(whole[0], np.cumsum([len(part) for part in parts[:-1]])), size
+
+
+def _one_of_each(keys: Array, size: int) -> Array:
+    """A row of each group."""
+    if (keys[:-1] <= keys[1:]).all():
+        return run_starts(keys)
+    if not _indexes(size, len(keys)):
+        like = Places(keys).like
+        return np.flatnonzero(like == np.arange(len(keys)))
+    places = np.arange(len(keys), dtype=np.int32 if len(keys) < 2**31 else np.int64)
+    rows = np.full(size, -1, places.dtype)
+    rows[keys] = places
+    return rows[rows >= 0]
 
 
 def _groups(keys: Array, size: int) -> tuple[Array, Array]:

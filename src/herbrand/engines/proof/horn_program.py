@@ -68,8 +68,8 @@ class IndexedFacts:
         probability as their weight."""
         rows, weights = table.true, table.weights
         possible = table.probabilities > 0
-        known = np.concatenate([rows, table.false])
-        if possible.any() and len(known):
+        if possible.any() and (len(rows) or len(table.false)):
+            known = np.concatenate([rows, table.false])
             soft, stated = (row_keys(list(part.T), sizes, len(part)) for part in (table.soft, known))
             possible &= ~np.isin(soft, stated)
         if possible.any():
