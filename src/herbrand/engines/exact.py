@@ -28,7 +28,7 @@ from herbrand.factors.graph import FactorGraph
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.show import show_formula, show_statement
 from herbrand.program.expansion import instances
-from herbrand.program.ground import Ground, ground
+from herbrand.program.ground import MOST_GROUNDINGS, Ground, ground
 from herbrand.program.lower import in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -36,9 +36,6 @@ from herbrand.program.question import Question
 _attributed = later("herbrand.engines.attribution:attributed")
 OPERATIONS_A_SECOND = 1e8
 """A cautious figure, to know beforehand whether a time limit can be kept."""
-
-MOST_GROUNDINGS = 3_000_000
-"""Each grounding becomes a part of a table, one by one; above this many another engine is the better tool."""
 
 
 def operations_in(seconds: float | None, otherwise: float) -> float:

@@ -21,6 +21,7 @@ from herbrand.language.names import (
 )
 from herbrand.language.network_statements import statements_of
 from herbrand.language.scope import with_terms
+from herbrand.language.signature import Predicate
 from herbrand.language.syntax import (
     Aggregate,
     Alternative,
@@ -158,6 +159,13 @@ def show_atom(predicate: str, arguments: tuple[Value, ...]) -> str:
     if not arguments:
         return shown_name(predicate)
     return f"{shown_name(predicate)}({', '.join(map(shown_constant, arguments))})"
+
+
+def show_row(predicate: Predicate, row: Sequence[Value]) -> str:
+    """The text of a ground atom, given by a row of the predicate's columns: with its value, if it has one."""
+    if predicate.value_type is None:
+        return show_atom(predicate.name, tuple(row))
+    return f"{show_atom(predicate.name, tuple(row[:-1]))} = {shown_constant(row[-1])}"
 
 
 def atom_texts(predicate: str, columns: Sequence[Sequence[str]], count: int) -> list[str]:

@@ -21,7 +21,7 @@ from herbrand.budget import Budget
 from herbrand.engines.components import Core, chained
 from herbrand.engines.contradiction import contradiction, no_weight
 from herbrand.engines.elimination import Elimination, planned_entirely
-from herbrand.engines.exact import MOST_GROUNDINGS, Exact
+from herbrand.engines.exact import Exact
 from herbrand.engines.lifted.engine import TOTAL_ONLY
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.lifted.terms import NotLiftableError
@@ -31,7 +31,7 @@ from herbrand.learning.both_sides import refuse_cancellation
 from herbrand.learning.groundings import Groundings
 from herbrand.learning.parameters import Parameters
 from herbrand.program.evidence import Evidence
-from herbrand.program.ground import ground
+from herbrand.program.ground import MOST_GROUNDINGS, ground
 from herbrand.program.program import Program
 
 AT_ONCE = 1e6

@@ -56,14 +56,13 @@ from herbrand.language.syntax import (
 from herbrand.learning.both_sides import fingerprint, label_scale
 from herbrand.learning.learned import LearnedWeight, Learning, statement_text
 from herbrand.learning.settings import LearningSettings, Progress
-from herbrand.program.ground import ground
+from herbrand.program.ground import MOST_GROUNDINGS, ground
 from herbrand.program.program import Program
 
 STEPS = 10_000
 TOLERANCE = 1e-10
 STARTS = 4
 """The likelihood of partly known worlds may have several tops, of which the best is taken."""
-MOST_GROUNDINGS = 3_000_000
 LOST = 1e-9
 """The logarithm of the sum over all worlds may miss 0 by rounding so far."""
 SMALLEST = 1e-300

@@ -105,6 +105,8 @@ BYTES_AN_ATOM = 180
 mean field, 177 by exact."""
 BYTES_A_LISTED_ATOM = 75
 """What the answer alone takes for each: measured by lifted inference."""
+MOST_GROUNDINGS = 3_000_000
+"""Where each becomes a part of a table or a circuit, one by one: above this many another engine is better."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,10 @@ from herbrand.engines.loop import settle
 from herbrand.engines.mean_field.engine import MeanField
 from herbrand.engines.mean_field.problem import prepared
 from herbrand.engines.mean_field.tables import ListedTable
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import BudgetError
 from herbrand.language.syntax import Theory
 from herbrand.program.question import Question, read_explained, read_question
-from tests.engines.mean_field.theories import people, smokers, universe_of
+from tests.engines.mean_field.theories import people, universe_of
 from tests.laws import tries
 from tests.oracles import mean_field as oracle
 from tests.oracles.worlds import Universe
@@ -138,15 +138,6 @@ def test_atoms_that_are_one_are_explained_together() -> None:
     odds = answer['f("p1", "p0")']
     assert_adds_up(why, math.log(odds / (1 - odds)))
     assert why.value == pytest.approx(1.8, abs=1e-4)
-
-
-@pytest.mark.parametrize("text", ["s", "s(x)", 's("p0") and c("p0")'])
-def test_only_one_ground_atom_is_explained(text: str) -> None:
-    with pytest.raises(UnsupportedError, match="one"):
-        model = hb.Model(smokers(2, 1.0))
-        question = read_question([text], model.signature, model.program.facts)
-        engine = MeanField()
-        engine.explain(*settle(engine, partial(first_state, engine, model.program, question)))
 
 
 BUYERS = """type person

@@ -37,11 +37,10 @@ from herbrand.factors.graph import FactorGraph
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
 from herbrand.program.expansion import instances
-from herbrand.program.ground import ground
+from herbrand.program.ground import MOST_GROUNDINGS, ground
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
-MOST_GROUNDINGS = 3_000_000
 PATIENCE, EARLY = 5.0, 0.25
 """Seconds, or the share of all time if that is less, for which a circuit is compiled before bounds begin."""
 

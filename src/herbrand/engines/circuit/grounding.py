@@ -28,8 +28,7 @@ from herbrand.engines.circuit.statements import (
     lowered,
 )
 from herbrand.facts.facts import Facts
-from herbrand.language.names import shown_constant
-from herbrand.language.show import show_atom
+from herbrand.language.show import show_row
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
 from herbrand.program.evidence import LATENT, Evidence, codes_of
@@ -89,9 +88,7 @@ def atom_text(program: Program, atom: Atom) -> str:
     name, row = atom
     predicate, domains = program.signature.predicates[name], program.facts.domains
     values = tuple(domains[t].value(i) for t, i in zip(predicate.column_types, row, strict=True))
-    if predicate.value_type is None:
-        return show_atom(name, values)
-    return f"{show_atom(name, values[:-1])} = {shown_constant(values[-1])}"
+    return show_row(predicate, values)
 
 
 class Known(Protocol):

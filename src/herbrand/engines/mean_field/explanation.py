@@ -24,14 +24,13 @@ from herbrand.engines.mean_field.clipping import shares
 from herbrand.engines.mean_field.grounded import Events, MarginalPlaces, merged_rows
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.reading import by_number
-from herbrand.engines.reading import forced
-from herbrand.errors import UnsupportedError
+from herbrand.engines.reading import ExplainedAtom, explained_fact, forced
 from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value, WeightedFormula
-from herbrand.program.evidence import LATENT, arguments_of, codes_of
+from herbrand.program.evidence import arguments_of
 from herbrand.program.expansion import value_variables
 from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms, ground_template
 from herbrand.program.program import Argument, Literal, Template, literals_of, substituted
@@ -47,44 +46,27 @@ def explained(
     problem: Problem, marginals: Mapping[str, Tensor], question: Question, engine: str
 ) -> Explanation:
     """The asked atom's log-odds as soft evidence plus what each grounding says."""
-    predicate, code = _asked(problem, question)
-    text = problem.evidence.atom_text(predicate, np.array([code]))[0]
-    settled = int(problem.evidence.known(predicate).lookup(np.array([code]))[0])
-    if settled != LATENT:
-        return _settled(problem, predicate, text, question.value, settled, engine)
-    case = _Case(problem, marginals, predicate, code, question.value)
-    subject, quantity = case.wording(text)
+    asked = ExplainedAtom.of(question, problem.evidence)
+    if asked.known is not None:
+        return explained_fact(asked)
+    case = _Case(problem, marginals, asked)
     odds = case.certain
     if odds:
-        return Explanation(subject, "log-odds", odds, engine, Guarantee.APPROXIMATION, (forced(odds),))
+        return Explanation(asked.text, "log-odds", odds, engine, Guarantee.APPROXIMATION, (forced(odds),))
     found = sorted(case.contributions().items(), key=lambda item: -abs(item[1]))
     reasons = tuple(Reason(*case.grounding(*key), said) for key, said in found[:MOST_REASONS])
     rest = math.fsum(said for _, said in found[MOST_REASONS:])
     total = math.fsum((case.base, rest, *(reason.contribution for reason in reasons)))
     return Explanation(
-        subject, quantity, total, engine, Guarantee.APPROXIMATION, reasons, base=case.base, remainder=rest
+        asked.text,
+        case.quantity,
+        total,
+        engine,
+        Guarantee.APPROXIMATION,
+        reasons,
+        base=case.base,
+        remainder=rest,
     )
-
-
-def _asked(problem: Problem, question: Question) -> tuple[str, Code]:
-    """The one ground atom of a question."""
-    if len(question.atoms) != 1 or question.formulas:
-        raise UnsupportedError("an explanation is of one atom", hint='such as smokes("anna")')
-    pattern = question.atoms[0]
-    if pattern.latent or any(isinstance(argument, str) for argument in pattern.arguments):
-        raise UnsupportedError("an explanation is of one ground atom", hint="put constants for its variables")
-    row = np.array([pattern.arguments], dtype=np.int64).reshape(1, len(pattern.arguments))
-    return pattern.predicate, codes_of(row, problem.evidence.sizes(pattern.predicate))[0].item()
-
-
-def _settled(problem: Problem, predicate: str, text: str, asked: int, value: int, engine: str) -> Explanation:
-    """An atom that evidence settles: the asked value, and the one it has."""
-    value_type = problem.program.signature.predicates[predicate].value_type
-    odds = math.inf if value == asked else -math.inf
-    if value_type is not None:
-        text = f"{text} = {shown_constant(problem.program.domain(value_type).value(asked))}"
-    fact = text if odds > 0 else f"not {text}"
-    return Explanation(text, "log-odds", odds, engine, Guarantee.EXACT, (Reason(fact, {}, odds),))
 
 
 Key = tuple[int, tuple[tuple[str, int, str], ...]]
@@ -97,16 +79,15 @@ class _Case:
 
     problem: Problem
     marginals: Mapping[str, Tensor]
-    predicate: str
-    code: Code
-    value: int
+    asked: ExplainedAtom
 
     def __post_init__(self) -> None:
-        problem = self.problem
+        problem, asked = self.problem, self.asked
+        self.value = asked.value
         self.atoms = LatentAtoms(problem.evidence, problem.budget)
         self.leaders = problem.leaders(self.atoms)
-        self.valued = problem.evidence.is_valued(self.predicate)
-        own = int(self.atoms.numbers(self.predicate, np.array([self.code]))[0])
+        self.valued = problem.evidence.is_valued(asked.predicate)
+        own = int(self.atoms.numbers(asked.predicate, asked.codes)[0])
         self.number, self.flipped = int(self.leaders.leader[own]), bool(self.leaders.opposite[own])
         self.probabilities = by_number(problem, self.marginals, self.atoms)[own]
         self.other = self._likeliest_other()
@@ -144,13 +125,13 @@ class _Case:
             return -math.inf if self.probabilities[self.value] == 0 else math.inf
         return 0.0
 
-    def wording(self, text: str) -> tuple[str, str]:
-        value_type = self.problem.program.signature.predicates[self.predicate].value_type
+    @property
+    def quantity(self) -> str:
+        value_type = self.problem.program.signature.predicates[self.asked.predicate].value_type
         if value_type is None:
-            return text, "log-odds"
-        domain = self.problem.program.domain(value_type)
-        first, second = (shown_constant(domain.value(v)) for v in (self.value, self.other))
-        return f"{text} = {first}", f"log-odds over {second}"
+            return "log-odds"
+        other = self.problem.program.domain(value_type).value(self.other)
+        return f"log-odds over {shown_constant(other)}"
 
     @cached_property
     def base(self) -> float:

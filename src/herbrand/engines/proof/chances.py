@@ -28,8 +28,7 @@ from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.names import shown_constant
-from herbrand.language.show import show_atom
+from herbrand.language.show import show_atom, show_row
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import FactRows
 from herbrand.program.clauses import Clause
@@ -196,9 +195,7 @@ class _Reading:
 
     def _text(self, row: Row) -> str:
         (values,) = self.facts.rows(self.predicate, np.array([row], np.int64))
-        if self.predicate.value_type is None:
-            return show_atom(self.predicate.name, values)
-        return f"{show_atom(self.predicate.name, values[:-1])} = {shown_constant(values[-1])}"
+        return show_row(self.predicate, values)
 
 
 def _distribution(stated: Mapping[int, float], count: int) -> Mapping[int, float]:

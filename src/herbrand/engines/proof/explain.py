@@ -27,8 +27,8 @@ from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.goals import GOAL, PART_MARK
 from herbrand.engines.proof.horn_program import HornProgram
-from herbrand.language.names import shown_constant, shown_number
-from herbrand.language.show import show_atom, show_statement
+from herbrand.language.names import shown_number
+from herbrand.language.show import show_row, show_statement
 from herbrand.language.syntax import Value
 
 
@@ -157,11 +157,7 @@ class _Telling:
         if isinstance(part, ProofTree):
             return self.reason(part)
         weight = self.fact_weight(part)
-        values = self._values(part)
-        if self._program.signature.predicates[part.predicate].value_type is None:
-            text = show_atom(part.predicate, values)
-        else:
-            text = f"{show_atom(part.predicate, values[:-1])} = {shown_constant(values[-1])}"
+        text = show_row(self._program.signature.predicates[part.predicate], self._values(part))
         return Reason(text if weight == 1 else f"{text} @ {shown_number(weight)}", {}, weight)
 
     def _values(self, fact: Fact) -> tuple[Value, ...]:
