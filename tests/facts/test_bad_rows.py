@@ -171,7 +171,7 @@ DATABASES = [
     ("friends(A, B)\n!friends(A, B)\n", '2:1: friends("A", "B") is false, but', ""),
     ('area(P1, "ai")\narea(P1, "db")\n', '2:1: area("P1") is "db", but', ""),
     ('rank(A, "boss")\n', "1:1: \"boss\" in column 2 is not in type 'level'", ""),
-    ('born(A, "x")\n', "1:1: \"x\" in column 2 is text; type 'year' holds numbers", ""),
+    ('born(A, "x")\n', "1:1: \"x\" in column 2 is not a number; type 'year' holds numbers", ""),
 ]
 
 

@@ -18,11 +18,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 
+import numpy as np
+import pyarrow as pa
+
 from herbrand.budget import UNLIMITED, Budget, holds_database, readable
 from herbrand.errors import BudgetError, FactsError, HerbrandError, Mistake, Mistakes, nearest
+from herbrand.facts.column import numbers_from_text, simplest_numbers
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts, FactTable, Worlds
 from herbrand.facts.interning import domains_of
+from herbrand.facts.place import shown
 from herbrand.facts.predicate_claims import fact_table
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.base import MARKS, OpenTable, Reading
@@ -33,7 +38,7 @@ from herbrand.facts.store import Progress, Store
 from herbrand.facts.table_claims import Claims, read_claims
 from herbrand.language.collection import collector_paused
 from herbrand.language.signature import Predicate, Signature, Type
-from herbrand.language.syntax import FactRows, Value
+from herbrand.language.syntax import FactRows, TypeDeclaration, Value
 
 __all__ = ["fact_sources", "load_facts"]
 
@@ -245,14 +250,25 @@ def with_constants(signature: Signature, source: FactSource) -> Signature:
     for said in listed:
         if said.name not in types:
             raise FactsError(Mistake(f"there is no type '{said.name}'", said.span, nearest(said.name, types)))
-        new = tuple(constant.value for constant in said.values or ())
         known = types[said.name]
+        new = _of_kind(known, [constant.value for constant in said.values or ()], said)
         if known.values is None:
             mentioned[said.name] = (*mentioned.get(said.name, ()), *new)
         else:
             types[said.name] = replace(known, values=tuple(dict.fromkeys((*known.values, *new))))
     predicates = {name: replace(p, tells_world=p.declared) for name, p in signature.predicates.items()}
     return replace(signature, types=types, predicates=predicates, mentioned=mentioned)
+
+
+def _of_kind(known: Type, listed: Sequence[Value], said: TypeDeclaration) -> tuple[Value, ...]:
+    """The constants that a source lists, which are text there, as the type has them."""
+    if known.kind != "number" or not listed:
+        return tuple(listed)
+    numbers, good = numbers_from_text(pa.array(map(str, listed)))
+    if not good.all():
+        wrong = shown(listed[int(np.argmin(good))])
+        raise FactsError(Mistake(f"{wrong} is not a number; type '{known.name}' holds numbers", said.span))
+    return tuple(simplest_numbers(numbers).to_pylist())
 
 
 def _listed_since(before: Signature, after: Signature) -> dict[str, tuple[Value, ...]]:

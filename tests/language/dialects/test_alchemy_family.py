@@ -78,6 +78,12 @@ def with_function(log_weight: Callable[[World, Mapping[str, str]], float]) -> Ca
     return weighed
 
 
+def folder(tmp_path: Path, **files: str) -> tuple[str, str]:
+    for name, text in files.items():
+        (tmp_path / f"t.{name}").write_text(text)
+    return str(tmp_path / "t.mln"), str(tmp_path / "t.db")
+
+
 def count(holds: Callable[..., bool], variables: int = 1) -> int:
     return sum(holds(*row) for row in itertools.product(PEOPLE, repeat=variables))
 
@@ -219,6 +225,12 @@ ORDERS: dict[str, Callable[[World, int, int], bool]] = {
     "greaterThan(s, t) ^ H(s) => H(t)": lambda w, s, t: not (w["H", str(s)] and s > t) or w["H", str(t)],
     "lessThanEq(s, t) ^ H(s) ^ H(t)": lambda w, s, t: w["H", str(s)] and w["H", str(t)] and s <= t,
     "H(s) ^ notEquals(s, t) => H(t)": lambda w, s, t: not (w["H", str(s)] and s != t) or w["H", str(t)],
+    "s = t + 8 ^ H(s) ^ H(t)": lambda w, s, t: s == t + 8 and w["H", str(s)] and w["H", str(t)],
+    "H(s) ^ s != succ(t) v H(t)": lambda w, s, t: (w["H", str(s)] and s != t + 1) or w["H", str(t)],
+    "H(s) ^ s - 1 > t + 2 v H(t)": lambda w, s, t: (w["H", str(s)] and s > t + 3) or w["H", str(t)],
+    "H(s) ^ H(t) ^ lessThanEq(s + 1, t)": lambda w, s, t: w["H", str(s)] and w["H", str(t)] and s + 1 <= t,
+    "H(s) ^ H(t) ^ t + 1 = 3": lambda w, s, t: w["H", str(s)] and w["H", str(t)] and t == 2,
+    "H(s) ^ H(t) ^ 3 <= t + 2": lambda w, s, t: w["H", str(s)] and w["H", str(t)] and t >= 1,
 }
 
 
@@ -252,13 +264,70 @@ def test_a_step_may_stand_in_an_equation(condition: str) -> None:
     assert_means(text, {"H": (("1", "2", "3"),)}, weigh)
 
 
+UNLISTED: dict[str, Callable[[World, int, int], bool]] = {
+    **ORDERS,
+    "H(t) => H(t + 1) ^ H(s)": lambda w, s, t: (
+        t == 1 and (not w["H", "1"] or (w["H", "2"] and w["H", str(s)]))
+    ),
+    "H(t--) ^ H(t) ^ H(s)": lambda w, s, t: t == 2 and w["H", "1"] and w["H", "2"] and w["H", str(s)],
+    "H(t) ^ H(s) ^ t = 2": lambda w, s, t: t == 2 and w["H", "2"] and w["H", str(s)],
+    "H(10) ^ H(t) ^ H(s)": lambda w, s, t: w["H", "10"] and w["H", str(s)] and w["H", str(t)],
+    "H(s) ^ H(t) v EXIST u H(u) ^ H(u + 1) ^ u < s": lambda w, s, t: (
+        (w["H", str(s)] and w["H", str(t)]) or (s > 1 and w["H", "1"] and w["H", "2"])
+    ),
+}
+
+
+@pytest.mark.parametrize("formula", UNLISTED)
+def test_numbers_that_stand_in_the_database_alone(formula: str, tmp_path: Path) -> None:
+    """As those that the file lists, and as numbers: a type that is counted on or ordered has no text."""
+    theory, facts = folder(
+        tmp_path, mln=f"*N(time)\nH(time)\n0.3 H(1)\n0.1 H(t) ^ t > 0\n0.8 {formula}", db="N(1)\nN(2)\nN(10)"
+    )
+
+    def weigh(world: World) -> float:
+        kept = sum(UNLISTED[formula](world, int(s), int(t)) for s in TIMES for t in TIMES)
+        return 0.3 * world["H", "1"] + 0.1 * sum(world["H", t] for t in TIMES) + 0.8 * kept
+
+    log_partition, chances = summed({"H": (TIMES,)}, weigh)
+    for one in (hb.read(theory), hb.parse(hb.written(hb.read(theory)))):
+        found, marginals = inferred(one, facts)
+        assert found == pytest.approx(log_partition)
+        assert marginals == pytest.approx({("H", int(t)): chances["H", t] for t in TIMES})
+
+
+@pytest.mark.parametrize("included", [False, True])
+def test_a_database_gives_text_or_numbers_as_the_type_is(included: bool, tmp_path: Path) -> None:
+    """Of functions and many-valued predicates too, whether it stands beside the file or within it."""
+    text = "N(time)\nS(person, time)\ntime Born(person)\nAt(person, time!)\n"
+    text += "1 S(x, t) ^ t > Born(x) => At(x, t)\n"
+    theory, facts = folder(
+        tmp_path,
+        mln=text + '#include "t.db"' * included,
+        db="N(1)\nN(3)\n3 = Born(A)\nAt(A, 3)\n0.9 S(A, 3)",
+    )
+    model = hb.Model(theory, None if included else facts)
+    atoms = {row["atom"] for row in model.infer().to_dict()["marginals"]}
+    assert atoms == {'S("A", 1)', 'S("A", 3)'}
+
+
+def test_numbers_that_a_database_lists_for_its_type(tmp_path: Path) -> None:
+    theory, facts = folder(tmp_path, mln="H(time)\n1 H(t) => H(t++)", db="time = {1, 2}\nH(1)")
+    _, marginals = inferred(hb.read(theory), facts)
+    assert marginals == pytest.approx({("H", 2): 1 / (1 + math.exp(-1))})
+    Path(facts).write_text("time = {1, Noon}\nH(1)")
+    with pytest.raises(hb.HerbrandError, match='"Noon" is not a number; type'):
+        hb.Model(theory, facts).infer()
+
+
 WITHOUT_NUMBERS = {
-    "H(time)\n1 H(t) ^ t > 2": "an order comparison needs the numbers of type 'time'",
+    "time = {Noon}\nH(time)\n1 H(t) ^ t > 2": "an order comparison needs the numbers of type 'time'",
     "time = {Noon, 2}\nH(time)\n1 H(t) ^ t > 2": "type 'time' has constants that are no numbers, such",
     "time = {1, 2}\nH(time)\n1 H(t) ^ t > Noon": "a variable with a variable or a number",
     "time = {1, 2}\nH(time)\n1 H(t) ^ u > 2": "nothing says what type 'u' has",
     "1 H(t) ^ t > 2": "nothing says what type 't' has",
     "H(time)\n1 H(t) <= H(u)": "'H' has no value to be compared",
+    "H(time)\n1 H(Noon) ^ H(t) ^ t > 2": "'Noon' is no number",
 }
 
 
@@ -285,12 +354,6 @@ def test_a_predicate_may_be_declared_behind_its_first_use() -> None:
         read_theory_text(f"{text}T(person)\n", "mln")
     with pytest.raises(LanguageError, match="'T' is used before it is declared"):
         read_theory_text(text.replace("T(person)", "T(person!)"), "mln")
-
-
-def folder(tmp_path: Path, **files: str) -> tuple[str, str]:
-    for name, text in files.items():
-        (tmp_path / f"t.{name}").write_text(text)
-    return str(tmp_path / "t.mln"), str(tmp_path / "t.db")
 
 
 def test_values_of_functions_from_a_database(tmp_path: Path) -> None:

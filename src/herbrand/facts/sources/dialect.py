@@ -36,6 +36,8 @@ class DialectFile(FileSource):
         valued = [name for name, known in reading.predicates.items() if known.value_type is not None]
         read = read_facts_file(self.path, many_valued=valued)
         tables = theory_tables(said for said in read if isinstance(said, FactRows))
+        for table in tables:
+            table.textual = True  # constants of these formats are text, numbers too
         if self.predicate is None:
             return tables
         wanted = [table for table in tables if table.predicate == self.predicate]

@@ -29,7 +29,7 @@ from herbrand.language.dialects.alchemy.lexicon import (
     is_constant_name,
     text_of_string,
 )
-from herbrand.language.dialects.alchemy.numbers import Order, Shift, is_number
+from herbrand.language.dialects.alchemy.numbers import Order, Shift, is_number, number_of
 from herbrand.language.dialects.collecting import counted
 from herbrand.language.dialects.infix import Connective, grouped_left, read_formula, spanning
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
@@ -254,20 +254,47 @@ class FormulaReader:
 
     def _compared(self) -> Formula:
         """``x != y``, ``t1 = t + 1`` or ``t > 2`` within a formula."""
-        left = self._stepped_term()
+        left = self._stepped()
         sign = self.cursor.here
         if not _compares(sign.text):
             raise self.cursor.expected("'=' or '!='")
         self.cursor.take()
-        return self._related(sign.text, left, self._stepped_term())
+        return self._related(sign.text, left, self._stepped())
 
-    def _related(self, sign: str, left: Term, right: Term) -> Formula:
-        if sign in EQUALITIES:
-            return Comparison(EQUALITIES[sign], left, right, spanning(left, right))
-        atom = self._ordered(sign, left, right)
-        return Not(atom, atom.span) if sign.endswith("=") else atom
+    def _stepped(self) -> tuple[Term, int]:
+        """A term, and how far on from it: ``t + 1``, ``succ(t)``."""
+        by, word = 0, self.cursor.here
+        if self._is_known_by_itself(word.text, _STEPPING):
+            by = _STEPPING[self.cursor.take().text]
+            (term,) = self._given_arguments(word, 1)
+        else:
+            term = self._term()
+        return term, by + self._step()
 
-    def _ordered(self, sign: str, left: Term, right: Term) -> Atom:
+    def _related(self, sign: str, left: tuple[Term, int], right: tuple[Term, int]) -> Formula:
+        """One term beside another that is perhaps so much further on: ``t - 1 > s`` is ``t > s + 1``."""
+        (one, before), (other, behind) = left, right
+        by = behind - before
+        if by and isinstance(other, Constant):
+            other, by = self._moved(other, by), 0
+        elif by and isinstance(one, Constant):
+            one, by = self._moved(one, -by), 0
+        if sign not in EQUALITIES:
+            atom = self._ordered(sign, one, other, by)
+            return Not(atom, atom.span) if sign.endswith("=") else atom
+        if not by:
+            return Comparison(EQUALITIES[sign], one, other, spanning(one, other))
+        assert isinstance(other, Variable)
+        span = spanning(one, other) or self.cursor.span_of(self.cursor.here)
+        atom = self._of_numbers(Shift(self._type_of(other, span), by), (other, one), span)
+        return atom if EQUALITIES[sign] == "=" else Not(atom, span)
+
+    def _moved(self, constant: Constant, by: int) -> Constant:
+        if not is_number(str(constant.value)):
+            raise self.cursor.refusal(f"'{constant.value}' is no number to be counted on from")
+        return Constant(str(number_of(str(constant.value)) + by), constant.span)
+
+    def _ordered(self, sign: str, left: Term, right: Term, by: int) -> Atom:
         """The atom of an order; of ``<=`` and ``>=`` that of the opposite, which is to be false."""
         above = sign in (">", "<=")  # whether the left side is to be above, which '<=' denies
         span = spanning(left, right) or self.cursor.span_of(self.cursor.here)
@@ -275,14 +302,16 @@ class FormulaReader:
             left, right, above = right, left, not above
         if isinstance(left, Constant) or (isinstance(right, Constant) and not is_number(str(right.value))):
             raise self.cursor.refusal("an order comparison is of a variable with a variable or a number")
+        kind = self._type_of(left, span)
         if isinstance(right, Constant):
-            order = Order(self._type_of(left, span), ">" if above else "<", str(right.value))
-            arguments: tuple[Term, ...] = (left,)
-        else:
-            order = Order(self._type_of(left, span), ">")
-            arguments = (left, right) if above else (right, left)
-        self.names.numbers.setdefault(order, span)
-        return Atom(order.predicate, arguments, span)
+            return self._of_numbers(Order(kind, ">" if above else "<", str(right.value)), (left,), span)
+        if above:
+            return self._of_numbers(Order(kind, ">", by=by), (left, right), span)
+        return self._of_numbers(Order(kind, ">", by=-by), (right, left), span)
+
+    def _of_numbers(self, relation: Shift | Order, terms: tuple[Term, ...], span: Span) -> Atom:
+        self.names.numbers.setdefault(relation, span)
+        return Atom(relation.predicate, terms, span)
 
     def _type_of(self, variable: Variable, span: Span) -> str:
         """By its place in an atom of a predicate that is declared, anywhere in the statement."""
@@ -301,13 +330,6 @@ class FormulaReader:
             hint="numbers are compared and counted on for variables of declared predicates",
         )
 
-    def _stepped_term(self) -> Term:
-        """A term, perhaps a whole number further on."""
-        start = self.cursor.here
-        term = self._term()
-        by = self._step()
-        return self._shifted(term, by, start) if by else term
-
     def _shifted(self, term: Term, by: int, start: Token, kind: str | None = None) -> Variable:
         """The variable for the number so much further on; its type is that of the term if not given."""
         span = self.cursor.span_from(start.start)
@@ -316,9 +338,8 @@ class FormulaReader:
                 raise self.cursor.refusal("only a variable is counted on from", start)
             kind = self._type_of(term, span)
         shift = Shift(kind, by)
-        self.names.numbers.setdefault(shift, span)
         return self._value_of(
-            shift.predicate, (term,), lambda value: Atom(shift.predicate, (term, value), span)
+            shift.predicate, (term,), lambda value: self._of_numbers(shift, (term, value), span)
         )
 
     def _operand(self) -> Formula:
@@ -397,9 +418,7 @@ class FormulaReader:
         if self._is_known_by_itself(self.cursor.here.text, _STEPPING):
             return self._compared()
         if self._is_known_by_itself(self.cursor.here.text, _COMPARING):
-            word = self.cursor.take()
-            left, right = self._given_arguments(word, 2)
-            return self._related(_COMPARING[word.text], left, right)
+            return self._compared_by_name()
         predicates = [self.cursor.take()]
         while self.cursor.accept("|"):
             predicates.append(self.cursor.expect_kind("name", "a predicate"))
@@ -417,6 +436,18 @@ class FormulaReader:
         """Whether a name that nothing has declared is one of these, in a file that declares others."""
         names = self.names
         return name in known and bool(names.declared) and name not in names.declared
+
+    def _compared_by_name(self) -> Formula:
+        """``greaterThan(s, t + 1)``."""
+        word = self.cursor.take()
+        self.cursor.expect("(")
+        terms = [self._stepped()]
+        while self.cursor.accept(","):
+            terms.append(self._stepped())
+        self.cursor.expect(")")
+        if len(terms) != 2:
+            raise self.cursor.refusal(f"'{word.text}' takes 2 arguments", word)
+        return self._related(_COMPARING[word.text], *terms)
 
     def _given_arguments(self, word: Token, wanted: int) -> tuple[Term, ...]:
         """The arguments behind a word that takes so many."""

@@ -1,7 +1,7 @@
 """What formulas of ``.mln`` files say of numbers: steps such as ``t + 1``, and order.
 
 Constants of these files are text, so a relation of numbers becomes an observed predicate that lists which of
-the numbers of a type are so related. A type has to list its numbers in the file.
+the numbers of a type are so related, where the file lists them; else see :mod:`.numeric_types`.
 
 >>> from herbrand.language.syntax import Constant
 >>> Shift("time", 1).predicate, Order("time", ">", "2").predicate, Order("time", ">").predicate
@@ -39,7 +39,7 @@ class Shift:
     @property
     def predicate(self) -> str:
         """The predicate of all pairs of a number and the one that it stands for."""
-        return f"{self.type}_{'plus' if self.by >= 0 else 'minus'}_{abs(self.by)}"
+        return f"{self.type}{_step(self.by)}"
 
     @property
     def arity(self) -> int:
@@ -53,16 +53,17 @@ class Shift:
 
 @dataclass(frozen=True)
 class Order:
-    """``s > t``, or against a ``bound``: ``t > 2``, ``t < 2``."""
+    """``s > t + 1`` (``by`` 1), or against a ``bound``: ``t > 2``, ``t < 2``."""
 
     type: str
     sign: Literal["<", ">"]
     bound: str | None = None
+    by: int = 0
 
     @property
     def predicate(self) -> str:
         """Of the numbers above, or below, the bound; without one of all pairs, the first above the second."""
-        name = f"{self.type}_{'above' if self.sign == '>' else 'below'}"
+        name = f"{self.type}_{'above' if self.sign == '>' else 'below'}{_step(self.by) if self.by else ''}"
         return name if self.bound is None else f"{name}_{self.bound}"
 
     @property
@@ -72,12 +73,16 @@ class Order:
     def rows(self, numbers: Mapping[str, float]) -> list[Row]:
         holds = operator.gt if self.sign == ">" else operator.lt
         if self.bound is not None:
-            limit = _number(self.bound)
+            limit = number_of(self.bound)
             return [(text,) for text, number in numbers.items() if holds(number, limit)]
         if len(numbers) ** 2 > MOST_PAIRS:
             raise LanguageError(f"type '{self.type}' has too many numbers to list the pairs that are ordered")
         pairs = product(numbers.items(), repeat=2)
-        return [(a, b) for (a, one), (b, other) in pairs if holds(one, other)]
+        return [(a, b) for (a, one), (b, other) in pairs if holds(one, other + self.by)]
+
+
+def _step(by: int) -> str:
+    return f"_{'plus' if by >= 0 else 'minus'}_{abs(by)}"
 
 
 def statements_of(
@@ -85,7 +90,7 @@ def statements_of(
 ) -> Iterator[Statement]:
     """The relation over the numbers of its type as a predicate and its facts."""
     texts = [str(constant.value) for constant in constants]
-    numbers = {text: _number(text) for text in texts if is_number(text)}
+    numbers = {text: number_of(text) for text in texts if is_number(text)}
     words = [text for text in texts if text not in numbers]
     if isinstance(relation, Order) and numbers and words:
         raise LanguageError(
@@ -96,7 +101,7 @@ def statements_of(
         raise LanguageError(
             f"{what} needs the numbers of type '{relation.type}'",
             span=span,
-            hint=f"list them in this file: {relation.type} = {{1, ..., 100}}",
+            hint=f"list them in this file, {relation.type} = {{1, ..., 100}}, or list none",
         )
     rows = relation.rows(numbers)
     types = (relation.type,) * relation.arity
@@ -109,7 +114,7 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def _number(text: str) -> float:
+def number_of(text: str) -> int | float:
     """Whole numbers as such: floats of more than 15 digits may be equal."""
     return int(text) if _is_whole(text) else float(text)
 

@@ -40,6 +40,7 @@ from herbrand.language.dialects.alchemy.formulas import FormulaReader, Names, li
 from herbrand.language.dialects.alchemy.includes import Includes
 from herbrand.language.dialects.alchemy.lexicon import TOKENS, text_of_string
 from herbrand.language.dialects.alchemy.numbers import statements_of
+from herbrand.language.dialects.alchemy.numeric_types import NumericTypes
 from herbrand.language.dialects.alchemy.weights import read_weight
 from herbrand.language.dialects.collecting import MistakeList, counted
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
@@ -104,7 +105,7 @@ class MlnReader:
             WeightedFormula(Hard(), completion(clauses), span=clauses[0].head.span)
             for clauses in self._clauses.values()
         ]
-        return [*whole, *functions, *completed, *self._numbers()]
+        return [*self._with_numbers([*whole, *functions, *completed]), *self._listed_numbers()]
 
     def with_worlds(self, statements: list[Statement]) -> list[Statement]:
         """The declarations marked where facts decide between open and closed.
@@ -124,11 +125,20 @@ class MlnReader:
             for said in statements
         ]
 
-    def _numbers(self) -> Iterator[Statement]:
-        """The numbers that ``t++``, ``t > 2`` and the like speak of."""
-        for relation, span in self.names.numbers.items():
+    def _with_numbers(self, statements: list[Statement]) -> Iterator[Statement]:
+        """The statements with numbers in place of text, for types that are counted on and never listed."""
+        types = NumericTypes.of(self.names.numbers, self._constants.keys(), statements)
+        yield from types.declarations()
+        for said in statements:
             with self._mistakes.collecting():
-                yield from statements_of(relation, self._constants.get(relation.type, {}), span)
+                yield types.statement(said)
+
+    def _listed_numbers(self) -> Iterator[Statement]:
+        """The numbers that ``t++``, ``t > 2`` and the like speak of, where the file lists them."""
+        for relation, span in self.names.numbers.items():
+            if relation.type in self._constants:
+                with self._mistakes.collecting():
+                    yield from statements_of(relation, self._constants[relation.type], span)
 
     def read(self, source: Source) -> None:
         cursor = Cursor(source, TOKENS)

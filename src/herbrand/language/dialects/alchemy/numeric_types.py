@@ -1,0 +1,168 @@
+"""Types of an ``.mln`` file whose numbers stand in the databases alone: numbers of the language itself.
+
+Where a file lists the constants of a type, they are text, and ``t + 1`` is a table (:mod:`.numbers`). A type
+that is counted on or ordered without a list becomes a type of numbers: its constants in formulas are numbers,
+as those of a database then are, and what was said of them is arithmetic and order.
+
+>>> from herbrand.language.dialects.alchemy.numbers import Shift
+>>> from herbrand.language.show import show_formula
+>>> from herbrand.language.syntax import And, Variable
+>>> types = NumericTypes({"time"}, {"H": ("time",)}, {"time_plus_1": Shift("time", 1)})
+>>> step = Atom("time_plus_1", (Variable("t"), Variable("u")))
+>>> print(show_formula(types.formula(And((step, Atom("H", (Constant("3"),)))))))
+u = t + 1 and H(3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from herbrand.errors import LanguageError
+from herbrand.language.dialects.alchemy.numbers import Order, Shift, is_number, number_of
+from herbrand.language.syntax import (
+    Arithmetic,
+    Atom,
+    Comparison,
+    Computed,
+    Constant,
+    FactRows,
+    Formula,
+    Leaf,
+    PredicateDeclaration,
+    Statement,
+    Term,
+    TypeDeclaration,
+    ValueIs,
+    Variable,
+    WeightedFormula,
+    replace_leaves,
+    walk,
+)
+
+
+@dataclass(frozen=True)
+class NumericTypes:
+    """``columns`` are the types of each predicate's arguments, its value last; ``relations`` the predicates
+    that stand for arithmetic and order."""
+
+    names: Set[str]
+    columns: Mapping[str, Sequence[str]]
+    relations: Mapping[str, Shift | Order]
+
+    @staticmethod
+    def of(
+        relations: Iterable[Shift | Order], listed: Set[str], statements: Iterable[Statement]
+    ) -> NumericTypes:
+        """Those that the relations are of and no statement lists."""
+        declared = [said for said in statements if isinstance(said, PredicateDeclaration)]
+        unlisted = [relation for relation in relations if relation.type not in listed]
+        return NumericTypes(
+            {relation.type for relation in unlisted},
+            {said.name: _columns(said) for said in declared},
+            {relation.predicate: relation for relation in unlisted},
+        )
+
+    def declarations(self) -> Iterator[TypeDeclaration]:
+        return (TypeDeclaration(name, numeric=True) for name in sorted(self.names))
+
+    def statement(self, said: Statement) -> Statement:
+        """The statement with numbers for the text of these types."""
+        if not self.names:
+            return said
+        if isinstance(said, WeightedFormula):
+            variables = self._variables(said.formula)
+            where = tuple(self._comparison(one, variables) for one in said.where)
+            return replace(said, formula=self.formula(said.formula), where=where)
+        return self._rows(said) if isinstance(said, FactRows) else said
+
+    def formula(self, formula: Formula) -> Formula:
+        variables = self._variables(formula)
+        return replace_leaves(formula, lambda leaf: self._leaf(leaf, variables))
+
+    def _variables(self, formula: Formula) -> set[str]:
+        """The names of the variables that stand for numbers."""
+        return {
+            term.name
+            for part in walk(formula)
+            if isinstance(part, Atom | ValueIs)
+            for term, is_numeric in self._placed(part)
+            if is_numeric and isinstance(term, Variable)
+        }
+
+    def _placed(self, leaf: Atom | ValueIs) -> list[tuple[Term, bool]]:
+        """Each term, and whether it stands for a number of these types."""
+        atom = leaf if isinstance(leaf, Atom) else leaf.atom
+        terms = atom.arguments if isinstance(leaf, Atom) else (*atom.arguments, leaf.value)
+        relation = self.relations.get(atom.predicate)
+        types = self.columns.get(atom.predicate, ()) if relation is None else (relation.type,) * len(terms)
+        return [(term, place < len(types) and types[place] in self.names) for place, term in enumerate(terms)]
+
+    def _leaf(self, leaf: Leaf, variables: Set[str]) -> Leaf:
+        match leaf:
+            case Comparison():
+                return self._comparison(leaf, variables)
+            case Atom(predicate=name) if name in self.relations:
+                terms = [_numeric(term) for term, _ in self._placed(leaf)]
+                return _related(self.relations[name], terms, leaf)
+            case Atom(predicate=name, span=span):
+                return Atom(name, self._terms(leaf), span)
+            case ValueIs(atom=atom, span=span):
+                *arguments, value = self._terms(leaf)
+                return ValueIs(Atom(atom.predicate, tuple(arguments), atom.span), value, span)
+        return leaf
+
+    def _terms(self, leaf: Atom | ValueIs) -> tuple[Term, ...]:
+        return tuple(_numeric(term) if is_numeric else term for term, is_numeric in self._placed(leaf))
+
+    def _comparison(self, leaf: Comparison, variables: Set[str]) -> Comparison:
+        if not any(isinstance(term, Variable) and term.name in variables for term in (leaf.left, leaf.right)):
+            return leaf
+        return replace(leaf, left=_numeric(leaf.left), right=_numeric(leaf.right))
+
+    def _rows(self, rows: FactRows) -> FactRows:
+        types = self.columns.get(rows.predicate, ())
+        columns = list(rows.columns)
+        for place, name in enumerate(types[: len(columns)]):
+            if name in self.names:
+                columns[place] = tuple(
+                    _number_in(str(value), rows, row) for row, value in enumerate(columns[place])
+                )
+        return replace(rows, columns=tuple(columns))
+
+
+def _columns(said: PredicateDeclaration) -> tuple[str, ...]:
+    return said.types if not isinstance(said.values, str) else (*said.types, said.values)
+
+
+def _related(relation: Shift | Order, terms: Sequence[Term], atom: Atom) -> Leaf:
+    """What the atom of a relation says, in the language's own arithmetic and order."""
+    if isinstance(relation, Shift):
+        return Computed("=", terms[1], _moved(terms[0], relation.by), atom.span)
+    if relation.bound is not None:
+        return Comparison(relation.sign, terms[0], Constant(number_of(relation.bound), atom.span), atom.span)
+    if not relation.by:
+        return Comparison(relation.sign, terms[0], terms[1], atom.span)
+    return Computed(relation.sign, terms[0], _moved(terms[1], relation.by), atom.span)
+
+
+def _moved(term: Term, by: int) -> Arithmetic:
+    return Arithmetic("+" if by >= 0 else "-", (term, Constant(abs(by))))
+
+
+def _numeric(term: Term) -> Term:
+    if not isinstance(term, Constant) or not isinstance(term.value, str):
+        return term
+    if not is_number(term.value):
+        raise LanguageError(_no_number(term.value), span=term.span)
+    return Constant(number_of(term.value), term.span)
+
+
+def _number_in(text: str, rows: FactRows, row: int) -> int | float:
+    if not is_number(text):
+        raise LanguageError(_no_number(text), span=rows.row_span(row))
+    return number_of(text)
+
+
+def _no_number(text: str) -> str:
+    return f"'{text}' is no number; arithmetic or an order comparison is of constants of its type"
