@@ -123,3 +123,13 @@ def test_all_mistakes_of_a_file_are_told_together() -> None:
         read("Smokes(Anna\nSmokes(Bob)\nSmokes(Carl, Dora)\n?Smokes(Eve)\n")
     assert [m.span and m.span.line for m in raised.value.mistakes] == [1, 3, 4]
     assert "  before: t.db:2:1" in str(raised.value)
+
+
+def test_words_of_other_signs_and_comments_without_a_blank() -> None:
+    """As pracmln's files have them: senses of words, times, addresses."""
+    types, rows = read_db(
+        Source("t.db", "s = {run.v.01, 3-PRT, a/b}\n#so\nIs(run.v.01, 10:30) #here\nIs(a/b, me@x) //there\n")
+    )
+    assert isinstance(types, TypeDeclaration) and isinstance(rows, FactRows)
+    assert [c.value for c in types.values or ()] == ["run.v.01", "3-PRT", "a/b"]
+    assert rows.columns == (("run.v.01", "a/b"), ("10:30", "me@x"))

@@ -37,8 +37,10 @@ def summed(
     return math.log(whole), chances
 
 
-def inferred(theory: Theory, facts: str | None = None) -> tuple[float, dict[tuple[str, ...], float]]:
-    answer = hb.Model(theory, facts).infer(engine="exact").to_dict()
+def inferred(
+    theory: Theory, facts: str | None = None, engine: str = "exact"
+) -> tuple[float, dict[tuple[str, ...], float]]:
+    answer = hb.Model(theory, facts).infer(engine=engine).to_dict()
     return answer["log_partition"], {
         (row["predicate"], *row["arguments"], *filter(None, [row["value"]])): row["probability"]
         for row in answer["marginals"]
@@ -46,13 +48,16 @@ def inferred(theory: Theory, facts: str | None = None) -> tuple[float, dict[tupl
 
 
 def assert_means(
-    text: str, predicates: Mapping[str, tuple[tuple[str, ...], ...]], log_weight: Callable[[World], float]
+    text: str,
+    predicates: Mapping[str, tuple[tuple[str, ...], ...]],
+    log_weight: Callable[[World], float],
+    engine: str = "exact",
 ) -> None:
     """The same numbers as the sum over worlds, before and after a way through the language itself."""
     log_partition, chances = summed(predicates, log_weight)
     theory = read_theory_text(text, "mln")
     for one in (theory, hb.parse(hb.written(theory))):
-        found, marginals = inferred(one)
+        found, marginals = inferred(one, engine=engine)
         assert found == pytest.approx(log_partition)
         assert marginals == pytest.approx({atom: chances[atom] for atom in marginals})
         assert len(marginals) == len(chances)
@@ -318,6 +323,43 @@ def test_numbers_that_a_database_lists_for_its_type(tmp_path: Path) -> None:
     Path(facts).write_text("time = {1, Noon}\nH(1)")
     with pytest.raises(hb.HerbrandError, match='"Noon" is not a number; type'):
         hb.Model(theory, facts).infer()
+
+
+COUNTED: dict[str, Callable[[World], float]] = {
+    "0.7 count(F(?x, ?y) | ?x) >= 1": lambda w: 0.7 * count(lambda x: any(w["F", x, y] for y in PEOPLE)),
+    "0.7 count(F(?x, ?y)) = 3": lambda w: 0.7 * (count(lambda x, y: w["F", x, y], 2) == 3),
+    "count(F(?x, ?y) | ?y) <= 1.": lambda w: (
+        0.0 if all(count(lambda x, y=y: w["F", x, y]) <= 1 for y in PEOPLE) else -math.inf
+    ),
+}
+
+
+@pytest.mark.parametrize("formula", COUNTED)
+def test_groundings_are_counted(formula: str) -> None:
+    text = f"person = {{A, B}}\nF(person, person)\n0.4 F(?x, A)\n{formula}"
+    weigh = COUNTED[formula]
+    assert_means(
+        text,
+        {"F": (PEOPLE, PEOPLE)},
+        lambda w: 0.4 * count(lambda x: w["F", x, "A"]) + weigh(w),
+        engine="circuit",  # what counts what is uncertain
+    )
+
+
+def test_a_weight_may_be_a_number_of_an_observed_atom(tmp_path: Path) -> None:
+    theory, facts = folder(
+        tmp_path, mln="*L(person, person, score)\nS(person)\nw: L(x, y, w), S(x) => S(y)", db="L(A, B, 1.5)"
+    )
+    log_partition, chances = summed(S, lambda w: 1.5 * (3 + (not w["S", "A"] or w["S", "B"])))
+    found, marginals = inferred(hb.read(theory), facts)
+    assert (found, marginals) == (pytest.approx(log_partition), pytest.approx(chances))
+    assert hb.parse(hb.written(hb.read(theory))) == hb.read(theory)
+
+
+def test_conditions_in_brackets_have_words() -> None:
+    words = "person = {A, B}\nS(person)\n1 S(x) ^ S(y) ^ [x != y AND NOT x = A OR x = y]"
+    signs = "person = {A, B}\nS(person)\n1 S(x) ^ S(y) ^ (x != y ^ !(x = A) v x = y)"
+    assert read_theory_text(words, "mln") == read_theory_text(signs, "mln")
 
 
 WITHOUT_NUMBERS = {

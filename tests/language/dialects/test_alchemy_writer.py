@@ -175,3 +175,27 @@ def test_a_whole_refusal() -> None:
 def test_many_xors_make_no_deep_formula() -> None:
     theory = parse_theory("1.0: " + " xor ".join(f"p{i}" for i in range(300)))
     assert isinstance(read_back(theory).formulas[0], WeightedFormula)
+
+
+NUMBERS = """
+type time = number
+predicate on(thing, time)
+predicate weighs(thing, time): observed
+1.5: u = t + 1 and on(x, t) => on(x, u)
+0.7: on(x, t) and on(x, u) and (t > u or t < 3 or t > u - 2)
+1.0 * s: weighs(x, s) and on(x, t)
+"""
+
+
+def test_arithmetic_and_order_of_numbers_read_back() -> None:
+    theory = parse_theory(NUMBERS)
+    assert read_back(theory).formulas == theory.formulas
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["1: on(x, t) and t * 2 > 3", "1: on(x, t) and x < y and on(y, t)", "hard: count(x: on(x, t)) = 1"],
+)
+def test_other_computing_is_refused(formula: str) -> None:
+    with pytest.raises(UnsupportedError, match=r"is not written with computed values|but of numbers"):
+        written(parse_theory(f"type time = number\npredicate on(thing, time)\n{formula}"))

@@ -113,6 +113,7 @@ for _dialect in (
         write=_own("alchemy.writer:write_mln"),
         facts="db",
         tells_world=True,
+        computes=True,
     ),
     Dialect(
         "db",

@@ -11,12 +11,13 @@ Takes a cursor at the beginning of a statement; a shape is only looked at, the r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from herbrand.errors import Span
 from herbrand.language.dialects.alchemy.formulas import likely_sign
-from herbrand.language.dialects.alchemy.lexicon import QUANTIFIERS, text_of_string
+from herbrand.language.dialects.alchemy.lexicon import QUANTIFIERS, WORD, text_of_string
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.language.syntax import (
     And,
@@ -33,6 +34,7 @@ from herbrand.language.syntax import (
 )
 
 LONGEST_RANGE = 1_000_000
+_WORD = re.compile(WORD)
 
 
 @dataclass(frozen=True)
@@ -136,9 +138,22 @@ def _constant(cursor: Cursor, opening: Token) -> Constant:
     token = cursor.here
     if token.kind not in ("name", "string", "number"):
         raise cursor.expected("a constant or '}'")
+    if token.kind == "string":
+        cursor.take()
+        return Constant(text_of_string(token.text), cursor.span_of(token))
+    return _word(cursor)
+
+
+def _word(cursor: Cursor) -> Constant:
+    """A constant without quotes, of tokens that stand side by side: ``chicken.n.01``."""
+    start = cursor.here.start
+    written = _WORD.match(cursor.source.text, start)
+    end = start + len(written[0].split("...")[0]) if written else start
     cursor.take()
-    text = text_of_string(token.text) if token.kind == "string" else token.text
-    return Constant(text, cursor.span_of(token))
+    while cursor.here.end <= end and not cursor.at_end:
+        cursor.take()
+    span = cursor.span_from(start)
+    return Constant(span.text, span)
 
 
 def _range(cursor: Cursor, before: list[Constant]) -> list[Constant]:

@@ -14,6 +14,7 @@ are refused by name, as are statements of Tuffy and pracmln that have no counter
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 
@@ -95,15 +96,9 @@ def refuse_unread(cursor: Cursor) -> None:
             token,
             "give an atom as soft evidence in the .db file: 0.7 Smokes(Anna)",
         )
-    if token.text in ("FD", "FUNCTIONAL") and cursor.after.text in (":", "DEPENDENCY"):
+    if cursor.after.text in (":", "DEPENDENCY") and ("-", ">") in pairwise(signs):
         raise cursor.refusal(
             "functional dependencies are not supported", token, "mark the argument: category(paper, cat!)"
-        )
-    if token.kind == "name" and cursor.after.text == ":":
-        raise cursor.refusal(
-            "weights that are arguments are not supported",
-            token,
-            "write one formula for each value, with its weight before it",
         )
     if token.text == "[" and cursor.after.text == "Label":
         raise cursor.refusal("labels are not supported", token, "write the label as a comment: // label")

@@ -22,14 +22,14 @@ from functools import lru_cache
 
 from herbrand.errors import LanguageError, Mistake, Source, Span
 from herbrand.language.dialects.alchemy.declarations import constants_in_braces
-from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TOKENS, text_of_string
+from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TOKENS, WORD, text_of_string
 from herbrand.language.dialects.collecting import MistakeList, counted
 from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
 from herbrand.language.dialects.scanner import Cursor
 from herbrand.language.syntax import Constant, FactKind, FactRows, TypeDeclaration
 
-_WORD = r"[\w.'-]+"
-_CONSTANT = rf"(?:{STRING}|{_WORD})"
+_PLAIN_WORD = r"[\w.'-]+"
+_CONSTANT = rf"(?:{STRING}|{WORD})"
 _SEPARATOR = r"(?:\s*,\s*|\s+)"
 _HEAD = re.compile(rf"!?{NAME}")
 _FACT = re.compile(
@@ -45,7 +45,8 @@ _DATABASES_APART = re.compile(r"-{3,}\s*")
 _BLANK = re.compile(r"\s*")
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _CONSTANTS = re.compile(_CONSTANT)
-_STRING_OR_COMMENT = re.compile(rf"{STRING}|{COMMENT}|/\*.*", re.DOTALL)
+_STRING_OR_COMMENT = re.compile(rf"{STRING}|{COMMENT}|/\*.*|(?<!\S)\#[^\n]*", re.DOTALL)
+"""No directive begins with a ``#`` here: with a blank before it, it begins a comment."""
 
 _REFUSED = (
     (
@@ -210,7 +211,7 @@ def _plain_columns(group: LineGroup) -> list[list[str]] | None:
     if not arity:
         return None
     tight = body.replace(", ", ",")
-    if _lines_of(arity, _WORD, blank="").fullmatch(tight):
+    if _lines_of(arity, _PLAIN_WORD, blank="").fullmatch(tight):
         cells = tight.replace(")\n", ",").split(",")
         cells.pop()
     elif _lines_of(arity, _CONSTANT, blank=r"[ \t]*").fullmatch(body):

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from math import inf, isinf
+from typing import cast
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.dialects.alchemy.definite import DefiniteClause, is_body
@@ -35,9 +36,11 @@ from herbrand.language.dialects.infix import Connective, grouped_left, read_form
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.language.scope import free_variables
 from herbrand.language.syntax import (
+    Aggregate,
     And,
     Atom,
     Comparison,
+    Computed,
     Constant,
     Exists,
     Forall,
@@ -70,6 +73,8 @@ _COMPARING = {
     "greaterThanEq": ">=",
 }
 """Predicates that Alchemy and LoMRF know by themselves, in files that declare others."""
+_COUNTING = {"count"}
+"""pracmln's word for how many groundings of an atom are true."""
 _STEPPING = {"succ": 1, "prec": -1}
 """Functions that LoMRF knows by itself."""
 _BEHIND_CONSTANTS = {*EQUALITIES, *_ORDERINGS, "=>", "<=>", ",", "(", ")", "]", "^", "\n"}
@@ -92,8 +97,8 @@ class Names:
 
     ``many_valued`` predicates have their last argument taken as a value; ``functions`` have so many
     arguments, and one more as predicates; ``constants`` are the lower-case names that a type lists; ``seen``
-    where each predicate was first declared or used, ``numbers`` where each relation of numbers was.
-    ``question_marks``: the file's variables have one.
+    where each predicate was first declared or used, ``numbers`` where each relation of numbers was, and
+    ``weighing`` the types whose numbers are weights. ``question_marks``: the file's variables have one.
     """
 
     is_constant: Callable[[str], bool] = is_constant_name
@@ -103,6 +108,7 @@ class Names:
     seen: dict[str, Span] = field(default_factory=dict)
     declared: dict[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: dict[Shift | Order, Span] = field(default_factory=dict)
+    weighing: dict[str, Span] = field(default_factory=dict)
     question_marks: bool = False
 
     @property
@@ -151,6 +157,7 @@ class FormulaReader:
         self._begin = cursor.position
         self._scopes = [_Scope()]
         self._numbers = count(1)
+        self._words = False  # whether AND, OR and NOT connect here
 
     def statement(self, weight: float | None = None) -> Formula:
         """A whole formula of this weight, function terms replaced by variables for their values.
@@ -218,6 +225,11 @@ class FormulaReader:
             raise self.cursor.refusal("the body of ':-' is a conjunction of literals", first, hint)
         return body
 
+    def weighs(self, variable: Variable) -> None:
+        """Note that the numbers of a variable's type are weights."""
+        span = variable.span or self.cursor.span_of(self.cursor.here)
+        self.names.weighing.setdefault(self._type_of(variable, span), span)
+
     def read(self) -> Formula:
         formulas = [self._chain()]
         while self.cursor.accept(","):
@@ -233,7 +245,10 @@ class FormulaReader:
         return Implies(And((*premises, last.premise), spanning(premises[0], last.premise)), last.conclusion)
 
     def _chain(self) -> Formula:
-        return read_formula(self.cursor, self.names.connectives, self._operand)
+        connectives = self.names.connectives
+        if self._words:
+            connectives = {**connectives, "AND": connectives["^"], "OR": connectives["v"]}
+        return read_formula(self.cursor, connectives, self._operand)
 
     def _choice(self, options: int) -> int:
         """Which of so many variants is meant here."""
@@ -352,7 +367,7 @@ class FormulaReader:
         cursor, token = self.cursor, self.cursor.here
         if token.text in ("(", "["):
             return self._bracketed()
-        if token.text == "!":
+        if token.text == "!" or (token.text == "NOT" and self._words):
             cursor.take()
             operand = self._operand()
             return Not(operand, cursor.span_from(token.start))
@@ -360,6 +375,8 @@ class FormulaReader:
             return self._starred()
         if token.text.lower() in QUANTIFIERS and cursor.after.kind in ("name", "marked"):
             return self._quantified()
+        if self._is_known_by_itself(token.text, _COUNTING) and cursor.token_ahead(3).text == "(":
+            return self._counted()
         if token.kind == "name" and cursor.after.text in ("(", "|"):
             return self._atom()
         if token.kind in ("name", "string", "number", "marked") or token.text == "+":
@@ -367,8 +384,10 @@ class FormulaReader:
         raise cursor.expected("a formula", hint=likely_sign(token))
 
     def _bracketed(self) -> Formula:
-        opening = self.cursor.take()
+        opening, outside = self.cursor.take(), self._words
+        self._words |= opening.text == "["  # Tuffy's conditions: [a != b AND b < 3]
         formula = self.read()
+        self._words = outside
         self.cursor.expect(")" if opening.text == "(" else "]", hint=likely_sign(self.cursor.here))
         return formula
 
@@ -436,6 +455,26 @@ class FormulaReader:
         """Whether a name that nothing has declared is one of these, in a file that declares others."""
         names = self.names
         return name in known and bool(names.declared) and name not in names.declared
+
+    def _counted(self) -> Computed:
+        """``count(P(x, y) | x) >= 2``: for how many values of its other variables the atom holds."""
+        cursor, word = self.cursor, self.cursor.take()
+        cursor.expect("(")
+        atom = self._atom()
+        fixed: list[Term] = []
+        while cursor.accept("," if fixed else "|"):
+            fixed.append(self._term())
+        cursor.expect(")")
+        over = tuple(v for v in free_variables(atom).values() if v not in fixed)
+        if not over:
+            raise cursor.refusal("every variable of this count is fixed", word)
+        sign = cursor.take()
+        if not _compares(sign.text):
+            raise cursor.refusal("a count is compared with a number", sign)
+        number = cursor.expect_kind("number", "a whole number")
+        total = Aggregate("count", over, (atom,), cursor.span_from(word.start))
+        limit = Constant(self._whole(number), cursor.span_of(number))
+        return Computed(_operator(sign.text), total, limit, cursor.span_from(word.start))
 
     def _compared_by_name(self) -> Formula:
         """``greaterThan(s, t + 1)``."""
@@ -635,6 +674,10 @@ def likely_sign(token: Token) -> str:
     """What may have been meant by a token that is no sign of the language."""
     meant = _LIKELY_SIGNS.get(token.text.lower())
     return f"write {meant}" if meant else ""
+
+
+def _operator(sign: str) -> Operator:
+    return EQUALITIES.get(sign) or cast(Operator, sign)
 
 
 def _compares(sign: str) -> bool:

@@ -11,6 +11,8 @@ import re
 from herbrand.language.syntax import Value
 
 NAME = r"[^\W\d](?:['\w]|-(?=\w))*"
+WORD = r"(?:[\w.'@%+:&$~-]|/(?![/*]))+"
+"""What a constant without quotes is made of where nothing else can stand: ``chicken.n.01``, ``10:30``."""
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 COMMENT = r"//[^\n]*|/\*.*?\*/|\#(?![^\W\d])[^\n]*"
 TOKENS = re.compile(

@@ -4,7 +4,8 @@ Where a file lists the constants of a type, they are text, and ``t + 1`` is a ta
 that is counted on or ordered without a list becomes a type of numbers: its constants in formulas are numbers,
 as those of a database then are, and what was said of them is arithmetic and order.
 
->>> from herbrand.language.dialects.alchemy.numbers import Shift
+>>> from herbrand.language.dialects.alchemy.formulas import Names
+from herbrand.language.dialects.alchemy.numbers import Shift
 >>> from herbrand.language.show import show_formula
 >>> from herbrand.language.syntax import And, Variable
 >>> types = NumericTypes({"time"}, {"H": ("time",)}, {"time_plus_1": Shift("time", 1)})
@@ -19,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from herbrand.errors import LanguageError
+from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.numbers import Order, Shift, is_number, number_of
 from herbrand.language.syntax import (
     Arithmetic,
@@ -51,14 +53,19 @@ class NumericTypes:
     relations: Mapping[str, Shift | Order]
 
     @staticmethod
-    def of(
-        relations: Iterable[Shift | Order], listed: Set[str], statements: Iterable[Statement]
-    ) -> NumericTypes:
-        """Those that the relations are of and no statement lists."""
+    def of(names: Names, listed: Set[str], statements: Iterable[Statement]) -> NumericTypes:
+        """Those that are counted on, ordered or weigh formulas, and that no statement lists."""
         declared = [said for said in statements if isinstance(said, PredicateDeclaration)]
-        unlisted = [relation for relation in relations if relation.type not in listed]
+        for name, span in names.weighing.items():
+            if name in listed:
+                raise LanguageError(
+                    f"the constants of '{name}' are listed, and so are text and no weights",
+                    span=span,
+                    hint=f"leave out the list {name} = {{...}}",
+                )
+        unlisted = [relation for relation in names.numbers if relation.type not in listed]
         return NumericTypes(
-            {relation.type for relation in unlisted},
+            {relation.type for relation in unlisted} | names.weighing.keys(),
             {said.name: _columns(said) for said in declared},
             {relation.predicate: relation for relation in unlisted},
         )

@@ -55,6 +55,7 @@ from herbrand.language.syntax import (
     Statement,
     Theory,
     TypeDeclaration,
+    Variable,
     WeightedFormula,
 )
 
@@ -127,7 +128,9 @@ class MlnReader:
 
     def _with_numbers(self, statements: list[Statement]) -> Iterator[Statement]:
         """The statements with numbers in place of text, for types that are counted on and never listed."""
-        types = NumericTypes.of(self.names.numbers, self._constants.keys(), statements)
+        types = NumericTypes(frozenset(), {}, {})
+        with self._mistakes.collecting():
+            types = NumericTypes.of(self.names, self._constants.keys(), statements)
         yield from types.declarations()
         for said in statements:
             with self._mistakes.collecting():
@@ -290,7 +293,8 @@ class MlnReader:
         start = cursor.here.start
         cursor.accept("@")  # Tuffy does not learn this weight; given weights never are here
         written = cursor.here
-        weight = read_weight(cursor, self._directives.settings)
+        times = _variable_as_weight(cursor)
+        weight = read_weight(cursor, self._directives.settings) if times is None else 1.0
         self._directives.weighed(cursor, written, weight)
         begin = cursor.position
         first = FormulaReader(cursor, self.names)
@@ -305,7 +309,9 @@ class MlnReader:
         where = self._where(cursor)
         final = self._final_weight(cursor, first, weight)
         span = cursor.span_from(start)
-        return [WeightedFormula(final, formula, where, span=span) for formula in formulas]
+        if times is not None:
+            first.weighs(times)
+        return [WeightedFormula(final, formula, where, span=span, times=times) for formula in formulas]
 
     def _definite_clause(
         self, cursor: Cursor, reader: FormulaReader, weight: float | None, start: int
@@ -341,6 +347,15 @@ class MlnReader:
             cursor.skip(NEWLINE)
             comparisons.append(reader.comparison())
         return tuple(comparisons)
+
+
+def _variable_as_weight(cursor: Cursor) -> Variable | None:
+    """Tuffy's ``s: Similar(x, y, s) => Same(x, y)``: the weight is the variable's number."""
+    if cursor.here.kind != "name" or cursor.after.text != ":":
+        return None
+    token = cursor.take()
+    cursor.take()
+    return Variable(token.text, cursor.span_of(token))
 
 
 def _refuse_unclosed(cursor: Cursor) -> None:

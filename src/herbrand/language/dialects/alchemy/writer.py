@@ -17,28 +17,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from typing import cast
 
 from herbrand.errors import UnsupportedError
+from herbrand.language.computed import body_computes, variables_of
 from herbrand.language.dialects.alchemy.lexicon import is_constant_name, is_plain_name, written_constant
 from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.infix import Sign, rewritten, write_formula
 from herbrand.language.dialects.renaming import SpelledNames
 from herbrand.language.names import shown_number
+from herbrand.language.scope import variable_types
 from herbrand.language.signature import Predicate, Signature, Type
 from herbrand.language.syntax import (
     And,
+    Arithmetic,
     Atom,
     Bound,
     Choice,
     Comparison,
+    Computed,
     Constant,
     Exists,
+    Expression,
     FactRows,
     Forall,
     Formula,
     Hard,
     Iff,
     Implies,
+    Leaf,
     Learned,
     NetworkTable,
     Not,
@@ -58,8 +65,10 @@ from herbrand.language.syntax import (
     Xor,
     leaf_terms,
     walk,
+    with_changed_terms,
 )
 
+_COMPUTED = "mln is not written with computed values, but for t + 1, t > 2 and the like"
 SIGNS = {
     Exists: Sign(0, "EXIST "),
     Forall: Sign(0, "FORALL "),
@@ -83,9 +92,10 @@ def write_db(theory: Theory, signature: Signature) -> str:
 
 class _MlnWriter:
     def __init__(self, signature: Signature) -> None:
-        self._predicates = signature.predicates
+        self._signature = signature
+        self._predicates = signature.named
         self._closed = {name: kind for name, kind in signature.types.items() if kind.values is not None}
-        named = [name for p in signature.predicates.values() for name in p.column_types]
+        named = [name for p in self._predicates.values() for name in p.column_types]
         self._types = SpelledNames(dict.fromkeys([*self._closed, *named]), _type_spelling)
 
     def write(self, theory: Theory) -> str:
@@ -119,10 +129,13 @@ class _MlnWriter:
                     raise _refusal(statement, "an .mln file has no predicates with learned tuples")
                 return []
             case WeightedFormula(label=label):
+                _refuse_unsayable(statement, self._signature)
                 lines = [_written_formula(statement)]
                 return lines if label is None else [f"// {_one_line(label)}", *lines]
             case Bound():
                 raise _refusal(statement, "an .mln file has no probability bounds")
+            case Rule(body=body) if body_computes(body):
+                raise _refusal(statement, _COMPUTED)
             case Rule():
                 raise _refusal(statement, "an .mln file has no rules that derive predicates")
             case Choice() | NetworkTable():
@@ -132,7 +145,6 @@ class _MlnWriter:
 
 
 def _written_formula(statement: WeightedFormula) -> str:
-    _refuse_unsayable(statement)
     names = _variable_names(statement)
     marked = {names[v.name] for v in statement.weight.by} if isinstance(statement.weight, Learned) else set()
     renamed = rewritten(statement.formula, lambda part: _renamed(part, names))
@@ -146,24 +158,50 @@ def _written_formula(statement: WeightedFormula) -> str:
         case Learned():
             return f"({text})" if isinstance(formula, Atom | ValueIs) and not statement.where else text
         case weight:
-            return f"{shown_number(weight)} {text}"
+            weighs = (
+                f"{shown_number(weight)} " if statement.times is None else f"{names[statement.times.name]}: "
+            )
+            return weighs + text
 
 
-def _refuse_unsayable(statement: WeightedFormula) -> None:
+def _refuse_unsayable(statement: WeightedFormula, signature: Signature) -> None:
+    if statement.times is not None and statement.weight != 1:
+        raise _refusal(statement, _COMPUTED)
     for part in walk(statement.formula):
         match part:
             case Truth():
                 raise _refusal(statement, "an .mln file has no 'true' and 'false'")
-            case Comparison(operator=operator) if operator not in ("=", "!="):
-                raise _refusal(statement, f"an .mln file has no comparison '{operator}'")
+            case Comparison(operator=operator, left=left, right=right) if operator not in ("=", "!="):
+                if not _of_numbers((left, right), statement.formula, signature):
+                    raise _refusal(statement, f"an .mln file has no comparison '{operator}' but of numbers")
+            case Computed(left=left, right=right):
+                if not (_is_step(left) and _is_step(right)):
+                    raise _refusal(statement, _COMPUTED)
             case Atom(predicate=name) if not is_plain_name(name):
                 raise _refusal(statement, f"'{name}' is no name of an .mln file")
+
+
+def _of_numbers(terms: Sequence[Term], formula: Formula, signature: Signature) -> bool:
+    """Whether the terms are a number and a variable for one, or two of these."""
+    types = variable_types([formula], signature)
+    variables = [types.get(term.name, "") for term in terms if isinstance(term, Variable)]
+    texts = [term for term in terms if isinstance(term, Constant) and isinstance(term.value, str)]
+    numeric = all(name in signature.types and signature.types[name].kind == "number" for name in variables)
+    return bool(variables) and numeric and not texts
+
+
+def _is_step(value: Expression) -> bool:
+    """Whether a side of a comparison is written as ``t``, ``t + 1`` or ``t - 2``."""
+    match value:
+        case Arithmetic(sign="+" | "-", operands=(Variable(), Constant(value=int(by)))):
+            return by >= 0
+    return isinstance(value, Variable)
 
 
 def _variable_names(statement: WeightedFormula) -> SpelledNames:
     parts = [*walk(statement.formula), *statement.where]
     quantified = [v.name for part in parts if isinstance(part, Exists | Forall) for v in part.variables]
-    used = [t.name for part in parts for t in leaf_terms(part) if isinstance(t, Variable) and not t.anonymous]
+    used = [v.name for v in variables_of(parts).values() if not v.anonymous]
     return SpelledNames(dict.fromkeys([*used, *quantified]), _variable_spelling)
 
 
@@ -192,18 +230,9 @@ def _renamed(formula: Formula, names: SpelledNames) -> Formula:
             return old
         return Variable(names.fresh("any") if old.anonymous else names[old.name])
 
-    def atom(old: Atom) -> Atom:
-        return Atom(old.predicate, tuple(map(term, old.arguments)))
-
+    if isinstance(formula, Leaf):
+        return with_changed_terms(formula, term, lambda inner: inner)
     match formula:
-        case Atom():
-            return atom(formula)
-        case ValueIs(atom=valued, value=value):
-            return ValueIs(atom(valued), term(value))
-        case ValueIn(atom=valued, values=values):
-            return ValueIn(atom(valued), values)
-        case Comparison(operator=operator, left=left, right=right):
-            return Comparison(operator, term(left), term(right))
         case Exists(variables=variables, body=body) | Forall(variables=variables, body=body):
             return type(formula)(tuple(Variable(names[v.name]) for v in variables), body)
     return formula
@@ -216,7 +245,15 @@ def _leaf(leaf: Formula, marked: Collection[str] = ()) -> str:
             return f"{predicate}({terms})" if terms else predicate
         case Comparison(operator=operator, left=left, right=right):
             return f"{_term(left, marked)} {operator} {_term(right, marked)}"
+        case Computed(operator=operator, left=left, right=right):
+            return f"{_step(left)} {operator} {_step(right)}"
     raise AssertionError(f"{leaf} should have been rewritten")
+
+
+def _step(value: Expression) -> str:
+    if isinstance(value, Arithmetic):
+        return f" {value.sign} ".join(map(_step, value.operands))
+    return str(value.value) if isinstance(value, Constant) else cast(Variable, value).name
 
 
 def _term(term: Term, marked: Collection[str]) -> str:
