@@ -46,6 +46,12 @@ class Screen:
     def button(self, name: str) -> Any:
         return self.page.get_by_role("button", name=name, exact=True)
 
+    def saved_picture(self) -> bytes:
+        """What the button below a drawing downloads."""
+        with self.page.expect_download() as caught:
+            self.button("Save picture").click()
+        return Path(caught.value.path()).read_bytes()
+
     def tab(self, name: str) -> Any:
         return self.page.get_by_role("tab", name=name)
 

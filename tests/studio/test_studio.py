@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -193,6 +194,7 @@ def test_an_answer_is_compared_with_labels(page: Any, studio: Start) -> None:
     page.get_by_role("button", name="Score").click()
     page.get_by_role("img", name="Calibration of 3 rows").wait_for()
     screen.picture("calibration")
+    assert b"share true" in screen.saved_picture()
 
 
 def test_the_page_of_a_result_opens_alone(page: Any, smokers: Studio, tmp_path: Path) -> None:
@@ -224,6 +226,8 @@ def test_the_graph_has_the_constants_and_the_probabilities(page: Any, smokers: S
     page.get_by_text("The same as a list").click()
     page.wait_for_timeout(600)
     screen.picture("graph")
+    picture = screen.saved_picture()
+    assert picture.startswith(b"\x89PNG") and len(picture) > 10_000  # a blank one is smaller
 
 
 def test_the_ground_network_has_the_groundings_around_an_atom(page: Any, smokers: Studio) -> None:
@@ -300,6 +304,11 @@ def test_the_steps_of_a_run_are_drawn(page: Any, smokers: Studio) -> None:
     heights = [float(point.split(",")[1]) for point in points]
     assert len(points) >= 3 and heights[-1] == max(heights)  # the residual is least at the end
     screen.picture("trace")
+    line = next(
+        part for part in ElementTree.fromstring(screen.saved_picture()).iter() if "points" in part.attrib
+    )
+    assert line.attrib["points"].split() == points
+    assert line.attrib["stroke"].startswith("rgb") and line.attrib["fill"] == "none"
 
 
 def test_bounds_answers_and_learned_weights_are_tables(page: Any, studio: Start) -> None:

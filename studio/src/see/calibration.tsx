@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import * as api from "../api";
 import { fixed } from "../numbers";
 import { latest, useStore, type Finished } from "../store";
+import { Figure } from "./picture";
 
 type Answered = { found: api.Score } | { trouble: string } | null;
 
@@ -59,7 +60,7 @@ function Scored({ found }: { found: api.Score }) {
           </tr>
         </tbody>
       </table>
-      <Drawing bins={found.calibration} rows={found.rows} />
+      <Figure name="calibration"><Drawing bins={found.calibration} rows={found.rows} /></Figure>
     </>
   );
 }

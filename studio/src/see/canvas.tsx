@@ -1,21 +1,32 @@
 // The place of a drawing, and what its colours mean. Cytoscape loads when the first one is seen.
+import type { Core } from "cytoscape";
 import { useEffect, useRef } from "preact/hooks";
 import type { Drawn } from "./drawing";
+import { SavePicture } from "./picture";
+
+const SCALE = 2;
 
 export function Canvas({ drawn, name, version }: { drawn: Drawn; name: string; version: string }) {
   const place = useRef<HTMLDivElement>(null);
+  const core = useRef<Core | null>(null);
   useEffect(() => {
-    let core: { destroy(): void } | null = null;
     let wanted = true;
     void import("./drawing").then(({ draw }) => {
-      if (wanted && place.current) core = draw(place.current, drawn);
+      if (wanted && place.current) core.current = draw(place.current, drawn);
     });
     return () => {
       wanted = false;
-      core?.destroy();
+      core.current?.destroy();
+      core.current = null;
     };
   }, [version, drawn.nodes.length, drawn.edges.length]);
-  return <div class="drawing" ref={place} role="img" aria-label={name} />;
+  const taken = () => core.current?.png({ output: "blob", full: true, scale: SCALE, bg: getComputedStyle(document.body).backgroundColor }) ?? null;
+  return (
+    <>
+      <div class="drawing" ref={place} role="img" aria-label={name} />
+      <SavePicture name="graph.png" taken={taken} />
+    </>
+  );
 }
 
 export function Legend() {

@@ -1,6 +1,7 @@
 // Trace: how the residual of a run fell, step by step.
 import { latest, useStore } from "../store";
 import type { TracePoint } from "../api";
+import { Figure } from "./picture";
 
 const [WIDE, HIGH, LEFT, LOW] = [640, 260, 64, 36];
 
@@ -29,7 +30,7 @@ function Line({ points }: { points: TracePoint[] }) {
   const shown = (value: number) => (logs ? (10 ** value).toExponential(1) : value.toPrecision(4));
   const end = seen[seen.length - 1]!;
   return (
-    <figure>
+    <Figure name="trace">
       <svg class="trace" viewBox={`0 0 ${WIDE} ${HIGH}`} role="img" aria-label={`${seen.length} steps, from ${shown(values[0]!)} to ${shown(values[values.length - 1]!)}`}>
         {ticks.map((tick) => (
           <g key={tick}>
@@ -43,6 +44,6 @@ function Line({ points }: { points: TracePoint[] }) {
         <polyline class="line" points={seen.map(({ step, value }) => `${x(step).toFixed(1)},${y(scale(value)).toFixed(1)}`).join(" ")} />
       </svg>
       <figcaption class="soft">{`Step ${end.step}: ${shown(scale(end.value))}.`}</figcaption>
-    </figure>
+    </Figure>
   );
 }
