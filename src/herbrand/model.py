@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -136,6 +137,16 @@ class Model:
     def program(self) -> Program:
         """The theory lowered over its facts and what its rules derive from them."""
         return self.measured_program(UNLIMITED)
+
+    def with_derived(self, within: Budget) -> Model:
+        """The same with all that its rules derive listed once, over which goals of ``query`` are answered.
+
+        Worth it for many goals that are only asked whether they hold: weights of proofs are left aside.
+        """
+        facts = self._knowledge.facts_with_derived(within)
+        asked = copy(self)
+        asked._queried = {((), False): _proof().of((), *facts)}
+        return asked
 
     def restated(self, theory: Theory) -> Model:
         """Another theory over the same facts, predicates open and closed as here."""
@@ -658,8 +669,11 @@ class Model:
 def _planned(knowledge: Knowledge, given: tuple[str, ...], budget: Budget, apart: bool) -> Any:
     """The rules over the facts, with plans for goals."""
     facts = knowledge.facts_apart(given, budget) if apart else knowledge.facts(given, budget)
-    proof = importlib.import_module("herbrand.engines.proof.query").Proof
-    return proof.of(knowledge.rules, *facts, knowledge.evidence(given))
+    return _proof().of(knowledge.rules, *facts, knowledge.evidence(given))
+
+
+def _proof() -> Any:
+    return importlib.import_module("herbrand.engines.proof.query").Proof
 
 
 def _goals(goal: Any, bindings: Mapping[str, Sequence[Value]] | None = None) -> Any:

@@ -154,3 +154,42 @@ def test_the_command_and_its_formats(herbrand: Callable[..., Outcome], tmp_path:
     assert told[0]["where"] == f"{tmp_path / 't.hb'}:2:1" and told[0]["message"] and "hint" in told[0]
     (tmp_path / "good.hb").write_text("predicate p(t)\n1: p(x)\n")
     assert herbrand("check", tmp_path / "good.hb", "--lint").out.startswith("0 warnings")
+
+
+def ruled_theory(seed: int) -> str:
+    """Rules over known relations, some of which derive nothing, and hard formulas that some rows break."""
+    drawn = random.Random(seed)
+    names = ["q", "p0", "p1", "p2", "p3"]
+    lines = ["predicate q(t, t): observed", *(f"predicate {name}(t, t)" for name in names[1:])]
+    for place, name in enumerate(names[1:], start=1):
+        for _ in range(drawn.randint(1, 2)):
+            one, other = (drawn.choice(names[: place + drawn.randint(0, 1)]) for _ in range(2))
+            ends = drawn.choice(["x, z", "z, x", "x, x", '"c", z'])
+            extra = drawn.choice(
+                ["", ", x != y", f", not {names[place - 1]}(y, x)", " @ 0.5" * (seed % 7 == 0)]
+            )
+            lines.append(f"{name}(x, y) :- {one}({ends}), {other}(x, y), {names[place - 1]}(_, y){extra}")
+        lines.append(f"hard: {name}(x, y) => {drawn.choice(names[:place])}(x, y)")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_deriving_once_warns_as_asking_each_rule_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = random.Random(seed)
+    facts = {"q": [(drawn.choice("abcd"), drawn.choice("abcd")) for _ in range(5)]}
+    theory, listed = hb.parse(ruled_theory(seed)), list[int]()
+    once = hb.Model.with_derived
+
+    def counted(self: hb.Model, within: Any) -> hb.Model:
+        listed.append(1)
+        return once(self, within)
+
+    monkeypatch.setattr(hb.Model, "with_derived", counted)
+    found = lint(hb.Model(theory, facts)).warnings
+    assert len(listed) == (0 if "@" in ruled_theory(seed) else 1)
+
+    def refused(self: hb.Model, within: Any) -> hb.Model:
+        raise hb.HerbrandError("not now")
+
+    monkeypatch.setattr(hb.Model, "with_derived", refused)
+    assert found == lint(hb.Model(theory, facts)).warnings

@@ -271,6 +271,11 @@ class Knowledge:
             budget=budget,
         )
 
+    def facts_with_derived(self, budget: Budget) -> tuple[Signature, Facts]:
+        """The same with all that rules derive, whatever weights their proofs have."""
+        signature, facts = self.facts((), budget)
+        return signature, _derived(self.rules, signature, facts, budget)
+
     def facts_apart(self, given: Sequence[str], budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
         """The same without what is ``given`` as true or false, over domains that have its constants."""
         rows, signature = self._with(given)

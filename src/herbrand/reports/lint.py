@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -420,7 +421,27 @@ class _OverFacts:
             s for s in theory.statements if not isinstance(s, WeightedFormula | Bound | BoundRows | Choice)
         )
         certain = (s for s in kept if not isinstance(s, Rule) or s.head.predicate not in self._uncertain)
-        self._asked = model.restated(Theory(tuple(certain)))
+        self._stated = model.restated(Theory(tuple(certain)))
+
+    @cached_property
+    def _listed(self) -> Model | None:
+        """The certain part with what its rules derive listed once, which each goal else would derive anew.
+
+        ``None`` where that takes too long or is refused, and where proofs have weights: some may be 0."""
+        tables = self._program.facts.tables.values()
+        if any(rule.weight is not None for rule in self._stated.theory.rules) or any(
+            table.weights is not None for table in tables
+        ):
+            return None
+        try:
+            return self._stated.with_derived(self._budget.at_most(LONGEST_SEARCH))
+        except HerbrandError:
+            return None
+
+    def _asked(self, literals: Sequence[Formula]) -> Model:
+        """What a goal is asked of."""
+        derived = not named_predicates(literals).isdisjoint(self._stated.theory.derived)
+        return (self._listed if derived else None) or self._stated
 
     def warnings(self) -> Iterator[LintWarning]:
         theory = self._model.theory
@@ -494,7 +515,7 @@ class _OverFacts:
         ):
             return None
         try:
-            found = self._asked.query(
+            found = self._asked(known).query(
                 " and ".join(show_formula(x) for x in in_body(known)),
                 algebra="boolean",
                 depth="fixpoint",
