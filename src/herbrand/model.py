@@ -142,6 +142,7 @@ class Model:
         """The same with all that its rules derive listed once, over which goals of ``query`` are answered.
 
         Worth it for many goals that are only asked whether they hold: weights of proofs are left aside.
+        ``within``: the time and memory that deriving may take.
         """
         facts = self._knowledge.facts_with_derived(within)
         asked = copy(self)
