@@ -211,3 +211,45 @@ def test_worlds_alike_contradict_only_where_both_tell_of_a_tuple(
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FactsError, match=r"there is no folder .*nowhere"):
         read_worlds(Theory(), "t", tmp_path / "nowhere")
+
+
+NUMBERED: dict[str, tuple[dict[str, Tables], str, int]] = {
+    "ages": ({"one": {"age": "a,31\nb,7.5\nc,40\n", "t": "a\n"}}, "", 1),
+    "ages of two worlds": (
+        {"one": {"age": "a,1\nb,2\n", "t": "a\n"}, "two": {"age": "a,3\n", "t": "a\n"}},
+        "",
+        1,
+    ),
+    "a word in one world": (
+        {"one": {"age": "a,1\nb,2\nc,3\n", "t": "a\n"}, "two": {"age": "a,old\n", "t": "a\n"}},
+        "",
+        0,
+    ),
+    "declared": (
+        {"one": {"age": "a,31\nb,7.5\nc,40\n", "t": "a\n"}},
+        "type year = number\npredicate age(x, year)\npredicate t(x)",
+        0,
+    ),
+    "declared without its kind": (
+        {"one": {"age": "a,31\nb,7.5\nc,40\n", "t": "a\n"}},
+        "predicate age(x, year)\npredicate t(x)",
+        1,
+    ),
+    "names of things": ({"one": {"edge": "1,2\n2,3\n3,1\n", "t": "1\n"}}, "", 0),
+    "names that another table has first": (
+        {"one": {"likes": "a,1\nb,2\nc,3\n", "film": "1\n", "t": "a\n"}},
+        "",
+        0,
+    ),
+    "two of them": ({"one": {"has": "a,0\nb,1\nc,0\n", "t": "a\n"}}, "", 0),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERED)
+def test_a_column_of_numbers_that_is_text_is_told_of(case: str, tmp_path: Path) -> None:
+    worlds, theory, wanted = NUMBERED[case]
+    notes: list[str] = []
+    read(tmp_path, worlds, theory, note=notes.append)
+    told = [note for note in notes if "holds numbers, but is text" in note]
+    assert len(told) == wanted, notes
+    assert all("predicate age(thing, amount)" in note for note in told)

@@ -21,6 +21,7 @@ from herbrand.facts.source import FactSource, fact_sources, inner_folders
 from herbrand.facts.sources.text import without_empty_tables
 from herbrand.induction.database import Rows
 from herbrand.induction.machine import WIDEST
+from herbrand.induction.number_columns import unordered_numbers
 from herbrand.language.check import check
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory, Value
@@ -88,6 +89,8 @@ def read_worlds(
         loaded.append((name, *_loaded(theory, signature, target, (*shared, *sources), header)))
     if note is not None:
         for text in dict.fromkeys(text for *_, found in loaded for text in found.notes):
+            note(text)
+        for text in unordered_numbers([(known, found) for _, known, found in loaded]):
             note(text)
     _refuse_unknown(target, [known for _, known, _ in loaded])
     predicates: dict[str, int] = {}
