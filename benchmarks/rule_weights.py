@@ -26,11 +26,12 @@ import torch
 from torch import nn
 
 from herbrand.errors import LanguageError, UnsupportedError
-from herbrand.induction.evaluation import ANY, Clause, clause_of
+from herbrand.induction.evaluation import ANY, Clause
 from herbrand.induction.layer import LogicUnit
 from herbrand.induction.machine import WIDEST, LogicMachine, Predicates
 from herbrand.induction.tiles import fill_diagonals
 from herbrand.language.syntax import Theory
+from tests.induction.rule_clauses import clause_of
 
 SHARP = 40.0
 """The log-odds between true and false before a sigmoid: half of it on either side."""

@@ -20,13 +20,13 @@ from herbrand.induction.evaluation import (
     Condition,
     Literal,
     bindings,
-    clause_of,
     covered,
     derived,
     evaluated,
 )
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_statement
+from tests.induction.rule_clauses import clause_of
 from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]

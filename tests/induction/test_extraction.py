@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from benchmarks.worlds.tasks import task_named
 from herbrand.induction.database import Database, World
-from herbrand.induction.evaluation import clause_of
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import NEGLIGIBLE, extract, focused_search, relevance, verify
 from herbrand.induction.limits import Effort, Limits
@@ -20,6 +19,7 @@ from herbrand.induction.search import search
 from herbrand.induction.task import Sample
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_statement
+from tests.induction.rule_clauses import clause_of
 from tests.laws import tries
 from tests.oracles.logic_machine import conclusions
 

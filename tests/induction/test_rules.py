@@ -15,7 +15,7 @@ from benchmarks.rule_weights import compile_rules
 from benchmarks.worlds.tasks import TASKS, task_named
 from herbrand.errors import HerbrandError
 from herbrand.induction.database import Database, World, worlds_of
-from herbrand.induction.evaluation import clause_of, evaluated
+from herbrand.induction.evaluation import evaluated
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import mistakes, verify
 from herbrand.induction.limits import Limits
@@ -23,6 +23,7 @@ from herbrand.induction.search import search
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Atom, Comparison, Not, Rule, Theory, Variable
+from tests.induction.rule_clauses import clause_of
 from tests.laws import tries
 from tests.oracles.logic_machine import conclusions
 

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from herbrand.induction.database import Database, World
-from herbrand.induction.evaluation import Clause, clause_of, evaluated
+from herbrand.induction.evaluation import Clause, evaluated
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import mistakes
 from herbrand.induction.limits import Effort, Limits
 from herbrand.induction.search import Found, search
 from herbrand.language.parse import parse_theory
+from tests.induction.rule_clauses import clause_of
 
 ARITIES = {"wet": 0, "red": 1, "old": 1, "edge": 2, "near": 2, "between": 3}
 PLANTED = {

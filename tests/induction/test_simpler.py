@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from herbrand.errors import BudgetError
 from herbrand.induction import simpler
 from herbrand.induction.database import Database, World
-from herbrand.induction.evaluation import Clause, Literal, clause_of, covered, evaluated
+from herbrand.induction.evaluation import Clause, Literal, covered, evaluated
 from herbrand.induction.examples import Examples
 from herbrand.induction.simpler import covering, safe, simplified
 from herbrand.language.parse import parse_theory
+from tests.induction.rule_clauses import clause_of
 from tests.laws import tries
 
 PHASES = [Phase.reuse, Phase.generate]
