@@ -116,20 +116,10 @@ class Exact:
         asked = ExplainedAtom.of(state.question, ground.evidence)
         atom = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
         found = _attributed(ground, atom, asked.value, self.refuse_too_much)
-        if math.isfinite(found.value):
-            reasons, remainder = found.reasons, found.remainder
-        else:
-            reasons, remainder = self._forcing(ground, atom, asked.value, found.value), 0.0
-        return Explanation(
-            asked.text,
-            "log-odds",
-            found.value,
-            self.name,
-            Guarantee.EXACT,
-            reasons,
-            found.base if math.isfinite(found.value) else 0.0,
-            remainder,
-        )
+        reasons = found.reasons
+        if not math.isfinite(found.value):
+            reasons = self._forcing(ground, atom, asked.value, found.value)
+        return asked.explained(found.value, self.name, Guarantee.EXACT, reasons, found.base)
 
     def _forcing(self, ground: Ground, atom: int, value: int, log_odds: float) -> tuple[Reason, ...]:
         """A smallest set of hard statements without which the atom could be otherwise."""

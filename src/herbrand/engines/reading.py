@@ -13,7 +13,7 @@ An explanation is of one atom, or of one value of it: :class:`ExplainedAtom`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -178,6 +178,25 @@ class ExplainedAtom:
         settled = int(self.evidence.known(self.predicate).lookup(self.codes)[0])
         return None if settled == LATENT else settled == self.value
 
+    def explained(
+        self,
+        log_odds: float,
+        engine: str,
+        guarantee: Guarantee,
+        reasons: Iterable[Reason],
+        base: float = 0.0,
+        note: str = "",
+    ) -> Explanation:
+        """Its log-odds as a base and reasons, which leave a remainder; infinite ones are forced by reasons
+        alone."""
+        reasons = tuple(reasons)
+        if math.isfinite(log_odds):
+            remainder = log_odds - base - math.fsum(reason.contribution for reason in reasons)
+        else:
+            base = remainder = 0.0
+        about = self.text, "log-odds", log_odds, engine, guarantee
+        return Explanation(*about, reasons, base, remainder, note)
+
 
 def forced(log_odds: float) -> Reason:
     """Fallback reason when no single statement forces the value."""
@@ -195,4 +214,4 @@ def explained_fact(asked: ExplainedAtom) -> Explanation:
     log_odds = math.inf if asked.known else -math.inf
     listed = "listed among the facts" if asked.known else "not among the facts, or listed as false"
     reason = Reason(f"it is {listed}", {}, log_odds)
-    return Explanation(asked.text, "log-odds", log_odds, "facts", Guarantee.EXACT, (reason,))
+    return asked.explained(log_odds, "facts", Guarantee.EXACT, (reason,))

@@ -29,12 +29,11 @@ def explained(
     asked = ExplainedAtom.of(question, compiled.evidence)
     axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
     found = _Around(compiled, asked, axis, messages)
-    value, base = found.value, found.base
+    value = found.value
     if not math.isfinite(value):
-        return Explanation(asked.text, "log-odds", value, engine, guarantee, found.forcing())
-    reasons = [reason for reason in found.reasons() if reason.contribution]
-    remainder = value - base - math.fsum(reason.contribution for reason in reasons)
-    return Explanation(asked.text, "log-odds", value, engine, guarantee, tuple(reasons), base, remainder)
+        return asked.explained(value, engine, guarantee, found.forcing())
+    reasons = (reason for reason in found.reasons() if reason.contribution)
+    return asked.explained(value, engine, guarantee, reasons, found.base)
 
 
 class _Around:

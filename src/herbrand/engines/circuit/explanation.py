@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from herbrand.answers.explanation import Reason
+from herbrand.engines.attribution import scales
 from herbrand.engines.circuit.choices import Drawn, share_of
 from herbrand.engines.circuit.circuit import Circuit, Floats
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
@@ -55,12 +56,8 @@ def attributed(worlds: Worlds, literal: int) -> Attributed:
     found = np.zeros(slopes.size)
     for count in STEPS:
         worlds.budget.check()
-        places, shares = np.polynomial.legendre.leggauss(count)
         before = found
-        found = sum(
-            (w / 2 * slopes.at((x + 1) / 2) for x, w in zip(places, shares, strict=True)),
-            np.zeros(slopes.size),
-        )
+        found = sum((share * slopes.at(place) for place, share in scales(count)), np.zeros(slopes.size))
         if np.abs(found - before).max() < CLOSE:
             break
     if math.isnan(base):  # the evidence needs a choice: what is left of it where all vanish

@@ -45,19 +45,13 @@ def explained(
     value = math.log(probability) - math.log1p(-probability) if drawn else conditional
     if not math.isfinite(value):
         note = "every world that was drawn agrees on it"
-        return Explanation(
-            asked.text, "log-odds", value, engine, Guarantee.APPROXIMATION, (Reason(note, {}, value),)
-        )
-    reasons = tuple(reason_of(said, share) for said, share in shares.items() if abs(share) > ROUNDING)
-    size = int(compiled.graph.sizes[axis])
-    base = -math.log(max(1, size - 1))
-    remainder = value - base - math.fsum(reason.contribution for reason in reasons)
+        return asked.explained(value, engine, Guarantee.APPROXIMATION, (Reason(note, {}, value),))
+    reasons = (reason_of(said, share) for said, share in shares.items() if abs(share) > ROUNDING)
+    base = -math.log(max(1, int(compiled.graph.sizes[axis]) - 1))
     note = "contributions are averages over worlds drawn"
     if not drawn:
         note += ", which all agree on it: the log-odds are those of its mean conditional probability there"
-    return Explanation(
-        asked.text, "log-odds", value, engine, Guarantee.APPROXIMATION, reasons, base, remainder, note
-    )
+    return asked.explained(value, engine, Guarantee.APPROXIMATION, reasons, base, note)
 
 
 def _averaged(

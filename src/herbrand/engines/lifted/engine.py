@@ -113,13 +113,10 @@ class Lifted:
         problem, question = state.problem, state.question
         asked = ExplainedAtom.of(question, problem.evidence)
         found = attributed(problem.evidence, asked, lambda supposing: self._affordable(supposing, TOTAL_ONLY))
-        if math.isfinite(found.value):
-            reasons, base, remainder = found.reasons, found.base, found.remainder
-        else:
-            reasons, base, remainder = self._forcing(problem, question, status, found.value), 0.0, 0.0
-        return Explanation(
-            asked.text, "log-odds", found.value, self.name, Guarantee.EXACT, reasons, base, remainder
-        )
+        reasons = found.reasons
+        if not math.isfinite(found.value):
+            reasons = self._forcing(problem, question, status, found.value)
+        return asked.explained(found.value, self.name, Guarantee.EXACT, reasons, found.base)
 
     def _forcing(
         self, problem: Problem, question: Question, status: Status, log_odds: float

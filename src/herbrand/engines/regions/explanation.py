@@ -44,14 +44,13 @@ def explained(
     chances = solution.of(asked.predicate, asked.codes)[0]
     value = _log_odds(float(chances[asked.value]), float(np.delete(chances, asked.value).sum()))
     if not math.isfinite(value):
-        return Explanation(asked.text, "log-odds", value, engine, guarantee, (forced(value),))
+        return asked.explained(value, engine, guarantee, (forced(value),))
     found = _around(asked, solution, believed)
     if found is None or found.is_wide:
         note = WHOLE if found is None else WIDE
-        return Explanation(asked.text, "log-odds", value, engine, guarantee, (), value, note=note)
+        return asked.explained(value, engine, guarantee, (), value, note)
     base, reasons = found.shared_out()
-    remainder = value - base - math.fsum(reason.contribution for reason in reasons)
-    return Explanation(asked.text, "log-odds", value, engine, guarantee, reasons, base, remainder, NOTE)
+    return asked.explained(value, engine, guarantee, reasons, base, NOTE)
 
 
 def _around(asked: ExplainedAtom, solution: Solution, believed: Sequence[Beliefs]) -> _Around | None:
