@@ -30,6 +30,7 @@ import numpy.typing as npt
 from herbrand.errors import FactsError, Mistake, nearest
 from herbrand.facts.column import Index
 from herbrand.facts.domain import Domain
+from herbrand.language.show import show_row
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import Value
 
@@ -100,6 +101,14 @@ class Facts:
 
     def table(self, predicate: str) -> FactTable:
         return _named(self.tables, predicate, "predicate")
+
+    def constants(self, types: Iterable[str], row: Iterable[int]) -> tuple[Value, ...]:
+        """A row of indices of these types as constants."""
+        return tuple(self.domains[name].value(int(index)) for name, index in zip(types, row, strict=True))
+
+    def atom_text(self, predicate: Predicate, row: Iterable[int]) -> str:
+        """The atom of a row of a table as printed, with its value where it has one."""
+        return show_row(predicate, self.constants(predicate.column_types, row))
 
     def rows(self, predicate: Predicate, indices: np.ndarray) -> Iterator[tuple[Value, ...]]:
         """Rows of a table as constants."""

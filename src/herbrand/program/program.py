@@ -239,6 +239,10 @@ class Program:
     def table(self, predicate: str) -> FactTable:
         return self.facts.tables[predicate]
 
+    def atom_text(self, predicate: str, row: Iterable[int]) -> str:
+        """The atom of a row of indices as printed, with its value where it has one."""
+        return self.facts.atom_text(self.signature.predicates[predicate], row)
+
     def value_count(self, predicate: str) -> int:
         """How many values an atom of this predicate has: 2 unless it is many-valued."""
         return value_count(self.signature.predicates[predicate], self.facts)

@@ -71,8 +71,7 @@ def _refuse_contradiction(
         return
     both = wrong.rows()
     if both:
-        domains = [stored.facts.domains[kind] for kind in signature.predicates[name].types]
-        atom = tuple(domain.value(i) for domain, i in zip(domains, both[0], strict=False))
+        atom = stored.facts.constants(signature.predicates[name].types, both[0])
         which = "this rule derives" if len(rules) == 1 else "the rules derive"
         raise ContradictionError(
             f"{which} {show_atom(name, atom)}, which is stated to be false",

@@ -96,8 +96,7 @@ class StoredRules:
         denied = false.matching(rounds.complete(name), false.columns).rows()
         if denied:
             predicate = self.program.signature.predicates[name]
-            domains = [self.stored.facts.domains[kind] for kind in predicate.types]
-            values = tuple(domain.value(i) for domain, i in zip(domains, denied[0], strict=False))
+            values = self.stored.facts.constants(predicate.types, denied[0])
             raise denied_but_derived(name, values, request.algebra)
 
     def _read(self, goal: str | Formula) -> Goal:

@@ -24,7 +24,7 @@ from herbrand.budget import UNLIMITED
 from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.constraints import FALSE, TRUE
-from herbrand.engines.circuit.grounding import Atom, Instance, atom_text
+from herbrand.engines.circuit.grounding import Instance
 from herbrand.engines.circuit.search import PRODUCT
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.reading import ExplainedAtom
@@ -162,7 +162,7 @@ def _texts(worlds: Worlds) -> Iterator[tuple[int, str]]:
     ]
     times = Counter(head for _, head, _ in chosen)
     for variable, head, instance in chosen:
-        text = atom_text(worlds.program, head)
+        text = worlds.program.atom_text(*head)
         if times[head] > 1:
             text += f" by {_chosen_by(worlds, instance)}"
         yield 2 * variable, text
@@ -171,8 +171,7 @@ def _texts(worlds: Worlds) -> Iterator[tuple[int, str]]:
         valued = worlds.ground.evidence.is_valued(name)
         for value, literal in enumerate(literals):
             if literal >= 0:
-                atom: Atom = (name, (*row, value)) if valued else (name, row)
-                text = atom_text(worlds.program, atom)
+                text = worlds.program.atom_text(name, (*row, value) if valued else row)
                 yield literal, text if valued or value else f"not {text}"
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from herbrand.budget import UNLIMITED
-from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Stated, atom_text, lowered_all
+from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Stated, lowered_all
 from herbrand.engines.reading import ExplainedAtom
 from herbrand.language.names import shown_where
 from herbrand.language.show import show_statement
@@ -35,7 +35,7 @@ def derivations_of(program: Program, asked: ExplainedAtom, most: int) -> dict[st
     near = _below(start, deriving)
     drawn = dict(list(near.items())[:most])
     return {
-        "atoms": [{"atom": atom_text(program, atom), "steps": steps} for atom, steps in drawn.items()],
+        "atoms": [{"atom": program.atom_text(*atom), "steps": steps} for atom, steps in drawn.items()],
         "groundings": list(_groundings(program, deriving, drawn)),
         "left_out": len(near) - len(drawn),
     }
@@ -66,8 +66,8 @@ def _groundings(
             yield {
                 "statement": next(iter(show_statement(instance.plan.statement))),
                 "where": shown_where(instance.constants(program.facts).items()),
-                "atoms": [atom_text(program, part) for part in _body(instance)],
+                "atoms": [program.atom_text(*part) for part in _body(instance)],
                 "heads": [
-                    atom_text(program, head) for head in dict.fromkeys(instance.heads) if head in drawn
+                    program.atom_text(*head) for head in dict.fromkeys(instance.heads) if head in drawn
                 ],
             }

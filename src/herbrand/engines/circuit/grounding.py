@@ -28,11 +28,9 @@ from herbrand.engines.circuit.statements import (
     lowered,
 )
 from herbrand.facts.facts import Facts
-from herbrand.language.show import show_row
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
 from herbrand.program.evidence import LATENT, Evidence, codes_of
-from herbrand.program.program import Program
 
 Row = tuple[int, ...]
 Atom = tuple[str, Row]
@@ -81,14 +79,6 @@ class _Waiting:
     table: _Table
     """Of the call that the statement's head answers."""
     head: int
-
-
-def atom_text(program: Program, atom: Atom) -> str:
-    """The atom as printed, with its value where it has one."""
-    name, row = atom
-    predicate, domains = program.signature.predicates[name], program.facts.domains
-    values = tuple(domains[t].value(i) for t, i in zip(predicate.column_types, row, strict=True))
-    return show_row(predicate, values)
 
 
 class Known(Protocol):

@@ -54,9 +54,9 @@ def _holds(row: np.ndarray, literal: int) -> bool:
 def _label(worlds: Worlds, axis: int) -> tuple[str, list[Value] | None]:
     """An atom's text, and its values if it has many."""
     name, row = worlds.atom(axis)
-    predicate, domains = worlds.program.signature.predicates[name], worlds.program.facts.domains
-    arguments = tuple(domains[t].value(i) for t, i in zip(predicate.types, row, strict=True))
+    predicate, facts = worlds.program.signature.predicates[name], worlds.program.facts
+    arguments = facts.constants(predicate.types, row)
     if predicate.value_type is None:
         return show_atom(name, arguments), None
-    values = domains[predicate.value_type]
+    values = facts.domains[predicate.value_type]
     return show_atom(name, arguments), [values.value(i) for i in range(len(values))]

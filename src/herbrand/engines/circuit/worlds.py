@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from herbrand.engines.circuit.grounding import (
     Instance,
     Row,
     Stated,
-    atom_text,
     lowered_all,
 )
 from herbrand.engines.circuit.statements import Lowered
@@ -55,8 +53,9 @@ class Worlds:
         self._stated = Stated(self.ground.evidence, program.signature, program.facts)
         grounding = Grounding(self._statements, self._stated, self.budget)
         self.derived = derived_by(program.uncertain)
-        text = partial(atom_text, program)
-        self._derived = DerivedLiterals(grounding, self._stated_literal, self.made, self.budget, text)
+        self._derived = DerivedLiterals(
+            grounding, self._stated_literal, self.made, self.budget, lambda atom: program.atom_text(*atom)
+        )
         self.exclusive: set[str] = set()
         self._axes: dict[int, list[int]] = {}
         self._solve_valued(self._statements)
@@ -194,7 +193,7 @@ class Worlds:
         self.solve((name, row) for name, row, _ in stated)
         for name, row, holds in stated:
             literal = self.literal(name, row)
-            text = atom_text(self.program, (name, row))
+            text = self.program.atom_text(name, row)
             self.made.stipulate(literal if holds else negated(literal), text if holds else f"not {text}")
 
     def close(self, predicate: str) -> None:
@@ -204,7 +203,7 @@ class Worlds:
         listed = set(map(tuple, self.program.facts.tables[predicate].true.tolist()))
         for atom, literal in sorted(self._derived.literals.items()):
             if atom[0] == predicate and atom[1] not in listed:
-                self.made.stipulate(negated(literal), f"not {atom_text(self.program, atom)}")
+                self.made.stipulate(negated(literal), f"not {self.program.atom_text(*atom)}")
 
     @property
     def given_chances(self) -> set[str]:

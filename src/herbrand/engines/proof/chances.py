@@ -28,7 +28,7 @@ from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.show import show_atom, show_row
+from herbrand.language.show import show_atom
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import FactRows
 from herbrand.program.clauses import Clause
@@ -184,7 +184,7 @@ class _Reading:
         return ~np.isin(keys[len(stated) :], keys[: len(stated)])
 
     def _evidence(self, row: Row, holds: float, contradicted: bool = False) -> ChanceEvidence:
-        text = self._text(row)
+        text = self.facts.atom_text(self.predicate, row)
         if holds == 0:
             text = f"not {text}"
         elif holds < 1:
@@ -192,10 +192,6 @@ class _Reading:
         if contradicted:
             text += f", which is stated to be {'false' if holds else 'true'}"
         return ChanceEvidence(self.predicate.name, row, holds, text)
-
-    def _text(self, row: Row) -> str:
-        (values,) = self.facts.rows(self.predicate, np.array([row], np.int64))
-        return show_row(self.predicate, values)
 
 
 def _distribution(stated: Mapping[int, float], count: int) -> Mapping[int, float]:
@@ -221,8 +217,7 @@ def refuse_wrong_sums(predicate: Predicate, facts: Facts) -> None:
         totals.setdefault(tuple(atom), []).append(weight)
     for atom, weights in totals.items():
         if abs(math.fsum(weights) - 1) > ROUNDING:
-            domains = [facts.domains[kind] for kind in predicate.types]
-            values = tuple(domain.value(i) for domain, i in zip(domains, atom, strict=True))
+            values = facts.constants(predicate.types, atom)
             raise UnsupportedError(
                 f"the probabilities of the values of {show_atom(predicate.name, values)} add up to "
                 f"{math.fsum(weights):.10g}",

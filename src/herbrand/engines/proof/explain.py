@@ -28,7 +28,7 @@ from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.goals import GOAL, PART_MARK
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.language.names import shown_number
-from herbrand.language.show import show_row, show_statement
+from herbrand.language.show import show_statement
 from herbrand.language.syntax import Value
 
 
@@ -157,13 +157,8 @@ class _Telling:
         if isinstance(part, ProofTree):
             return self.reason(part)
         weight = self.fact_weight(part)
-        text = show_row(self._program.signature.predicates[part.predicate], self._values(part))
+        text = self._program.facts.atom_text(self._program.signature.predicates[part.predicate], part.row)
         return Reason(text if weight == 1 else f"{text} @ {shown_number(weight)}", {}, weight)
-
-    def _values(self, fact: Fact) -> tuple[Value, ...]:
-        types = self._program.column_types(fact.predicate)
-        domains = self._program.facts.domains
-        return tuple(domains[name].value(index) for name, index in zip(types, fact.row, strict=True))
 
     def _grounding(self, made: Instance) -> Mapping[str, Value]:
         """The constants of the variables that the rule's writer named."""

@@ -94,7 +94,7 @@ def _masked(signature: Signature, stored: StoredFacts, name: str, latent: tuple[
         types = signature.predicates[name].column_types
         columns = ", ".join((*(f"a{place}" for place in range(len(types))), "p"))
         *row, p = stored.database.rows(f"SELECT {columns} FROM {opinions.soft} LIMIT 1")[0]
-        constants = tuple(stored.facts.domains[t].value(int(i)) for t, i in zip(types, row, strict=True))
+        constants = stored.facts.constants(types, row)
         raise UnsupportedError(
             f"{show_atom(name, constants)} ~ {p:g} is an opinion; what is learned from is true or false",
             hint=f"say which it is, or that it is not known: --latent {name}",
