@@ -87,9 +87,12 @@ class Samples(Sheet):
         }
 
     def to_arrow(self) -> pa.Table:
-        """A row for each atom that holds in a world."""
-        places = [place for place, world in enumerate(self.worlds) for _ in world.atoms]
-        atoms = [atom for world in self.worlds for atom in world.atoms]
+        """A row for each atom that holds in a world, worlds numbered from 1; one without an atom where none does.
+
+        A world without a row could not be counted, and shares of the others would come out too large.
+        """
+        rows = [(place, atom) for place, world in enumerate(self.worlds, 1) for atom in world.atoms or (None,)]
+        places, atoms = zip(*rows, strict=True) if rows else ((), ())
         return pa.table({"world": pa.array(places, pa.int64()), "atom": pa.array(atoms, pa.string())})
 
     @property

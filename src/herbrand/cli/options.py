@@ -32,6 +32,10 @@ _BY_ENDING = {
     ".pq": Format.parquet,
 }
 _DRAWN_BY_ENDING = {".html": Format.html, ".svg": Format.svg}
+_READ_ONLY = frozenset(
+    ".tsv .tab .psv .jsonl .ndjson .arrow .feather .ipc .duckdb .sqlite .db .xlsx .gz .bz2 .xz".split()
+)
+"""Endings of data that no result is written as: a table for people would be read back as something else."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,11 @@ class Written:
     def __post_init__(self) -> None:
         if self.into is not None:
             self.target  # noqa: B018 - a place that is none is refused before the work
+        if self.format is None and self._ending in _READ_ONLY:
+            raise HerbrandError(
+                f"results are not written as {self._ending}",
+                hint="-o takes .csv, .parquet and .json, --into a database; --format decides for any other name",
+            )
 
     @property
     def target(self) -> tuple[str, str, str]:

@@ -241,7 +241,7 @@ TABLE = (
          metavar="FILE", taken_by="command line"),
     _row("budget", "induce", Number(above=0), "How long search and training may take.", metavar="MINUTES",
          default="5"),
-    _row("to", "convert", Text(), "The format to write.", metavar="hb|mln|lcn|ppr|bif", default="hb",
+    _row("to", "convert", Text(), "The format to write.", metavar="hb|mln|lcn|ppr|pl|bif", default="hb",
          taken_by="command line"),
     _row("lint", "check", Flag(), "What is likely wrong in it, instead of sizes.", taken_by="command line",
          page="language.md#lint"),

@@ -61,3 +61,16 @@ def test_equal_seeds_draw_equal_worlds() -> None:
 def test_no_world_to_draw_is_an_error() -> None:
     with pytest.raises(ContradictionError, match="probability 0: not a and c"):
         hb.Model(hb.parse("0.5 :: a\nc :- a\nc")).sample(3, given="not a")
+
+
+def test_tables_count_worlds_in_which_nothing_holds() -> None:
+    """Worlds are numbered as on the screen, and one without a true atom has its row."""
+    drawn = hb.Model(hb.parse("predicate a\npredicate b\nhard: not b\n0.0: a or b")).sample(20, seed=1)
+    rows = drawn.to_arrow().to_pylist()
+    expected = [
+        {"world": place, "atom": atom}
+        for place, world in enumerate(drawn.worlds, 1)
+        for atom in world.true or [None]
+    ]
+    assert rows == expected and {row["atom"] for row in rows} == {"a", None}
+    assert [int(place) for place, _ in drawn.cells()] == [row["world"] for row in rows]
