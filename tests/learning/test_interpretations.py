@@ -148,8 +148,30 @@ def test_variables_of_a_network_are_no_free_atoms() -> None:
     network = "variable a { type discrete [ 2 ] { y, n }; }\nprobability ( a ) { table 0.25, 0.75; }"
     theory = read_theory_text(network, "bif") + hb.parse('predicate b\n? :: b :- a = "y"')
     worlds = [hb.parse("b"), hb.parse("not b")]
-    found = hb.Model(theory, open=["a"]).learn(worlds=worlds)
-    assert found.metrics["log_likelihood"] == pytest.approx(math.log(0.25) + math.log(0.75), abs=1e-6)
+    for open_ones in ([], ["a"]):
+        found = hb.Model(theory, open=open_ones).learn(worlds=worlds)
+        assert found.metrics["log_likelihood"] == pytest.approx(math.log(0.25) + math.log(0.75), abs=1e-6)
+
+
+def test_a_file_of_a_network_is_learned_beside_as_its_choices_are() -> None:
+    network = """variable a { type discrete [ 2 ] { y, n }; }
+variable b { type discrete [ 2 ] { y, n }; }
+probability ( a ) { table 0.25, 0.75; }
+probability ( b | a ) { (y) 0.9, 0.1; (n) 0.4, 0.6; }"""
+    choices = """predicate a in {"y", "n"}\npredicate b in {"y", "n"}
+0.25 :: a = "y"; 0.75 :: a = "n"
+0.9 :: b = "y"; 0.1 :: b = "n" :- a = "y"
+0.4 :: b = "y"; 0.6 :: b = "n" :- a = "n"
+"""
+    worlds = [hb.parse(text) for text in ('c\nb = "y"', 'not c\nb = "n"', "not c", 'c\na = "y"')]
+    told = hb.parse('predicate c\n? :: c :- b = "y"\n0.2 :: c :- a = "n"')
+    found = [
+        hb.Model(theory + told).learn(worlds=worlds)
+        for theory in (read_theory_text(network, "bif"), hb.parse(choices))
+    ]
+    assert found[0].metrics == pytest.approx({**found[1].metrics}, abs=1e-9)
+    (p,) = (weight.weight for weight in found[0].weights)
+    assert 0.3 < p < 1
 
 
 def test_statements_that_may_give_an_atom_two_values_are_refused() -> None:

@@ -97,7 +97,8 @@ def learned_choices(
         )
     interpretations = imported_module("herbrand.learning.interpretations")
     started = interpretations.with_starts(theory)
-    closed = knowledge.signature.predicates.keys() - started.derived.keys() - set(knowledge.open)
+    settled = started.derived.keys() | {name for table in started.tables for name in table.scope}
+    closed = knowledge.signature.predicates.keys() - settled - set(knowledge.open)
     given = separate_facts(worlds) or [()]
     separate = sources_apart(knowledge, [() if isinstance(own, Theory) else own for own in given])
 
