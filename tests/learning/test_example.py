@@ -198,3 +198,22 @@ class TestKeptWeights:
         )
         with pytest.raises(UnsupportedError, match="another theory or other facts"):
             self.model().learn(resume=file)
+
+
+@pytest.mark.parametrize("method", ["likelihood", "pseudo-likelihood", "layers"])
+def test_a_world_without_labels_changes_nothing(method: str) -> None:
+    theory = hb.parse(
+        'type p = {"a", "b"}\npredicate s(p): observed\npredicate c(p)\n'
+        "?: s(x) => c(x)\n?: c(x)\n?: c(x) and c(y) where x != y"
+    )
+    labelled = [{"s": ["a"], "c": ["a"]}, {"s": ["a", "b"], "c": ["b"]}, {"s": ["b"], "c": ["a", "b"]}]
+    aim = {"method": method, "target": "c", "latent": "c", "l2": 0.1}
+    with_it, without = (
+        hb.Model(theory).learn(worlds=worlds, **aim) for worlds in ([*labelled, {"s": ["b"]}], labelled)
+    )
+    assert [one.weight for one in with_it.weights] == pytest.approx(
+        [one.weight for one in without.weights], abs=1e-4
+    )
+    assert with_it.metrics["atoms"] == without.metrics["atoms"] == 4
+    with pytest.raises(UnsupportedError, match="no atom of it is known"):
+        hb.Model(theory).learn(worlds=[{"s": ["a"]}, {"s": ["b"]}], **aim)

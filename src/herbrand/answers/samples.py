@@ -87,11 +87,13 @@ class Samples(Sheet):
         }
 
     def to_arrow(self) -> pa.Table:
-        """A row for each atom that holds in a world, worlds numbered from 1; one without an atom where none does.
+        """A row for each atom that holds in a world, or one without an atom; worlds are numbered from 1.
 
         A world without a row could not be counted, and shares of the others would come out too large.
         """
-        rows = [(place, atom) for place, world in enumerate(self.worlds, 1) for atom in world.atoms or (None,)]
+        rows = [
+            (place, atom) for place, world in enumerate(self.worlds, 1) for atom in world.atoms or (None,)
+        ]
         places, atoms = zip(*rows, strict=True) if rows else ((), ())
         return pa.table({"world": pa.array(places, pa.int64()), "atom": pa.array(atoms, pa.string())})
 

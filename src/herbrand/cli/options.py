@@ -32,9 +32,23 @@ _BY_ENDING = {
     ".pq": Format.parquet,
 }
 _DRAWN_BY_ENDING = {".html": Format.html, ".svg": Format.svg}
-_READ_ONLY = frozenset(
-    ".tsv .tab .psv .jsonl .ndjson .arrow .feather .ipc .duckdb .sqlite .db .xlsx .gz .bz2 .xz".split()
-)
+_READ_ONLY = {
+    ".tsv",
+    ".tab",
+    ".psv",
+    ".jsonl",
+    ".ndjson",
+    ".arrow",
+    ".feather",
+    ".ipc",
+    ".duckdb",
+    ".sqlite",
+    ".db",
+    ".xlsx",
+    ".gz",
+    ".bz2",
+    ".xz",
+}
 """Endings of data that no result is written as: a table for people would be read back as something else."""
 
 
@@ -66,7 +80,7 @@ class Written:
         if self.format is None and self._ending in _READ_ONLY:
             raise HerbrandError(
                 f"results are not written as {self._ending}",
-                hint="-o takes .csv, .parquet and .json, --into a database; --format decides for any other name",
+                hint="-o takes .csv, .parquet and .json; --into takes a database; --format decides for other names",
             )
 
     @property

@@ -30,7 +30,7 @@ from herbrand.language.syntax import Theory
 from herbrand.language.written_weights import relearned, with_weights
 from herbrand.learning.both_sides import BothSides, both_sides
 from herbrand.learning.climbing import Penalty
-from herbrand.learning.example import Aim, Example, World, example
+from herbrand.learning.example import Aim, Example, World, examples_of
 from herbrand.learning.learned import Learning, learned_weights
 from herbrand.learning.objective import penalty_of
 from herbrand.learning.parameters import Key, Parameters
@@ -70,7 +70,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     starts: dict[Key, float] = {}
     if settings.relearn:
         theory, starts = relearned(theory)
-    examples = [example(theory, world, aim, settings.budget, opinions=True) for world in worlds]
+    examples = examples_of(theory, worlds, aim, settings.budget, opinions=True)
     sampled = Sampled.of(theory, examples, settings)
     keys, penalty = sampled.parameters.keys, penalty_of(settings)
     first = np.array([starts.get(key, 0.0) for key in keys])

@@ -16,7 +16,7 @@ lowered with the targets open and unlisted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -99,7 +99,17 @@ def example(
 ) -> Example:
     """The world as an example; raises where what its facts say cannot be learned from. ``opinions``: soft
     evidence is taken, and what it is about is not known."""
-    found = lowered(theory, World(world.signature, masked_facts(theory, world, aim, budget, opinions)), aim)
+    (found,) = examples_of(theory, [world], aim, budget, opinions)
+    return found
+
+
+def examples_of(
+    theory: Theory, worlds: Iterable[World], aim: Aim, budget: Budget = UNLIMITED, opinions: bool = False
+) -> list[Example]:
+    """Worlds as examples, as :func:`example` makes one; a target needs labels in one of them at least. What a
+    world without labels predicts is right whatever the weights are."""
+    known = (World(world.signature, masked_facts(theory, world, aim, budget, opinions)) for world in worlds)
+    found = [lowered(theory, world, aim) for world in known]
     refuse_unlabelled(found)
     return found
 
@@ -241,19 +251,23 @@ def refuse_unknown(aim: Aim, signature: Signature) -> None:
         raise UnsupportedError(mistakes)
 
 
-def refuse_unlabelled(found: Example) -> None:
+def refuse_unlabelled(found: Sequence[Example]) -> None:
     """Raise where there is no atom to predict."""
-    for name in found.targets:
-        if not found.evidence.known(name).atom_count:
-            empty = next(
-                t for t in found.known.signature.predicates[name].types if not len(found.known.domain(t))
-            )
-            raise UnsupportedError(
-                f"there is nothing to learn {name} from: type {empty} has no constants",
-                hint="point at facts, or declare its constants",
-            )
-        if not found.label_count(name) and not len(found.known.facts.tables[name].soft):
+    for name in found[0].targets:
+        for one in found:
+            _refuse_no_constants(one, name)
+        if not any(one.label_count(name) or len(one.known.facts.tables[name].soft) for one in found):
             raise UnsupportedError(
                 f"{name} is to be predicted, but no atom of it is known",
                 hint=f"list facts of {name}; without --latent {name}, those that are not listed are false",
             )
+
+
+def _refuse_no_constants(found: Example, name: str) -> None:
+    if found.evidence.known(name).atom_count:
+        return
+    empty = next(t for t in found.known.signature.predicates[name].types if not len(found.known.domain(t)))
+    raise UnsupportedError(
+        f"there is nothing to learn {name} from: type {empty} has no constants",
+        hint="point at facts, or declare its constants",
+    )

@@ -22,7 +22,7 @@ from torch.func import functional_call
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.climbing import climb
-from herbrand.learning.example import Aim, Example, World, example
+from herbrand.learning.example import Aim, Example, World, examples_of
 from herbrand.learning.learned import Learning
 from herbrand.learning.objective import Method, penalty_of, report, slope_of
 from herbrand.learning.parameters import Parameters, weight_constants
@@ -180,7 +180,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     """The theory with the weights under which the layers predict the labels best."""
     began = time.perf_counter()
     parameters = Parameters()
-    examples = [example(theory, world, aim, settings.budget) for world in worlds]
+    examples = examples_of(theory, worlds, aim, settings.budget)
     if not any(weight.learned for weight in examples[0].program.weights):
         raise UnsupportedError(
             "no statement has a weight to be learned",

@@ -32,7 +32,7 @@ from herbrand.language.written_weights import relearned
 from herbrand.learning import contrastive_divergence
 from herbrand.learning.both_sides import BothSides, both_sides, label_scale
 from herbrand.learning.climbing import Patience, Penalty, Top, climb
-from herbrand.learning.example import Aim, Example, World, example
+from herbrand.learning.example import Aim, Example, World, examples_of
 from herbrand.learning.expected_counts import Side, side_of
 from herbrand.learning.learned import Learning
 from herbrand.learning.objective import Method, penalty_of, report, slope_of
@@ -158,7 +158,7 @@ def exactly(
     starts: dict[Key, float] = {}
     if settings.relearn:
         theory, starts = relearned(theory)
-    examples = [example(theory, world, aim, settings.budget, opinions=True) for world in worlds]
+    examples = examples_of(theory, worlds, aim, settings.budget, opinions=True)
     most = operations_in(settings.budget.seconds, LOOKS * most_operations) / LOOKS
     objective = likelihood(theory, examples, settings.budget, most)
     first = np.array([starts.get(key, 0.0) for key in objective.parameters.keys])
@@ -174,7 +174,7 @@ def _held_out(
     theory: Theory, aim: Aim, settings: LearningSettings, weights: Mapping[Key, float], most: float
 ) -> dict[str, float]:
     """How probable the labels of worlds are that nothing was learned from; weights never seen are 0."""
-    examples = [example(theory, world, aim, settings.budget, opinions=True) for world in aim.held_out]
+    examples = examples_of(theory, aim.held_out, aim, settings.budget, opinions=True)
     there = likelihood(theory, examples, settings.budget, most)
     value = there.value(np.array([weights.get(key, 0.0) for key in there.parameters.keys]))
     return {"held_out_log_likelihood": value, "held_out_atoms": there.atom_count}

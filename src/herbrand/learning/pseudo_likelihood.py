@@ -31,7 +31,7 @@ from herbrand.language.written_weights import weight_statements
 from herbrand.learning.climbing import climb
 from herbrand.learning.conditionals import Conditionals
 from herbrand.learning.contradiction import refuse_contradiction
-from herbrand.learning.example import Aim, Example, World, example, predicates_of, refuse_latent
+from herbrand.learning.example import Aim, Example, World, examples_of, predicates_of, refuse_latent
 from herbrand.learning.flips import Flips, flips
 from herbrand.learning.kept_weights import KeptWeights, kept_weights
 from herbrand.learning.learned import Learning, statement_text
@@ -121,7 +121,7 @@ def _counted(one: Example, budget: Budget, parameters: Parameters) -> tuple[Ties
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
     """The theory with the weights that predict the worlds best."""
     began = time.perf_counter()
-    examples = [example(theory, world, aim, settings.budget) for world in worlds]
+    examples = examples_of(theory, worlds, aim, settings.budget)
     for one in examples:
         refuse_latent(one, "pseudo-likelihood")
     return at_the_top(theory, pseudo_likelihood(examples, settings.budget), settings, began)

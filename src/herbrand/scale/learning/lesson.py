@@ -78,7 +78,7 @@ def stored_example(theory: Theory, signature: Signature, stored: StoredFacts, ai
     found = lowered(theory, World(signature, masked.facts), aim)
     example = StoredExample(found.known, found.program, found.targets, found.latent, masked)
     _refuse_valueless(example)
-    refuse_unlabelled(example)
+    refuse_unlabelled([example])
     refuse_latent(example, "pseudo-likelihood")
     _refuse_quantifiers(example)
     return example
