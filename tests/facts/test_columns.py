@@ -80,11 +80,14 @@ WRITTEN = [
     "1", "-1", "007", " 12 ", "1.5", "-1.5e3", ".5", "5.", "1e-300", "1e400", "2E+2",
     "9223372036854775807", "9223372036854775808", "-9223372036854775808", "9007199254740993",
     "9007199254740992",
-    "123456789012345678901234567890", "100000000000000000000",
+    "123456789012345678901234567890", "100000000000000000000", "+1", " +1.5", "+.5", "+9007199254740993",
 ]  # fmt: skip
 NOT_WRITTEN = [
     "",
-    "+1",
+    "+",
+    "+-1",
+    "++1",
+    "+ 1",
     "1_000",
     "0x10",
     "1,5",
@@ -106,9 +109,9 @@ class TestNumbersFromText:
     def number(self, text: str) -> int | float | None:
         """What a text writes, by Python; a whole number that neither 64 bits nor a float keep is none."""
         plain = text.strip()
-        if not re.fullmatch(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", plain, re.ASCII):
+        if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", plain, re.ASCII):
             return None
-        if re.fullmatch(r"-?\d+", plain) and float(plain) != int(plain):
+        if re.fullmatch(r"[+-]?\d+", plain) and float(plain) != int(plain):
             return None
         return float(plain)
 
@@ -116,7 +119,7 @@ class TestNumbersFromText:
     @given(st.lists(st.sampled_from(WRITTEN + NOT_WRITTEN), min_size=1, max_size=5))
     def test_as_python_reads_them(self, drawn: list[str]) -> None:
         numbers, good = numbers_from_text(pa.array(drawn))
-        if all(re.fullmatch(r"-?\d+", text.strip()) and -(2**63) <= int(text) < 2**63 for text in drawn):
+        if all(re.fullmatch(r"[+-]?\d+", text.strip()) and -(2**63) <= int(text) < 2**63 for text in drawn):
             assert numbers.to_pylist() == [int(text) for text in drawn] and good.all(), "exact, however large"
             return
         expected = [self.number(text) for text in drawn]

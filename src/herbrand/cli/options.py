@@ -80,7 +80,7 @@ class Written:
         if self.format is None and self._ending in _READ_ONLY:
             raise HerbrandError(
                 f"results are not written as {self._ending}",
-                hint="-o takes .csv, .parquet and .json; --into takes a database; --format decides for other names",
+                hint="-o takes .csv, .parquet and .json, --into a database; --format decides for other names",
             )
 
     @property

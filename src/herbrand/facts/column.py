@@ -23,6 +23,7 @@ which of them stands there. All that is to be said about constants is then said 
 # pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -176,9 +177,12 @@ def _dated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 def numbers_from_text(texts: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
     """The numbers that the texts write (null where one writes none), and which of them do.
 
-    A whole number that neither 64 bits nor a float can keep exactly counts as none.
+    A whole number that neither 64 bits nor a float can keep exactly counts as none. A number may begin with a
+    plus sign, as spreadsheets and databases write it.
     """
     trimmed = pc.utf8_trim_whitespace(pc.fill_null(texts, ""))
+    if pc.any(pc.starts_with(trimmed, "+")).as_py():
+        trimmed = pc.replace_substring_regex(trimmed, r"^\+([\d.])", r"\1")
     whole = pc.match_substring_regex(trimmed, INTEGER_TEXT)
     if pc.all(whole).as_py() is not False:
         with suppress(pa.ArrowInvalid):
@@ -187,6 +191,11 @@ def numbers_from_text(texts: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_]]
     kept = pc.match_substring_regex(trimmed, NUMBER_TEXT).to_numpy(zero_copy_only=False)
     kept = kept & ~(long.to_numpy(zero_copy_only=False) & ~_exact(trimmed, long))
     return pc.if_else(pa.array(kept), trimmed, None).cast(pa.float64()), kept
+
+
+def writes_a_number(text: str) -> bool:
+    """Whether a text writes a number, be it one that cannot be kept."""
+    return re.fullmatch(NUMBER_TEXT, text.strip().removeprefix("+"), re.ASCII) is not None
 
 
 def _exact(texts: pa.Array, chosen: pa.Array) -> npt.NDArray[np.bool_]:

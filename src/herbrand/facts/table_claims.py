@@ -40,6 +40,7 @@ from herbrand.facts.column import (
     dictionary_column,
     numbers_from_text,
     simplest_numbers,
+    writes_a_number,
 )
 from herbrand.facts.facts import Numbers
 from herbrand.facts.place import LONGEST_SHOWN, Place, rows_at_fault, shown
@@ -294,6 +295,11 @@ def _parsed(claims: Claims, column: Column, number: int, name: str) -> tuple[Col
 
     def message(position: int) -> str:
         text = column.values[int(column.codes[position])].as_py()
+        if writes_a_number(text):
+            return (
+                f"{shown(text)} in column {number} cannot be kept exactly: whole numbers have 64 bits, "
+                "and 53 where fractions stand in the column too"
+            )
         return f"{shown(text)} in column {number} is not a number; type '{name}' holds numbers"
 
     return parsed, claims.mistakes_at(rows_with(column, ~good), message)
