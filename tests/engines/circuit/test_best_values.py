@@ -71,6 +71,16 @@ def test_summing_out_is_not_the_best_world() -> None:
     assert [row.value for row in model.infer(map=True, of="v").rows() if row.probability == 1.0] == ["x"]
 
 
+@pytest.mark.parametrize(("fact", "weight"), [("", 0.25 * math.e + 0.75), ("\nhard: not b", 0.75)])
+def test_the_rest_is_summed_out_where_what_is_asked_is_known(fact: str, weight: float) -> None:
+    """d follows from facts, so that no choice is left to be the best of."""
+    theory = (
+        "predicate a\npredicate b\npredicate d\npredicate k: observed\nk\n0.25 :: a\nb :- a\nd :- k\n1.0: b"
+    )
+    best = hb.Model(hb.parse(theory + fact)).infer(map=True, of="d")
+    assert best["d"] == 1.0 and best.log_weight == pytest.approx(math.log(weight))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -96,13 +96,16 @@ class Circuit:
         self._chosen(_downward)(self.kinds, self.starts, self.kids, first, values, flows)
         return flows
 
-    def best(self, log_weights: Floats) -> tuple[NDArray[np.int8], float]:
-        """One assignment of the largest weight, and the logarithm of that; -1: not written, or summed out."""
-        values = self.values(log_weights, largest=not self.maximized.any())
+    def best(self, log_weights: Floats, summed_out: bool = False) -> tuple[NDArray[np.int8], float]:
+        """One assignment of the largest weight, and the logarithm of that; -1: not written, or summed out.
+
+        ``summed_out``: all variables but the ``maximized`` ones are, of which none may be left undecided.
+        """
+        values = self.values(log_weights, largest=not summed_out)
         best = np.full(self.variables, -1, np.int8)
         descend = self._chosen(_descend)
         links = self.kinds, self.starts, self.kids
-        descend(*links, self.root, self.variables, values, log_weights, best, bool(self.maximized.any()))
+        descend(*links, self.root, self.variables, values, log_weights, best, summed_out)
         return best, float(values[self.root])
 
     def samples(self, log_weights: Floats, values: Floats, uniform: Floats) -> NDArray[np.int8]:

@@ -110,7 +110,7 @@ class CircuitEngine:
         summed = not likeliest or state.question.summed_out
         circuit, weights = worlds.made.circuit(literals, worlds.budget, summed, likeliest and summed)
         if likeliest:
-            chosen, total = circuit.best(weights)
+            chosen, total = circuit.best(weights, summed)
             shares = np.stack([chosen > 0, chosen <= 0], axis=1).reshape(-1).astype(float)
         else:
             values = circuit.values(weights)
