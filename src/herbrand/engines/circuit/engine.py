@@ -169,7 +169,7 @@ class CircuitEngine:
         assert state.shares is not None
         likeliest, shares, reach = state.question.most_probable, state.shares, state.reach
         tables = self._tables(state, lambda literal: share_of(shares, literal))
-        exact = reach is None
+        exact, told = reach is None, not likeliest and state.total > -math.inf
         if reach is not None:
             apart = self._tables(state, lambda literal: _reach_of(reach, literal))
             tables = [replace(t, reach=a.probabilities) for t, a in zip(tables, apart, strict=True)]
@@ -183,8 +183,8 @@ class CircuitEngine:
             status,
             tuple(tables),
             tuple(rows),
-            None if likeliest or state.total == -math.inf else state.total,
-            None if likeliest else PartitionGuarantee.EXACT if exact else PartitionGuarantee.LOWER,
+            state.total if told else None,
+            (PartitionGuarantee.EXACT if exact else PartitionGuarantee.LOWER) if told else None,
             likeliest,
             state.total if likeliest else None,
         )
