@@ -243,14 +243,12 @@ class Values:
         found = self.rows(plain, [name for name in variables_of(one) if name in bound and name in self.types])
         shared = {index: outer.indices[n] for n, index in found.indices.items() if n in outer.indices}
         relation = found.relation.renamed(**{outside: index for index, outside in shared.items()})
-        return self.tested(
-            ValuedRows(
-                outer.relation.join(relation, list(shared.values())),
-                {**found.indices, **outer.indices},
-                outer.values,
-            ),
-            tests,
-        )
+        on = list(shared.values())
+        if on and {*on}.issuperset(outer.relation.columns):  # the outer rows add no column: a filter will do
+            relation = relation.matching(outer.relation, on)
+        else:
+            relation = outer.relation.join(relation, on)
+        return self.tested(ValuedRows(relation, {**found.indices, **outer.indices}, outer.values), tests)
 
     def _terms(self, inner: ValuedRows, one: Aggregate) -> tuple[ValuedRows, dict[str, Expression]]:
         """What is counted, and for other functions the value that is folded first: indices where they do."""

@@ -126,8 +126,10 @@ class Memory(Relation):
         if _indexes(size, len(mine) + len(theirs)):
             there = np.zeros(size, bool)
             there[theirs] = True
-            return self._taken(there[mine] == present)
-        return self._taken((Places(theirs).of(mine) >= 0) == present)
+            kept = there[mine] == present
+        else:
+            kept = (Places(theirs).of(mine) >= 0) == present
+        return self if kept.all() else self._taken(kept)
 
     def _grouped(self, by: tuple[str, ...], folds: Mapping[str, Fold]) -> Self:
         (keys,), size = _keys([[self.data[name]] for name in by], [self.length])
