@@ -171,6 +171,12 @@ def test_ends_that_were_called_exact_and_were_not(seed: int) -> None:
     check(random.Random(seed))
 
 
+@pytest.mark.parametrize("seed", [10291, 10478])
+def test_a_point_that_is_not_fine_enough_closes_no_gap(seed: int) -> None:
+    """Multipliers of a point that is off by too much say nothing of one that is not."""
+    check(random.Random(seed))
+
+
 @pytest.mark.slow
 @settings(deadline=None, max_examples=600)
 @given(seeds)

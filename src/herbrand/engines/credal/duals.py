@@ -41,15 +41,16 @@ FINE = 2.0**-43
 POINT_ERROR = 2.0**-50
 """What rounding lets a point be off by without being seen."""
 MARGIN = 0.25
-MOST_ROUNDS = 2
-MOST_ZOOM = 2.0**16
+MOST_ROUNDS = 12
+MOST_ZOOM, LESS_ZOOM = 2.0**32, 2.0**-4
+"""How much larger a point's surroundings are looked at, and how much less where that finds none nearer."""
 
 
 class Least(NamedTuple):
     """No point costs less than ``bound``: infinite: there is no point; minus infinite: nothing is proved.
 
     ``point`` nearly attains it, if one was found; ``cost`` is what a point nearby that satisfies all exactly
-    costs at most, as far as multipliers tell.
+    costs at most, as far as multipliers tell: infinite where no point is fine enough for them to tell.
     """
 
     bound: float
@@ -75,18 +76,20 @@ def least(
     if found.multipliers is None or found.point is None:
         return Least(-math.inf)
     point, multipliers = found.point, found.multipliers
-    off = _off(scaled, point)
+    off, most = _off(scaled, point), MOST_ZOOM
     for number in range(MOST_ROUNDS):
-        if off.max() <= (0.0 if finely and not number else FINE):
+        if off.max() <= (0.0 if finely and not number else FINE) or most < 1:
             break
-        zoom = min(float(power(MARGIN / off.max())), MOST_ZOOM)
+        zoom = min(float(power(MARGIN / off.max())), most)
         closer = _solved(costs, _zoomed(scaled, point, zoom), until)
         if closer.infeasible and _infeasible(scaled, until, point, zoom):
             return Least(math.inf)
-        if closer.multipliers is None or closer.point is None:
-            break
-        point, multipliers = point + closer.point / zoom, closer.multipliers
-        off = _off(scaled, point)
+        nearer = None if closer.point is None else point + closer.point / zoom
+        left = off if nearer is None else _off(scaled, nearer)
+        if nearer is None or closer.multipliers is None or left.max() >= off.max():
+            most = zoom * LESS_ZOOM
+            continue
+        point, multipliers, off = nearer, closer.multipliers, left
     doubt = _worth(costs, scaled, multipliers) @ (off + POINT_ERROR) + POINT_ERROR * np.abs(costs) @ np.abs(
         point
     )
@@ -94,7 +97,7 @@ def least(
     bound = proved(costs, scaled, multipliers)
     if bound == -math.inf:
         bound = proved_exactly(costs, scaled, multipliers)
-    return Least(bound * size, point * unit, reached * size)
+    return Least(bound * size, point * unit, reached * size if off.max() <= FINE else math.inf)
 
 
 def _solved(cost: np.ndarray, program: LinearProgram, until: float) -> Optimum:

@@ -93,7 +93,7 @@ class Search:
     ) -> None:
         self.cost, self.tolerance = cost, tolerance
         self.small = SMALL * scale
-        self.best: float | None = None
+        self.best = math.inf
         self.nodes = 0
         self._order = itertools.count()
         self._waiting: list[tuple[float, int, Box]] = []
@@ -125,7 +125,7 @@ class Search:
                 return self._proof(min(bound, self._cut), False)
             for child in children:
                 self._open(child, bound)
-            if watch is not None and self.best is not None:
+            if watch is not None and self.best < math.inf:
                 watch(abs(self.best - bound))
         return self._proof(self._cut, True)
 
@@ -134,14 +134,14 @@ class Search:
         return len(self.theta) > 0
 
     def _proof(self, bound: float, done: bool) -> Proof:
-        return Proof(bound, self.best, self.nodes, done)
+        return Proof(bound, self.best if self.best < math.inf else None, self.nodes, done)
 
     def _close(self, bound: float) -> bool:
-        return self.best is not None and bound >= self._limit()
+        return self.best < math.inf and bound >= self._limit()
 
     def _limit(self) -> float:
         """What need not be searched below: the best value less the tolerance."""
-        if self.best is None:
+        if self.best == math.inf:
             return math.inf
         return self.best - self.tolerance * max(abs(self.best), self.small)
 
@@ -180,7 +180,7 @@ class Search:
 
     def _try(self, box: Box) -> None:
         """Look for a point near that of the relaxation: with its conditional probabilities held fixed."""
-        if box.point is None or (self.best is not None and box.bound >= self._limit()):
+        if box.point is None or self._close(box.bound):
             return
         if not len(self.theta):
             value = box.cost
@@ -191,12 +191,9 @@ class Search:
             at_point = replace(box.program, lower=lower, upper=upper)
             linear = relaxed(at_point)
             value = least(self.cost, linear, self.until).cost
-            if value == math.inf:
-                return
-            if self.best is None or value < self.best:
+            if value < self.best:
                 value = least(self.cost, linear, self.until, finely=True).cost
-        if self.best is None or value < self.best:
-            self.best = value
+        self.best = min(self.best, value)
 
     def _narrowed(self, box: Box, rounds: int) -> Box | None:
         """The box with the ranges of all factors of products tightened by linear programs."""
