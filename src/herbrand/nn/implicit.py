@@ -62,7 +62,7 @@ class _System:
 
     def solved(self, gradients: list[Tensor]) -> list[Tensor]:
         gradients = [self._only_free(n, g) for n, g in zip(self.names, gradients, strict=True)]
-        right = self._root_transposed(self._hessian(gradients))
+        right = self._root(self._hessian(gradients), transposed=True)
         solution = [torch.zeros_like(one) for one in right]
         residual, direction = right, right
         norm = start = self._dot(residual, residual)
@@ -81,7 +81,7 @@ class _System:
         return [g + s for g, s in zip(gradients, self._root(solution), strict=True)]
 
     def _symmetric(self, vector: list[Tensor]) -> list[Tensor]:
-        image = self._root_transposed(self._hessian(self._root(vector)))
+        image = self._root(self._hessian(self._root(vector)), transposed=True)
         return [v - i for v, i in zip(vector, image, strict=True)]
 
     def _hessian(self, vector: list[Tensor]) -> list[Tensor]:
@@ -100,26 +100,17 @@ class _System:
         gathered = self.unknowns.gathered(tables)
         return [self._only_free(name, gathered[name]) for name in self.names]
 
-    def _root(self, vector: list[Tensor]) -> list[Tensor]:
-        """B times a vector."""
+    def _root(self, vector: list[Tensor], transposed: bool = False) -> list[Tensor]:
+        """B, or Bᵀ, times a vector."""
         found = []
         for name, v in zip(self.names, vector, strict=True):
             q = self.marginals[name].detach()
             if self.unknowns.tables[name].true_or_false:
                 found.append(self._only_free(name, (q * (1 - q)).sqrt() * v))
+            elif transposed:
+                found.append(_without(q.sqrt(), q.sqrt() * v))
             else:
                 found.append(q.sqrt() * _without(q.sqrt(), v))
-        return found
-
-    def _root_transposed(self, vector: list[Tensor]) -> list[Tensor]:
-        """Bᵀ times a vector."""
-        found = []
-        for name, v in zip(self.names, vector, strict=True):
-            q = self.marginals[name].detach()
-            if self.unknowns.tables[name].true_or_false:
-                found.append(self._only_free(name, (q * (1 - q)).sqrt() * v))
-            else:
-                found.append(_without(q.sqrt(), q.sqrt() * v))
         return found
 
     def _only_free(self, name: str, table: Tensor) -> Tensor:

@@ -21,7 +21,6 @@ from herbrand.induction.extraction import Extraction, extract, verify
 from herbrand.induction.limits import Effort, Limits
 from herbrand.induction.task import Sample, Task
 from herbrand.language.show import show
-from herbrand.language.syntax import Theory
 from herbrand.tasks.games import Games, distinct, together
 from herbrand.tasks.policies import ActionPolicy
 from herbrand.tasks.rollouts import Episodes, play
@@ -34,18 +33,9 @@ DRAWS = 50
 
 
 @dataclass(frozen=True)
-class Rules:
-    """``clauses``; ``relevance``: how much each relation matters to what was learned; ``agreement``: on how
-    many tuples the rules differ from it in the worlds they were made from."""
-
-    clauses: tuple[Clause, ...]
-    relevance: dict[str, float]
-    agreement: Marks
-
-    @property
-    def theory(self) -> Theory:
-        """The rules of the language."""
-        return Theory(tuple(clause.to_rule() for clause in self.clauses))
+class Rules(Extraction):
+    """``relevance``: how much each relation matters to what was learned; ``agreement``: on how many tuples
+    the rules differ from it in the worlds they were made from."""
 
     @property
     def text(self) -> str:

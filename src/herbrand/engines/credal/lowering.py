@@ -67,6 +67,7 @@ from herbrand.language.syntax import (
     ValueIs,
     Variable,
     children,
+    formulas_in,
     leaf_terms,
     walk,
 )
@@ -188,8 +189,7 @@ class Lowering:
 
     def _unsaid_links(self, bound: Bound, sentence: Sentence | None, column: Column) -> list[Pair]:
         """The links of a renamed bound as written, in columns, if its sentence does not show all of them."""
-        parts = [bound.event] if bound.given is None else [bound.event, bound.given]
-        types = variable_types(parts, self.program.signature)
+        types = variable_types(formulas_in(bound), self.program.signature)
 
         def instances(formula: Exists | Forall) -> Iterator[Formula]:
             names = [variable.name for variable in formula.variables]
@@ -338,8 +338,7 @@ class Lowering:
 
     def _expanded_bound(self, bound: Bound, types: Mapping[str, str]) -> Bound:
         """A renamed bound with each quantifier as a conjunction or disjunction over its domain."""
-        parts = [bound.event] if bound.given is None else [bound.event, bound.given]
-        event, *given = (self._written_out(part, types) for part in parts)
+        event, *given = (self._written_out(part, types) for part in formulas_in(bound))
         return replace(bound, event=event, given=given[0] if given else None)
 
     def add_bindings(

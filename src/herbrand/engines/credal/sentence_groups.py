@@ -26,7 +26,7 @@ import numpy as np
 from herbrand.engines.credal.network import NO_LINKS, Atoms, SentenceGroup
 from herbrand.engines.credal.shape import FALSE, TRUE, Shape, canonical, columns_of, shape_of
 from herbrand.errors import ContradictionError, UnsupportedError
-from herbrand.language.syntax import Atom, Bound, BoundRows, Formula, Leaf, walk
+from herbrand.language.syntax import Atom, Bound, BoundRows, Leaf, formulas_in, walk
 
 MOST_ATOMS_A_SENTENCE = 20
 
@@ -170,11 +170,7 @@ def _number(name: str, atoms: Atoms) -> int:
 
 
 def _arity(bound: Bound) -> int:
-    return sum(isinstance(part, Atom) for formula in _parts(bound) for part in walk(formula))
-
-
-def _parts(bound: Bound) -> tuple[Formula, ...]:
-    return (bound.event,) if bound.given is None else (bound.event, bound.given)
+    return sum(isinstance(part, Atom) for formula in formulas_in(bound) for part in walk(formula))
 
 
 def _shapes(bound: Bound) -> tuple[Shape, Shape | None] | None:
