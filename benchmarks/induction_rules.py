@@ -162,7 +162,7 @@ NOISY = {
     "zendo, 4 worlds": ("zendo", 4, 100),
     "trains": ("trains", 1, 100),
     "trains, 4 worlds": ("trains", 4, 100),
-    "uncle": ("uncle", 8, 14),
+    "uncle, 8 worlds": ("uncle", 8, 14),
 }
 """What is planted, in how many worlds, and how many things each has."""
 
