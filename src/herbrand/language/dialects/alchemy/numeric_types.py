@@ -4,8 +4,6 @@ Where a file lists the constants of a type, they are text, and ``t + 1`` is a ta
 that is counted on or ordered without a list becomes a type of numbers: its constants in formulas are numbers,
 as those of a database then are, and what was said of them is arithmetic and order.
 
->>> from herbrand.language.dialects.alchemy.formulas import Names
-from herbrand.language.dialects.alchemy.numbers import Shift
 >>> from herbrand.language.show import show_formula
 >>> from herbrand.language.syntax import And, Variable
 >>> types = NumericTypes({"time"}, {"H": ("time",)}, {"time_plus_1": Shift("time", 1)})
