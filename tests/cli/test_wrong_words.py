@@ -64,6 +64,8 @@ WRONG = [
     ("infer s.hb --dialect nope", 1, "there is no dialect 'nope'"),
     ("infer s.hb -o found.tsv", 1, "results are not written as .tsv"),
     ("infer s.hb -o found.csv.gz", 1, "results are not written as .gz"),
+    ("infer s.hb -o found.sqlite3", 1, "results are not written as .sqlite3"),
+    ("infer s.hb -o found.xlsx", 1, "results are not written as .xlsx"),
     ("infer s.hb --resume", 1, "only a run on a database"),
     ("infer s.hb --on world", 1, "'world' is no place to run on"),
     ("infer s.hb --memory lots", 1, "'lots' is not an amount of memory"),

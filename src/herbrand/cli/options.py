@@ -11,6 +11,10 @@ from typing import Annotated
 import typer
 
 from herbrand.errors import HerbrandError
+from herbrand.extras import later
+
+_reads_ending = later("herbrand.facts.source:reads_ending")
+"""The readers of databases are not loaded with the options."""
 
 
 class Format(StrEnum):
@@ -32,24 +36,6 @@ _BY_ENDING = {
     ".pq": Format.parquet,
 }
 _DRAWN_BY_ENDING = {".html": Format.html, ".svg": Format.svg}
-_READ_ONLY = {
-    ".tsv",
-    ".tab",
-    ".psv",
-    ".jsonl",
-    ".ndjson",
-    ".arrow",
-    ".feather",
-    ".ipc",
-    ".duckdb",
-    ".sqlite",
-    ".db",
-    ".xlsx",
-    ".gz",
-    ".bz2",
-    ".xz",
-}
-"""Endings of data that no result is written as: a table for people would be read back as something else."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +63,7 @@ class Written:
     def __post_init__(self) -> None:
         if self.into is not None:
             self.target  # noqa: B018 - a place that is none is refused before the work
-        if self.format is None and self._ending in _READ_ONLY:
+        if self.format is None and self._is_read_otherwise:
             raise HerbrandError(
                 f"results are not written as {self._ending}",
                 hint="-o takes .csv, .parquet and .json, --into a database; --format decides for other names",
@@ -109,6 +95,13 @@ class Written:
         """The page or picture that is asked for, by a command that has one."""
         chosen = self.format or _DRAWN_BY_ENDING.get(self._ending)
         return Format(chosen) if chosen in _DRAWN_BY_ENDING.values() else None
+
+    @property
+    def _is_read_otherwise(self) -> bool:
+        """Whether a table for people under this ending would be read back as something else."""
+        if self._ending in ("", *_BY_ENDING, *_DRAWN_BY_ENDING):
+            return False
+        return self._ending == ".xlsx" or _reads_ending(self._ending)
 
     @property
     def _ending(self) -> str:

@@ -21,7 +21,7 @@ import duckdb
 from herbrand.errors import FactsError, Mistake, nearest
 from herbrand.extras import later, member
 from herbrand.facts.address import Address, is_server, parse_address, parse_selection
-from herbrand.facts.sources.base import FactSource, is_compressed
+from herbrand.facts.sources.base import OPENERS, FactSource, is_compressed
 from herbrand.facts.sources.memory import PythonRows
 from herbrand.files import irregular
 
@@ -300,3 +300,12 @@ FILE_READERS: Mapping[str, Callable[[Path, str | None], FactSource]] = {
 with the path and, if only one is wanted, its name."""
 DATABASES = (".duckdb", ".sqlite", ".sqlite3")
 """Files of many tables; a file of SQLite may have any ending."""
+
+
+def reads_ending(ending: str) -> bool:
+    """Whether files that end so are read as facts, or opened for what is within them.
+
+    >>> reads_ending(".tsv"), reads_ending(".gz"), reads_ending(".txt")
+    (True, True, False)
+    """
+    return any(ending in known for known in (TABLE_READERS, FILE_READERS, DATABASES, OPENERS))
