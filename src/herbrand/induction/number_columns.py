@@ -1,7 +1,7 @@
 """Columns of numbers that are read as text, which a user may have wanted to be compared.
 
 Text files hold text where no type says otherwise, and rules compare numbers alone. A column all of whose
-constants are numbers is told of, unless it may name things: where one of them stands in some first column,
+constants are numbers gets a note, unless it may name things: where one of them stands in some first column,
 or there are too few for thresholds.
 
 >>> import herbrand as hb

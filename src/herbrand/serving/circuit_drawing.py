@@ -32,11 +32,9 @@ from herbrand.errors import UnsupportedError
 from herbrand.language.names import shown_where
 from herbrand.language.show import show_statement
 from herbrand.model import Model
-from herbrand.program.evidence import Evidence
 from herbrand.program.ground import ground
 from herbrand.program.program import Program
-from herbrand.program.question import read_explained
-from herbrand.serving.surroundings import MOST_ROWS
+from herbrand.serving.surroundings import MOST_ROWS, asked_atom
 
 MOST_NODES = 150
 """What a drawing can show."""
@@ -50,8 +48,7 @@ def circuit_of(model: Model, atom: str, given: Sequence[str] = (), most: int = M
     ``share``: in which part of the worlds with the atom, under the evidence, the node holds and is the case
     that counts. ``row``: the longest way from the root.
     """
-    program = model.measured_program(UNLIMITED, given=given)
-    asked = ExplainedAtom.of(read_explained(atom, program.signature, program.facts), Evidence(program))
+    program, asked = asked_atom(model, atom, given)
     if asked.known is not None:
         _refuse_settled(asked.text, asked.known)
     worlds, literal = _worlds_of(program, asked)

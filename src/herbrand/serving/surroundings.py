@@ -32,6 +32,7 @@ from herbrand.model import Model
 from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import SATISFIED, Ground, GroundConjunction, ground
+from herbrand.program.program import Program
 from herbrand.program.question import read_explained
 from herbrand.serving.derivations import derivations_of
 
@@ -43,6 +44,13 @@ STEPS = 2
 """From an atom over a grounding to another atom is one."""
 
 
+def asked_atom(model: Model, atom: str, given: Sequence[str]) -> tuple[Program, ExplainedAtom]:
+    """The atom that a drawing is about, and the program that it is an atom of."""
+    program = model.measured_program(UNLIMITED, given=given)
+    question = read_explained(atom, program.signature, program.facts)
+    return program, ExplainedAtom.of(question, Evidence(program))
+
+
 def surroundings_of(
     model: Model, atom: str, given: Sequence[str] = (), steps: int = STEPS, most: int = MOST_ATOMS
 ) -> dict[str, Any]:
@@ -51,8 +59,7 @@ def surroundings_of(
 
     What is known has been absorbed: a grounding lists its latent atoms only.
     """
-    program = model.measured_program(UNLIMITED, given=given)
-    asked = ExplainedAtom.of(read_explained(atom, program.signature, program.facts), Evidence(program))
+    program, asked = asked_atom(model, atom, given)
     if asked.predicate in derived_by(program.uncertain):
         return derivations_of(program, asked, most)
     if asked.known is not None:

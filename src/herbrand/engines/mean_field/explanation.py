@@ -52,21 +52,13 @@ def explained(
     case = _Case(problem, marginals, asked)
     odds = case.certain
     if odds:
-        return Explanation(asked.text, "log-odds", odds, engine, Guarantee.APPROXIMATION, (forced(odds),))
+        return asked.explained(odds, engine, Guarantee.APPROXIMATION, (forced(odds),))
     found = sorted(case.contributions().items(), key=lambda item: -abs(item[1]))
     reasons = tuple(Reason(*case.grounding(*key), said) for key, said in found[:MOST_REASONS])
     rest = math.fsum(said for _, said in found[MOST_REASONS:])
     total = math.fsum((case.base, rest, *(reason.contribution for reason in reasons)))
-    return Explanation(
-        asked.text,
-        case.quantity,
-        total,
-        engine,
-        Guarantee.APPROXIMATION,
-        reasons,
-        base=case.base,
-        remainder=rest,
-    )
+    about = asked.text, case.quantity, total, engine, Guarantee.APPROXIMATION
+    return Explanation(*about, reasons, base=case.base, remainder=rest)
 
 
 Key = tuple[int, tuple[tuple[str, int, str], ...]]
