@@ -28,6 +28,7 @@ BENCHMARKS = {
     "start": "The cold start of a command, beside the import it cannot do without",
     "parsing": "Reading theories, beside a bare scan of the same text",
     "reading": "Reading the field's own formats, beside a bare scan of the same text",
+    "alchemy": "Files of the Alchemy family, read and asked",
     "loading": "Loading facts, beside DuckDB's own scan of the same file",
     "lowering": "Lowering and grounding, beside the same joins in DuckDB",
     "contraction": "Contractions, beside the same sums by the fastest library call",
