@@ -128,7 +128,7 @@ bench-circuit: $(READY)
 	$(BIN)/python -m benchmarks circuit
 
 bench-layer: $(READY)
-	$(BIN)/python -m benchmarks layer
+	$(BIN)/python -m benchmarks layer query_layer
 
 bench-learning: $(READY)
 	$(BIN)/python -m benchmarks learning likelihood ablations distillation

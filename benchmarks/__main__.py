@@ -38,6 +38,7 @@ BENCHMARKS = {
     "regions": "Region graphs, beside loopy belief propagation",
     "mean_field": "Mean field, beside the bare matrix products, and on published data",
     "layer": "A logic layer, beside the same updates written by hand in torch",
+    "query_layer": "Query layers, beside the same sums written by hand in torch and beside klaycircuits",
     "learning": "Learning weights, on published data beside baselines",
     "likelihood": "Weights by likelihood, beside an optimiser over all worlds and planted weights",
     "left_out": "Weights by likelihood, pseudo-likelihood and layers, one split of published data left out",

@@ -3,7 +3,7 @@
     python -m benchmarks layer      (make bench-layer)
 
 Five undamped updates, float32; the hand's gradients are torch's own. Memory is what stays for the backward
-pass. Medians of repeats in turn.
+pass. Medians of repeats in turn: processor time, or on an accelerator the time by the clock.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def _softmax(table: Tensor) -> Tensor:
 def candidates(size: int, count: int, batch: int) -> Case:
     text = f"type r = 0..{size - 1}\npredicate same(r, r)\npredicate near(r, r): observed\n"
     text += "1: near(x, y) and near(y, z) and near(x, z) and same(x, y) and same(y, z) => same(x, z)\n"
-    drawn = torch.Generator().manual_seed(0)
-    ends = torch.randint(0, size, (count, 2), generator=drawn)
+    drawn = torch.Generator("cpu").manual_seed(0)
+    ends = torch.randint(0, size, (count, 2), generator=drawn, device="cpu").to(torch.get_default_device())
     ends = torch.cat([ends, torch.stack([ends[:, 0], (ends[:, 0] + 1) % size], 1)])
     ends = torch.unique(ends[ends[:, 0] < ends[:, 1]], dim=0)
     near = torch.zeros(size, size, dtype=torch.bool)
@@ -138,10 +138,11 @@ class Row:
     kept_by_hand: int
 
 
-def measured(case: Case) -> Row:
-    layer = hb.nn.LogicLayer(case.model, STEPS, damping=0.0)
+def measured(case: Case, device: str = "cpu") -> Row:
+    layer = hb.nn.LogicLayer(case.model, STEPS, damping=0.0).to(device)
     (name,) = layer.shapes
-    logits = torch.randn(case.batch, *layer.shapes[name], generator=torch.Generator().manual_seed(1))
+    drawn = torch.Generator("cpu").manual_seed(1)
+    logits = torch.randn(case.batch, *layer.shapes[name], generator=drawn, device="cpu").to(device)
 
     def by_layer(z: Tensor) -> Tensor:
         return layer({name: z})[name]
@@ -153,19 +154,22 @@ def measured(case: Case) -> Row:
         return q
 
     torch.testing.assert_close(by_layer(logits), by_hand(logits), rtol=0, atol=1e-4)
-    cpu_seconds(by_layer, logits)
-    repeats = SHORT_REPEATS if cpu_seconds(by_hand, logits) < SHORT else REPEATS
-    times = [(cpu_seconds(by_layer, logits), cpu_seconds(by_hand, logits)) for _ in range(repeats)]
+    seconds(by_layer, logits)
+    repeats = SHORT_REPEATS if seconds(by_hand, logits) < SHORT else REPEATS
+    times = [(seconds(by_layer, logits), seconds(by_hand, logits)) for _ in range(repeats)]
     ours, hand = (median(column) for column in zip(*times, strict=True))
     return Row(case.what, case.batch, ours, hand, kept_bytes(by_layer, logits), kept_bytes(by_hand, logits))
 
 
-def cpu_seconds(update: Update, logits: Tensor) -> float:
+def seconds(update: Update, logits: Tensor) -> float:
     leaf = logits.clone().requires_grad_()
     gc.collect()
-    began = time.process_time()
+    clock = time.perf_counter if leaf.is_cuda else time.process_time
+    began = clock()
     update(leaf).sum().backward()
-    return time.process_time() - began
+    if leaf.is_cuda:
+        torch.cuda.synchronize()
+    return clock() - began
 
 
 class _Kept:
@@ -203,16 +207,24 @@ def report() -> str:
         for case in cases():
             for count in (1, 2):
                 torch.set_num_threads(count)
-                row = measured(case)
-                lines.append(
-                    f"| {row.what} | {row.batch} | {count} | {row.ours:.4f} | {row.hand:.4f} | "
-                    f"{row.ours / row.hand:.2f} | {row.kept / 1e6:.1f} | {row.kept_by_hand / 1e6:.1f} | "
-                    f"{row.kept / row.kept_by_hand:.2f} |"
-                )
-                print(lines[-1], flush=True)
+                lines.append(_told(str(count), measured(case)))
+        if torch.cuda.is_available():
+            with torch.device("cuda"):
+                name = torch.cuda.get_device_name()
+                lines += [_told(name, measured(case, "cuda")) for case in cases()]
     finally:
         torch.set_num_threads(threads)
     return "\n".join(lines)
+
+
+def _told(where: str, row: Row) -> str:
+    line = (
+        f"| {row.what} | {row.batch} | {where} | {row.ours:.4f} | {row.hand:.4f} | "
+        f"{row.ours / row.hand:.2f} | {row.kept / 1e6:.1f} | {row.kept_by_hand / 1e6:.1f} | "
+        f"{row.kept / row.kept_by_hand:.2f} |"
+    )
+    print(line, flush=True)
+    return line
 
 
 if __name__ == "__main__":

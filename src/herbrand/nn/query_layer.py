@@ -29,7 +29,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -38,12 +39,17 @@ from torch import Tensor, nn
 from torch._C._functorch import is_functorch_wrapped_tensor
 
 from herbrand.budget import Budget, allowed_bytes, bytes_of, readable
+from herbrand.engines.proof.chances import chances_of, check_probabilities, refuse_uncertain_absence
 from herbrand.engines.proof.differentiable import scores as scores_of
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
 from herbrand.engines.proof.goals import Goal, NarrowError
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.query import Proof
-from herbrand.engines.proof.request import DEPTH
+from herbrand.engines.proof.request import DEPTH, PROBABILITY
+from herbrand.engines.proof.scored_answers import Answering
+from herbrand.engines.proof.scored_proofs import BestProof, LikeliestProofs, ScoredProofs
+from herbrand.engines.proof.scored_worlds import ScoredWorlds
+from herbrand.engines.proof.sources import Row, Sources
 from herbrand.engines.proof.table import Table
 from herbrand.errors import BudgetError, LanguageError, UnsupportedError, nearest
 from herbrand.facts.domain import indices_in
@@ -51,9 +57,12 @@ from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory, Value
+from herbrand.nn.circuit_answers import answered
 from herbrand.nn.given_tables import given_tables
 from herbrand.nn.rule_weights import RuleWeights
 from herbrand.nn.transformed import called
+from herbrand.options.kinds import FIXPOINT
+from herbrand.program.clauses import Clause
 from herbrand.program.dependencies import refuse_choices
 
 if TYPE_CHECKING:
@@ -64,9 +73,17 @@ WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64)
 """The types of indices of constants."""
 MOST_SHOWN = 20
 """Weights that are shown with their rules."""
+COUNT, MAX, TOP_K = "count", "max", "top-k"
+MADE = ("_sources", "_road")
+"""What is made of the rest when it is first needed."""
+ALGEBRAS = (COUNT, MAX, PROBABILITY, TOP_K)
 
 Rows = Mapping[str, Sequence[Value] | Tensor] | Sequence[Value] | Tensor
 """A column of constants, or of their indices, by variable; the column alone where there is one variable."""
+
+
+K = 3
+"""So many of the likeliest proofs count, unless others are asked for."""
 
 
 class QueryLayer(nn.Module):
@@ -77,7 +94,14 @@ class QueryLayer(nn.Module):
     are stated, a score for each of them, in the order of :meth:`rows`, else one for every choice of its
     constants; ``shapes`` has these.
     ``weights`` holds the parameters: the logarithm of the weight of each fact of a ``learned`` predicate and
-    of each rule ``@ ?``. ``depth`` is as in a query.
+    of each rule ``@ ?``; under probabilities its log-odds. ``depth`` is as in a query.
+
+    ``algebra="count"`` adds up proofs, each the product of the weights it uses. ``"probability"``: weights
+    are probabilities of independent facts and instances of rules, those of a many-valued atom's values a
+    distribution, and an answer has the probability of the worlds in which it follows, given stated facts of
+    derived predicates. ``not`` counts there too. ``"max"``: the product of the best proof. ``"top-k"``: the
+    probability that one of the ``k`` likeliest proofs holds, which is at most that of all; they are found
+    anew for each example.
     """
 
     def __init__(
@@ -87,13 +111,20 @@ class QueryLayer(nn.Module):
         *,
         given: Sequence[str] | None = None,
         neural: Sequence[str] = (),
-        depth: int = DEPTH,
+        algebra: str = COUNT,
+        k: int = K,
+        depth: int | str = DEPTH,
         memory: int | str | None = None,
     ) -> None:
         super().__init__()
-        if not isinstance(depth, int) or depth < 0:
-            raise UnsupportedError(f"'{depth}' is no depth of a layer", hint="a whole number from 0 on")
-        self.goal, self.depth, self.theory = goal, depth, model.theory
+        if algebra not in ALGEBRAS:
+            raise UnsupportedError(
+                f"there is no algebra '{algebra}' of layers", hint=f"one of {', '.join(ALGEBRAS)}"
+            )
+        if not isinstance(k, int) or k < 1:
+            raise UnsupportedError(f"the {k} likeliest proofs", hint="k is a whole number from 1 on")
+        self.goal, self.algebra, self.k, self.theory = goal, algebra, k, model.theory
+        self.depth = _depth(depth, algebra)
         self.memory = None if memory is None else bytes_of(memory)
         refuse_choices(model.theory.statements, "a query layer")
         rules, signature = model.theory.rules, model.signature
@@ -104,17 +135,59 @@ class QueryLayer(nn.Module):
         learned = [name for name in learned_predicates(rules, signature, facts) if name not in neural]
         facts = with_features(rules, signature, facts, learned)
         program = HornProgram.of(rules, signature, facts)
-        self.weights = RuleWeights(program, learned)
+        self.weights = RuleWeights(program, learned, self._are_probabilities)
         self.proof = Proof(program)
-        self._read = _read(self.proof, goal, given)
-        scored = {*neural, *features_of(learned, stated)}
-        refuse_absence(program, [self._read.shape.clause], scored)
+        self._scored_features = {*neural, *features_of(learned, stated)}
+        self._ask(given)
+
+    def _ask(self, given: Sequence[str] | None) -> None:
+        """Read the goal; refuse what the algebra does not take."""
+        self._read = _read(self.proof, self.goal, given)
+        program, clause = self.proof.program, self._read.shape.clause
+        if self._are_probabilities:
+            _refuse_valued(self.weights.predicates, program.signature)
+        if self.algebra == TOP_K:
+            _refuse_uncertain(program, clause, self.shapes)
+        if self.algebra != PROBABILITY:
+            refuse_absence(program, [clause], self._scored_features)
+        if self.algebra != COUNT:
+            _ = self._road
         self.given = self._read.shape.inputs[len(self._read.inputs) :]
         self.asked = self._read.shape.found
 
+    def with_goal(self, goal: str, *, given: Sequence[str] | None = None) -> QueryLayer:
+        """A layer of another goal over the same facts, rules and parameters."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__getstate__())
+        other.goal = goal
+        other._ask(given)
+        return other
+
+    @property
+    def _are_probabilities(self) -> bool:
+        return self.algebra in (PROBABILITY, TOP_K)
+
+    @cached_property
+    def _sources(self) -> Sources:
+        return Sources(self.proof.program, (*self.shapes, *self.weights.predicates))
+
+    @cached_property
+    def _road(self) -> Answering:
+        """The goal over scores; made anew after the layer was kept."""
+        shape, budget = self._read.shape, Budget(self.memory)
+        if self.algebra == PROBABILITY:
+            depth = None if self.depth == FIXPOINT else int(self.depth)
+            return ScoredWorlds(self._sources, shape.clause, depth, budget)
+        proofs = ScoredProofs(self._sources, self.proof, shape, int(self.depth), budget)
+        return BestProof(proofs) if self.algebra == MAX else LikeliestProofs(proofs, self.k, budget)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in MADE}
+
     def __deepcopy__(self, memo: dict[int, Any]) -> QueryLayer:
         """With parameters of its own; rules, facts and plans are shared."""
-        memo.update({id(one): one for one in (self.proof, self._read, self.weights.program)})
+        shared = (self.proof, self._read, self.weights.program, *map(self.__dict__.get, MADE))
+        memo.update({id(one): one for one in shared})
         copied = type(self).__new__(type(self))
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return copied
@@ -132,7 +205,8 @@ class QueryLayer(nn.Module):
         lines = [*rules, *facts]
         if len(lines) > MOST_SHOWN:
             lines[MOST_SHOWN:] = [f"... and {len(lines) - MOST_SHOWN} more"]
-        return "\n".join([f"goal={self.goal}, depth={self.depth}", *lines])
+        how = "" if self.algebra == COUNT else f", algebra={self.algebra}"
+        return "\n".join([f"goal={self.goal}{how}, depth={self.depth}", *lines])
 
     def __repr__(self) -> str:
         inside = "\n".join(f"  {line}" for line in self.extra_repr().split("\n"))
@@ -191,26 +265,68 @@ class QueryLayer(nn.Module):
         inputs = self._inputs({} if rows is None else rows)
         types = self._read.shape.clause.types
         sizes = [self.proof.program.sizes[types[name]] for name in self.asked]
-        needed = math.prod([len(inputs), *sizes]) * FLOAT
+        given = self._scored(given_tables("scores", scores))
+        count = _examples(len(inputs), given)
+        needed = math.prod([count, *sizes]) * FLOAT
         if needed > allowed_bytes(self.memory):
             raise BudgetError(
-                f"an answer for each of {len(inputs):,} questions and {math.prod(sizes):,} constants takes "
+                f"an answer for each of {count:,} questions and {math.prod(sizes):,} constants takes "
                 f"{readable(needed)}",
                 hint="ask fewer questions at once, or take .answers(), which lists what is proved",
             )
-        given, rules = self._weights(scores), self.weights.rules()
-        names, last = list(given), [] if rules is None else [rules]
+        names, tables = [*given, *self.weights.predicates], [*given.values(), *self.weights.facts().values()]
+        answer = self._summed if self.algebra == COUNT else self._by_forms
+        dtype = _dtype(scores)
 
         def dense(*tables: Tensor) -> Tensor:
-            facts = dict(zip(names, tables, strict=False))
-            table = self._proved(inputs, facts, tables[-1] if last else None)
-            places = tuple(torch.from_numpy(np.ascontiguousarray(c, np.int64)) for c in table.columns)
-            zeros = torch.zeros([len(inputs), *sizes], dtype=torch.float64)
-            for given in tables:  # answers depend on them, by a slope of 0, also where nothing is proved
-                zeros = zeros + given.reshape(-1)[:0].sum()
-            return zeros.index_put(places, table.values)
+            return answer(inputs, dict(zip(names, tables, strict=False)), tables[-1], sizes, dtype)
 
-        return called(dense, [*given.values(), *last]).to(_dtype(scores))
+        found = called(dense, [*tables, self.weights.all_rules()])
+        return found.to(tables[0].device if tables else found.device, dtype)
+
+    def _by_forms(
+        self,
+        inputs: Sequence[Row],
+        facts: Mapping[str, Tensor],
+        rules: Tensor,
+        sizes: Sequence[int],
+        dtype: torch.dtype,
+    ) -> Tensor:
+        """[question or scene, asked...], in the scores' own precision."""
+        precise = dtype if dtype in (torch.float32, torch.float64) else torch.float32
+        like = next(iter(facts.values()), rules)
+        tables = [t.to(like.device, precise) for t in (*facts.values(), rules) if t.shape[-1]]
+        parts = [table if table.dim() == 2 else table.unsqueeze(0) for table in tables]
+        if len(parts) == 1:
+            (sources,) = parts
+        else:
+            scenes = max((part.shape[0] for part in parts), default=1)
+            parts = [like.new_zeros(scenes, 0, dtype=precise), *(part.expand(scenes, -1) for part in parts)]
+            sources = torch.cat(parts, 1)
+        return answered(self._road, self._sources, self._bound(inputs), sources, sizes)
+
+    def _summed(
+        self,
+        inputs: Sequence[Row],
+        facts: Mapping[str, Tensor],
+        rules: Tensor,
+        sizes: Sequence[int],
+        dtype: torch.dtype,
+    ) -> Tensor:
+        """The same as sums of proofs: all questions of one scene together, on the processor."""
+        scenes = [table for table in facts.values() if table.dim() == 2]
+        if scenes:
+            each = inputs if len(inputs) > 1 else [*inputs] * len(scenes[0])
+            own = ({n: t if t.dim() == 1 else t[i] for n, t in facts.items()} for i in range(len(scenes[0])))
+            return torch.cat(
+                [self._summed([one], now, rules, sizes, dtype) for one, now in zip(each, own, strict=True)]
+            )
+        table = self._proved(inputs, facts, rules)
+        places = tuple(torch.from_numpy(np.ascontiguousarray(c, np.int64)) for c in table.columns)
+        zeros = torch.zeros([len(inputs), *sizes], dtype=torch.float64)
+        for given in (*facts.values(), rules):  # by a slope of 0, also where nothing is proved
+            zeros = zeros + given.reshape(-1)[:0].sum().cpu()
+        return zeros.index_put(places, table.values)
 
     def log_shares(
         self,
@@ -229,27 +345,30 @@ class QueryLayer(nn.Module):
 
         ``inputs``: for each question the indices of the given constants.
         """
-        return self._proved(inputs, self._weights(scores), self.weights.rules())
+        if self.algebra != COUNT:
+            raise UnsupportedError(
+                f"answers in the algebra {self.algebra} are not listed", hint="call the layer"
+            )
+        facts = {**self._scored(given_tables("scores", scores)), **self.weights.facts()}
+        return self._proved([tuple(row) for row in inputs], facts, self.weights.all_rules())
 
-    def _weights(self, scores: Mapping[str, Tensor] | None) -> dict[str, Tensor]:
-        """The weights of the facts of learned and neural predicates."""
-        return {**self.weights.facts(), **self._scored(given_tables("scores", scores))}
+    def _bound(self, inputs: Sequence[Row]) -> list[Row]:
+        """What goals ask with: their own constants and those that are given."""
+        return [(*self._read.inputs, *row) for row in inputs]
 
-    def _proved(
-        self, inputs: Sequence[Sequence[int]], facts: Mapping[str, Tensor], rules: Tensor | None
-    ) -> Table:
-        bound = [(*self._read.inputs, *row) for row in inputs]
+    def _proved(self, inputs: Sequence[Row], facts: Mapping[str, Tensor], rules: Tensor) -> Table:
         return scores_of(
             self.proof,
             self._read.shape,
-            bound,
-            facts,
-            rules,
-            depth=self.depth,
+            self._bound(inputs),
+            {name: weights.cpu() for name, weights in facts.items()},
+            rules.cpu() if len(self.weights.learned_rules) else None,
+            depth=int(self.depth),
             budget=Budget(self.memory),
         )
 
     def _scored(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """[fact] or [scene, fact]"""
         for name in (*scores, *self.shapes):
             if name not in self.shapes:
                 raise UnsupportedError(
@@ -259,12 +378,17 @@ class QueryLayer(nn.Module):
                 raise UnsupportedError(
                     f"the scores of {name} are missing", hint=f"a tensor of shape {self.shapes[name]}"
                 )
-            if tuple(scores[name].shape) != self.shapes[name]:
+            shape, expected = tuple(scores[name].shape), self.shapes[name]
+            lead = len(shape) - len(expected)
+            if lead not in (0, 1) or shape[lead:] != expected:
                 raise UnsupportedError(
-                    f"the scores of {name} have shape {tuple(scores[name].shape)}",
-                    hint=f"expected {self.shapes[name]}",
+                    f"the scores of {name} have shape {shape}",
+                    hint=f"expected {expected}, or one axis more in front, for scenes",
                 )
-        return {name: given.reshape(-1).double().cpu() for name, given in scores.items()}
+        return {
+            name: given.reshape(*given.shape[: given.dim() - len(self.shapes[name])], -1)
+            for name, given in scores.items()
+        }
 
     def _inputs(self, rows: Rows) -> list[tuple[int, ...]]:
         if not isinstance(rows, Mapping):
@@ -312,6 +436,57 @@ def _read(proof: Proof, goal: str, given: Sequence[str] | None) -> Goal:
         return proof.read(goal, tuple(given))
     except NarrowError as narrow:
         raise LanguageError([narrow.mistake]) from None
+
+
+def _depth(depth: int | str, algebra: str) -> int | str:
+    """Calls, or any number of them."""
+    if depth == FIXPOINT and algebra == PROBABILITY:
+        return depth
+    if not isinstance(depth, int) or depth < 0:
+        raise UnsupportedError(f"'{depth}' is no depth of a layer", hint="a whole number from 0 on")
+    return depth
+
+
+def _examples(questions: int, given: Mapping[str, Tensor]) -> int:
+    """How many questions or scenes there are: each question in a scene of its own, or one of either."""
+    scenes = {table.shape[0] for table in given.values() if table.dim() == 2}
+    if len(scenes) > 1:
+        raise UnsupportedError(f"scores of {' and '.join(map(str, sorted(scenes)))} scenes in one call")
+    count = max([questions, *scenes]) if scenes != {0} else 0
+    if questions not in (1, count) or not scenes <= {1, count}:
+        raise UnsupportedError(
+            f"{questions} questions in {scenes.pop()} scenes",
+            hint="a scene for each question, or one of either",
+        )
+    return count
+
+
+def _refuse_uncertain(program: HornProgram, goal: Clause, scored: Collection[str]) -> None:
+    """Raise for what the likeliest proofs alone do not tell."""
+    reached, signature = program.reached([goal]), program.signature
+    check_probabilities(program, reached)
+    refuse_uncertain_absence(program, [goal])
+    for name in reached - set(scored):
+        weights = program.relation(name).weights
+        if signature.predicates[name].value_type is not None and weights is not None and (weights != 1).any():
+            raise UnsupportedError(
+                f"{name} has many values with probabilities, which are one choice",
+                hint=f"give them as scores: neural=['{name}'], or take algebra='{PROBABILITY}'",
+            )
+    for known in chances_of(program)[1]:
+        raise UnsupportedError(
+            f"{known.text} is evidence, and the likeliest proofs alone do not tell how probable it is",
+            hint=f"algebra='{PROBABILITY}' conditions on it",
+        )
+
+
+def _refuse_valued(learned: Sequence[str], signature: Signature) -> None:
+    for name in learned:
+        if signature.predicates[name].value_type is not None:
+            raise UnsupportedError(
+                f"probabilities of the values of {name} exclude each other, and are not learned by a layer",
+                hint=f"give them as scores: neural=['{name}']",
+            )
 
 
 def _dtype(scores: Mapping[str, Tensor] | None) -> torch.dtype:

@@ -1,7 +1,7 @@
 """The weights of a theory's learned facts and rules as torch parameters.
 
 Only facts that exist have a weight, one each; parameters are its logarithm, so that weights stay positive
-and proofs never cancel.
+and proofs never cancel. Probabilities have their log-odds for parameters.
 
 >>> import herbrand as hb
 >>> theory = hb.parse('''
@@ -34,21 +34,31 @@ from herbrand.language.syntax import FactRows, Learned, Rule, Statement, Theory,
 
 
 class RuleWeights(nn.Module):
-    """``learned``: the predicates whose facts have weights to be learned; by default those declared so."""
+    """``learned``: the predicates whose facts have weights to be learned; by default those declared so.
 
-    def __init__(self, program: HornProgram, learned: Sequence[str] | None = None) -> None:
+    ``probabilities``: weights are between 0 and 1, and start in the middle where none is stated.
+    """
+
+    _places: Tensor
+    _stated: Tensor
+
+    def __init__(
+        self, program: HornProgram, learned: Sequence[str] | None = None, probabilities: bool = False
+    ) -> None:
         super().__init__()
+        self.probabilities = probabilities
         if learned is None:
             learned = [name for name, p in program.signature.predicates.items() if p.role == "learned"]
         self.program = program
         self.predicates = tuple(name for name in learned if program.relation(name).count)
         self.learned_rules = tuple(r for r in program.weighted if isinstance(r.weight, Learned))
-        self.of_facts = nn.ParameterList(nn.Parameter(self._logs(name)) for name in self.predicates)
+        self.of_facts = nn.ParameterList(nn.Parameter(self._started(name)) for name in self.predicates)
         starts = [1.0 if w.start is None else w.start for w in map(_learned, self.learned_rules)]
-        self.of_rules = nn.Parameter(torch.tensor(starts, dtype=torch.float64).log())
+        self.of_rules = nn.Parameter(self._free(torch.tensor(starts, dtype=torch.float64)))
         places = [i for i, rule in enumerate(program.weighted) if isinstance(rule.weight, Learned)]
-        self._places = torch.tensor(places, dtype=torch.int64)
-        self._stated = torch.tensor([rule_number(rule) for rule in program.weighted], dtype=torch.float64)
+        stated = [rule_number(rule) for rule in program.weighted]
+        self.register_buffer("_places", torch.tensor(places, dtype=torch.int64), persistent=False)
+        self.register_buffer("_stated", torch.tensor(stated, dtype=torch.float64), persistent=False)
 
     def __len__(self) -> int:
         """How many numbers are to be learned."""
@@ -56,17 +66,22 @@ class RuleWeights(nn.Module):
 
     def facts(self) -> dict[str, Tensor]:
         """The weight of each fact of the learned predicates, in their relations' order."""
-        return {name: logs.exp() for name, logs in zip(self.predicates, self.of_facts, strict=True)}
+        return {name: self._weights(free) for name, free in zip(self.predicates, self.of_facts, strict=True)}
 
     def rules(self) -> Tensor | None:
-        """The weights of all weighted rules of the program, in its order."""
-        if not len(self._places):
-            return None
-        return self._stated.index_put((self._places,), self.of_rules.double().exp())
+        """The weights of all weighted rules of the program, in its order; ``None`` where none is learned."""
+        return self.all_rules() if len(self.learned_rules) else None
+
+    def all_rules(self) -> Tensor:
+        """The same, whether any is learned or none."""
+        if not len(self.learned_rules):
+            return self._stated
+        return self._stated.index_put((self._places,), self._weights(self.of_rules.double()))
 
     def rule_weights(self) -> Iterator[tuple[Rule, float]]:
         """The learned rules and their weights."""
-        yield from zip(self.learned_rules, self.of_rules.detach().double().exp().tolist(), strict=True)
+        weights = self._weights(self.of_rules.detach().double())
+        yield from zip(self.learned_rules, weights.tolist(), strict=True)
 
     def written(self, theory: Theory, left_out: Sequence[str] = ()) -> Theory:
         """The theory with numbers in place of its rules' question marks, and learned facts with weights.
@@ -94,7 +109,17 @@ class RuleWeights(nn.Module):
             for name, column in zip(types, relation.columns, strict=True)
         )
 
-    def _logs(self, name: str) -> Tensor:
+    def _weights(self, free: Tensor) -> Tensor:
+        """What parameters stand for."""
+        return free.sigmoid() if self.probabilities else free.exp()
+
+    def _free(self, weights: Tensor) -> Tensor:
+        """The parameters that stand for weights."""
+        if not self.probabilities:
+            return weights.log()
+        return torch.where(weights == 1, 0.5, weights).logit()
+
+    def _started(self, name: str) -> Tensor:
         relation = self.program.relation(name)
         weights = np.ones(relation.count) if relation.weights is None else relation.weights
         wrong = np.flatnonzero(~(weights > 0))
@@ -105,7 +130,7 @@ class RuleWeights(nn.Module):
                 "starts above 0",
                 hint="leave the fact out if it should not count",
             )
-        return torch.from_numpy(np.log(weights))
+        return self._free(torch.tensor(weights))
 
 
 def relearned_rules(theory: Theory) -> Theory:

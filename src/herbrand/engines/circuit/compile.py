@@ -67,17 +67,18 @@ def compiled(
     told: Collection[int] = (),
     normal: Collection[int] = (),
     maximized: Collection[int] = (),
+    assumed: Iterable[int] = (),
 ) -> Circuit:
     """The circuit of all assignments that fulfil the constraints.
 
     ``told``: gates whose literals are written; those of other gates are not, as their weights are 1.
     ``normal``: variables whose two weights add up to 1 and that nobody asks about. ``maximized``: variables
     whose best values are wanted while the others are summed out; they are decided before all others, so that
-    no sum stands above a maximum.
+    no sum stands above a maximum. ``assumed``: literals that hold.
     """
     if not net.consistent:
         return Circuit.nothing(len(net))
-    compilation = Compilation(problem_of(net, told, normal, maximized), budget)
+    compilation = Compilation(problem_of(net, told, normal, maximized), budget, assumed)
     while (found := compilation.advanced(WORK_AT_ONCE)) is None:
         budget.check()
     return found

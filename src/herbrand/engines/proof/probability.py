@@ -22,7 +22,7 @@ from itertools import count
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.circuit.choices import ChoiceConstraints
+from herbrand.engines.circuit.choices import ChoiceConstraints, Drawn
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.derived_literals import DerivedLiterals
 from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, Pattern, Row
@@ -90,6 +90,10 @@ class PossibleWorlds:
         columns = [column[places].tolist() for column in relation.columns]
         rows = zip(*columns, strict=True) if columns else [()] * len(places)
         yield from zip(rows, chances.tolist(), strict=True)
+
+    def owner(self, predicate: str) -> str:
+        """The predicate whose facts are found under a name."""
+        return self._owners.get(predicate, predicate)
 
     def choice(self, atom: Atom, chance: float) -> dict[Row, float]:
         """The outcomes of the choice that a fact of this probability is one of, with theirs."""
@@ -182,21 +186,29 @@ def probable(
     known = len(inputs[0]) if inputs else 0
     patterns = [(*row, *(ANY,) * (len(goal.head) - known)) for row in inputs]
     lowered = worlds.lowered(goal)
-    grounded = _Grounded(worlds, lowered, patterns, Calls(left), budget)
+    grounded = Grounded(worlds, lowered, patterns, Calls(left), budget)
     grounded.observe()
     shares = grounded.made.shares([grounded.derived.literal(atom) for _, atom in grounded.answers], budget)
     answers = [(number, *row[known:]) for number, (_, row) in grounded.answers]
     return Probable(answers, shares, _is_cut_off(grounded, lowered, patterns))
 
 
-class _Grounded:
-    """Goals over the ground program that they rest on. ``answers``: the possible atoms of each."""
+class Grounded:
+    """Goals over the ground program that they rest on. ``answers``: the possible atoms of each; ``drawn``: of
+    each choice among facts the predicate that states them, their rows, and how it is drawn."""
 
     def __init__(
-        self, worlds: PossibleWorlds, goal: Lowered, patterns: Sequence[Pattern], calls: Calls, budget: Budget
+        self,
+        worlds: PossibleWorlds,
+        goal: Lowered,
+        patterns: Sequence[Pattern],
+        calls: Calls,
+        budget: Budget,
+        made: ChoiceConstraints | None = None,
     ) -> None:
         self.worlds, self.calls, self.budget = worlds, calls, budget
-        self.made = ChoiceConstraints()
+        self.made = ChoiceConstraints() if made is None else made
+        self.drawn: list[tuple[str, tuple[Row, ...], Drawn]] = []
         self.cut = False
         self._chances: dict[Atom, float] = {}
         self._facts: dict[Atom, int] = {}
@@ -235,8 +247,9 @@ class _Grounded:
             if atom not in self._chances:  # evidence on a fact that no instance rests on
                 list(self.matches(*atom))
             choice = self.worlds.choice(atom, self._chances.get(atom, 0.0))
-            outcomes = self.made.choice([*choice.values()]).outcomes
-            self._facts |= {(atom[0], row): one for row, one in zip(choice, outcomes, strict=True)}
+            drawn = self.made.choice([*choice.values()])
+            self.drawn.append((self.worlds.owner(atom[0]), tuple(choice), drawn))
+            self._facts |= {(atom[0], row): one for row, one in zip(choice, drawn.outcomes, strict=True)}
         return self._facts[atom]
 
     def goes_beyond(self) -> bool:
@@ -256,7 +269,7 @@ class _Grounded:
         )
 
 
-def _is_cut_off(grounded: _Grounded, goal: Lowered, patterns: Sequence[Pattern]) -> bool:
+def _is_cut_off(grounded: Grounded, goal: Lowered, patterns: Sequence[Pattern]) -> bool:
     """Whether an answer has a proof that needs more calls: one more, or any number of them; taken to be so
     where finding out is too much."""
     try:
@@ -264,7 +277,7 @@ def _is_cut_off(grounded: _Grounded, goal: Lowered, patterns: Sequence[Pattern])
             if not grounded.cut:
                 return False
             calls = replace(grounded.calls, more=more)
-            grounded = _Grounded(grounded.worlds, goal, patterns, calls, grounded.budget)
+            grounded = Grounded(grounded.worlds, goal, patterns, calls, grounded.budget)
             if grounded.goes_beyond():
                 return True
     except BudgetError:

@@ -1,0 +1,186 @@
+"""Circuits over torch tensors: one pass up gives what the roots weigh, one down the slopes of all leaves.
+
+A column is an example: all examples of one form go up together, level by level, on whatever device they are.
+
+>>> from herbrand.engines.circuit.forms import Nodes
+>>> nodes = Nodes()
+>>> form = nodes.form([nodes.sum([nodes.product([nodes.leaf(0), nodes.leaf(2)]), nodes.leaf(1)])])
+>>> leaves = Leaves.of(np.array([0, 1, 0]), np.array([False, False, True]))
+>>> table = torch.tensor([[0.5, 0.25], [0.5, 1.0]], requires_grad=True)
+>>> found = evaluated(form, table, leaves)
+>>> found.sum().backward()
+>>> found.tolist(), table.grad.tolist()
+([[0.75, 1.0]], [[-0.5, 0.0], [0.5, 0.25]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+from herbrand.engines.circuit.forms import Form, downward, upward
+from herbrand.engines.once_differentiable import differentiable_once
+from herbrand.loops import often
+
+SECOND = "second derivatives of probabilities", "take gradients without create_graph=True"
+KEPT = 64
+"""Of so many forms and devices the lists of kids are kept there."""
+NEAR = 200_000
+"""Numbers of one block of examples: they stay in a processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Which row of a table each leaf is: its ``places``. It is 1 less that row where ``less`` says so."""
+
+    places: Tensor
+    less: Tensor
+    signs: Tensor
+    any_less: bool
+
+    @classmethod
+    def of(cls, places: np.ndarray, less: np.ndarray) -> Leaves:
+        rows, signs = np.flatnonzero(less), np.where(less, -1, 1)[:, None]
+        return cls(torch.from_numpy(places), torch.from_numpy(rows), torch.from_numpy(signs), len(rows) > 0)
+
+
+def evaluated(form: Form, table: Tensor, leaves: Leaves | None = None) -> Tensor:
+    """The weight of each root [root, example], from a table [row, example]; without ``leaves`` of a row for
+    each leaf."""
+    there = None if leaves is None else _leaves_on(leaves, table.device)
+    return _Evaluated.apply(table, form, there)  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=KEPT)
+def _leaves_on(leaves: Leaves, device: torch.device) -> Leaves:
+    places, less, signs = leaves.places.to(device), leaves.less.to(device), leaves.signs.to(device)
+    return Leaves(places, less, signs, leaves.any_less)
+
+
+class _Level(NamedTuple):
+    """A level on a device. ``kids``: of products all first and then all second ones; ``others``: of each kid
+    of a product the other one, of each kid of a sum which sum it is of; ``starts``: where a sum's begin."""
+
+    is_product: bool
+    first: int
+    last: int
+    kids: Tensor
+    others: Tensor
+    starts: Tensor
+
+
+@lru_cache(maxsize=KEPT)
+def _levels_on(form: Form, device: torch.device) -> list[_Level]:
+    return [_level(form, low, high, device) for low, high in form.levels]
+
+
+def _level(form: Form, low: int, high: int, device: torch.device) -> _Level:
+    starts = form.starts[low : high + 1]
+    kids, is_product = form.kids[starts[0] : starts[-1]], bool(form.is_product[low])
+    if is_product:
+        kids, others = np.concatenate([kids[0::2], kids[1::2]]), np.concatenate([kids[1::2], kids[0::2]])
+    else:
+        others = np.repeat(np.arange(high - low), np.diff(starts))
+    there = (torch.from_numpy(part).to(device) for part in (kids, others, starts[:-1] - starts[0]))
+    return _Level(is_product, form.first + low, form.first + high, *there)
+
+
+@lru_cache(maxsize=KEPT)
+def _roots_on(form: Form, device: torch.device) -> Tensor:
+    return torch.tensor(form.roots, dtype=torch.int64, device=device)
+
+
+class _Evaluated(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, form: Form, leaves: Leaves | None) -> Tensor:
+        ctx.form, ctx.leaves = form, leaves
+        ctx.blocks = [_up(form, block, leaves) for block in _blocks(form, table)]
+        ctx.save_for_backward(table)
+        roots = _roots_on(form, table.device)
+        found = [values.index_select(0, roots) for values in ctx.blocks]
+        return found[0] if len(found) == 1 else torch.cat(found, 1)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> Any:  # type: ignore[override]
+        (table,) = ctx.saved_tensors
+        found = torch.zeros(table.shape, dtype=table.dtype, device=table.device)
+        into = _blocks(ctx.form, found)
+        for values, own, part in zip(ctx.blocks, _blocks(ctx.form, slope.detach()), into, strict=True):
+            _down(ctx.form, values, own, ctx.leaves, part)
+        return *differentiable_once([found], [slope, table], *SECOND), None, None
+
+
+def _blocks(form: Form, table: Tensor) -> Sequence[Tensor]:
+    """Some examples at a time; all of them at once where there is no cache to stay in."""
+    width = max(16, NEAR // form.size)
+    if table.shape[1] <= width or not _is_near(table):
+        return [table]
+    return table.split(width, 1)
+
+
+def _up(form: Form, table: Tensor, leaves: Leaves | None) -> Tensor:
+    """The values of all nodes."""
+    values = table.new_empty((form.size, table.shape[1]))
+    values[0] = 1.0
+    own = values[1 : 1 + len(form.literals)]
+    if leaves is None:
+        own.copy_(table)
+    else:
+        torch.index_select(table, 0, leaves.places, out=own)
+        if leaves.any_less:
+            own.index_copy_(0, leaves.less, own.index_select(0, leaves.less).neg_().add_(1))
+    if _is_near(table):
+        up = often(upward, len(form.kids) * table.shape[1])
+        up(form.is_product, form.starts, form.kids, form.first, form.largest, values.numpy())
+        return values
+    for is_product, first, last, kids, _, starts in _levels_on(form, table.device):
+        if is_product:
+            both = values.index_select(0, kids)
+            torch.mul(both[: last - first], both[last - first :], out=values[first:last])
+        else:
+            how = "max" if form.largest else "sum"
+            values[first:last] = embedding_bag(kids, values[:first], starts, mode=how)
+    return values
+
+
+def _is_near(table: Tensor) -> bool:
+    """Whether loops of the processor's own reach the numbers; other devices take whole levels at once."""
+    return table.device.type == "cpu"
+
+
+def _down(form: Form, values: Tensor, slope: Tensor, leaves: Leaves | None, into: Tensor) -> None:
+    """Adds the slopes of a table's rows, by those of the roots."""
+    slopes = torch.zeros_like(values)
+    slopes.index_add_(0, _roots_on(form, slope.device), slope)
+    if _is_near(slope):
+        down = often(downward, len(form.kids) * slope.shape[1])
+        links = form.is_product, form.starts, form.kids, form.first, form.largest
+        down(*links, values.numpy(), slopes.numpy())
+    else:
+        _down_levels(form, values, slopes)
+    found = slopes[1 : 1 + len(form.literals)]
+    if leaves is None:
+        into.copy_(found)
+    else:
+        into.index_add_(0, leaves.places, found * leaves.signs if leaves.any_less else found)
+
+
+def _down_levels(form: Form, values: Tensor, slopes: Tensor) -> None:
+    for is_product, first, last, kids, others, _ in reversed(_levels_on(form, slopes.device)):
+        own = slopes[first:last]
+        if is_product:
+            both = values.index_select(0, others).view(2, *own.shape)
+            slopes.index_add_(0, kids, both.mul_(own).view(-1, own.shape[1]))
+        elif form.largest:
+            is_best = values.index_select(0, kids) == values[first:last].index_select(0, others)
+            ties = torch.zeros_like(own).index_add_(0, others, is_best.to(own))
+            slopes.index_add_(0, kids, (own / ties).index_select(0, others) * is_best)
+        else:
+            slopes.index_add_(0, kids, own.index_select(0, others))

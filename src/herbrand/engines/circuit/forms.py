@@ -1,0 +1,227 @@
+"""Several circuits over shared nodes, level by level: what is evaluated for many rows of weights at once.
+
+Weights are ordinary numbers, not logarithms: those of choices are probabilities, so that no node is above 1,
+and what underflows would not show in a sum beside it. Node 0 is 1; then come the leaves, each the weight of a
+literal, then products of two and sums of any number, each level after those that it rests on. What is 1 or 0
+whatever the weights are is gone, equal nodes are one, and a sum within one other sum is part of that.
+
+>>> nodes = Nodes()
+>>> a, b, c = (nodes.leaf(literal) for literal in (0, 2, 4))
+>>> form = nodes.form([nodes.sum([a, nodes.product([b, nodes.sum([c, nodes.product([a, ONE])])])]), ONE])
+>>> form.literals, form.is_product.tolist(), form.kids.tolist(), form.levels, form.roots
+((0, 2, 4), [False, True, False], [3, 1, 2, 4, 1, 5], ((0, 1), (1, 2), (2, 3)), (6, 0))
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby, pairwise
+
+import numpy as np
+
+from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.search import FALSE_NODE, PRODUCT, TRUE_NODE
+from herbrand.loops import loop
+
+ZERO, ONE = -1, 0
+"""The numbers of these two; only the second is ever a node of a form."""
+LEAF, TIMES, PLUS = range(3)
+
+Node = tuple[int, tuple[int, ...]]
+"""What it is, and its kids; of a leaf its literal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """``literals``: whose weight each leaf is; ``roots``: the node of each circuit, -1 where it is 0. Of the
+    nodes behind the leaves, ``is_product``, ``starts`` and ``kids``, of products two; ``levels`` are runs of
+    them, from one place to another, all products or all sums. ``largest``: for sums stand maxima."""
+
+    literals: tuple[int, ...]
+    is_product: np.ndarray
+    starts: np.ndarray
+    kids: np.ndarray
+    levels: tuple[tuple[int, int], ...]
+    roots: tuple[int, ...]
+    largest: bool = False
+
+    @property
+    def first(self) -> int:
+        """The first node behind the leaves."""
+        return 1 + len(self.literals)
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return self.first + len(self.is_product)
+
+
+class Nodes:
+    """Nodes as they are made, those that are equal once, kids before what rests on them."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Node] = [(LEAF, ())]
+        self._heights = [0]
+        self._numbers: dict[Node, int] = {}
+
+    def leaf(self, literal: int) -> int:
+        return self._number((LEAF, (literal,)), 0)
+
+    def product(self, kids: Sequence[int]) -> int:
+        """Of any number of nodes, two at a time: those of the least height first."""
+        if ZERO in kids:
+            return ZERO
+        queue = [(self._heights[kid], kid) for kid in kids if kid != ONE]
+        heapq.heapify(queue)
+        while len(queue) > 1:
+            (_, one), (height, other) = heapq.heappop(queue), heapq.heappop(queue)
+            made = self._number((TIMES, (one, other)), height + 1)
+            heapq.heappush(queue, (height + 1, made))
+        return queue[0][1] if queue else ONE
+
+    def sum(self, kids: Sequence[int]) -> int:
+        kept = tuple(kid for kid in kids if kid != ZERO)
+        if len(kept) < 2:
+            return kept[0] if kept else ZERO
+        return self._number((PLUS, kept), 1 + max(self._heights[kid] for kid in kept))
+
+    def circuit(self, circuit: Circuit, leaf: Callable[[int], int]) -> int:
+        """The root of a circuit; ``leaf`` gives the node of a literal's weight."""
+        made = {FALSE_NODE: ZERO, TRUE_NODE: ONE}
+        free = 2 + 2 * circuit.variables
+        for node in _below(circuit):
+            if node in made:
+                continue
+            if node < free:
+                made[node] = leaf(node - 2)
+            elif node < free + circuit.variables:
+                made[node] = self.sum([leaf(2 * (node - free)), leaf(2 * (node - free) + 1)])
+            else:
+                join = self.product if circuit.kinds[node] == PRODUCT else self.sum
+                kids = circuit.kids[circuit.starts[node] : circuit.starts[node + 1]]
+                made[node] = join([made[kid] for kid in kids.tolist()])
+        return made[circuit.root]
+
+    def form(self, roots: Sequence[int], largest: bool = False) -> Form:
+        """What these roots rest on, level by level."""
+        kids = self._joined(roots)
+        heights = dict[int, int]()
+        for node, own in kids.items():
+            heights[node] = 1 + max(heights[kid] for kid in own) if own else 0
+        order = sorted(kids, key=lambda node: (heights[node], self._nodes[node][0], node))
+        places = {node: place for place, node in enumerate(order)}
+        leaves = tuple(self._nodes[node][1][0] for node in order if not kids[node] and node != ONE)
+        inner = order[1 + len(leaves) :]
+        by_level = groupby(inner, key=lambda node: (heights[node], self._nodes[node][0]))
+        ends = [0, *accumulate(sum(1 for _ in own) for _, own in by_level)]
+        return Form(
+            leaves,
+            np.array([not self._is_sum(node) for node in inner], bool),
+            np.cumsum([0, *(len(kids[node]) for node in inner)]),
+            np.array([places[kid] for node in inner for kid in kids[node]], np.int64),
+            tuple(pairwise(ends)),
+            tuple(places.get(root, ZERO) for root in roots),
+            largest,
+        )
+
+    def _joined(self, roots: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """The kids of each node that roots rest on, in order; a sum that only one sum needs is part of it."""
+        uses = Counter(root for root in roots if root != ZERO)
+        for node in range(len(self._nodes) - 1, ONE, -1):
+            if uses[node]:
+                uses.update(self._below(node))
+        found: dict[int, tuple[int, ...]] = {ONE: ()}
+        for node in sorted(uses.keys() - {ONE}):
+            found[node] = own = self._below(node)
+            if self._is_sum(node):
+                alone = {kid for kid in own if uses[kid] == 1 and self._is_sum(kid)}
+                found[node] = tuple(x for kid in own for x in (found.pop(kid) if kid in alone else (kid,)))
+        return found
+
+    def _is_sum(self, node: int) -> bool:
+        return self._nodes[node][0] == PLUS
+
+    def _below(self, node: int) -> tuple[int, ...]:
+        kind, own = self._nodes[node]
+        return () if kind == LEAF else own
+
+    def _number(self, node: Node, height: int) -> int:
+        if node not in self._numbers:
+            self._numbers[node] = len(self._nodes)
+            self._nodes.append(node)
+            self._heights.append(height)
+        return self._numbers[node]
+
+
+@loop
+def upward(
+    is_product: np.ndarray,
+    starts: np.ndarray,
+    kids: np.ndarray,
+    first: int,
+    largest: bool,
+    values: np.ndarray,
+) -> None:
+    """Fills in the values [node, example] of the nodes behind the leaves."""
+    for number in range(len(is_product)):
+        low, high = starts[number], starts[number + 1]
+        own, one, other = values[first + number], values[kids[low]], values[kids[low + 1]]
+        if is_product[number]:
+            for c in range(len(own)):
+                own[c] = one[c] * other[c]
+        elif largest:
+            for c in range(len(own)):
+                own[c] = max(one[c], other[c])
+        else:
+            for c in range(len(own)):
+                own[c] = one[c] + other[c]
+        for i in range(low + 2, high):
+            more = values[kids[i]]
+            for c in range(len(own)):
+                own[c] = max(own[c], more[c]) if largest else own[c] + more[c]
+
+
+@loop
+def downward(
+    is_product: np.ndarray,
+    starts: np.ndarray,
+    kids: np.ndarray,
+    first: int,
+    largest: bool,
+    values: np.ndarray,
+    slopes: np.ndarray,
+) -> None:
+    """Adds to the slopes of all kids, from those of the roots; what is largest more than once shares one."""
+    for number in range(len(is_product) - 1, -1, -1):
+        low, high = starts[number], starts[number + 1]
+        own, total = slopes[first + number], values[first + number]
+        if largest and not is_product[number]:
+            for c in range(len(own)):
+                ties = 0
+                for i in range(low, high):
+                    ties += values[kids[i], c] == total[c]
+                own[c] /= ties
+        for i in range(low, high):
+            into, kid, other = slopes[kids[i]], values[kids[i]], values[kids[low + high - 1 - i]]
+            if is_product[number]:
+                for c in range(len(own)):
+                    into[c] += own[c] * other[c]
+            elif largest:
+                for c in range(len(own)):
+                    into[c] += own[c] if kid[c] == total[c] else 0.0
+            else:
+                for c in range(len(own)):
+                    into[c] += own[c]
+
+
+def _below(circuit: Circuit) -> list[int]:
+    """The nodes that the root rests on, kids first."""
+    used = np.zeros(len(circuit.kinds), bool)
+    used[circuit.root] = True
+    for node in range(circuit.root, -1, -1):
+        if used[node]:
+            used[circuit.kids[circuit.starts[node] : circuit.starts[node + 1]]] = True
+    return np.flatnonzero(used).tolist()

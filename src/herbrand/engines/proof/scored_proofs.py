@@ -1,0 +1,211 @@
+"""Answers by their best proofs under scores that come with each call, as forms to be evaluated.
+
+:class:`BestProof`: the largest product of one proof, which is one form for all scores, with maxima for sums.
+:class:`LikeliestProofs`: the probability that one of the few likeliest proofs holds. Which these are depends
+on the scores, and is looked up anew for each example. A proof that needs two values of one atom is none, and
+one that needs all that another does adds nothing; gradients are those of the proofs taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from herbrand.budget import Budget
+from herbrand.engines.circuit.forms import ONE, Form, Nodes
+from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
+from herbrand.engines.proof.explain import ProofTree, heaviest
+from herbrand.engines.proof.goals import Shape, is_part
+from herbrand.engines.proof.query import Proof
+from herbrand.engines.proof.request import Request
+from herbrand.engines.proof.scored_answers import ScoredAnswers, SeparateChoices, form_of, key_of, place_of
+from herbrand.engines.proof.sources import Row, Sources, Used
+from herbrand.engines.proof.unrolled import GroundProofs
+
+ProofUse = tuple[Used, ...]
+"""All that a proof uses, each as often as it does."""
+
+
+class ScoredProofs:
+    """The graphs of all proofs of a goal's answers within a depth."""
+
+    def __init__(self, sources: Sources, proof: Proof, shape: Shape, depth: int, budget: Budget) -> None:
+        self.sources, self._proof, self._shape = sources, proof, shape
+        self._depth, self._budget = depth, budget
+        self._ground = GroundProofs(proof.plans, budget, depth + 2)
+
+    def proved(self, inputs: Row) -> Iterator[tuple[int, Derivations, Node]]:
+        """The place of every answer with a proof, and the graph of its proofs, whose numbers have sources."""
+        request = Request(algebra="boolean", depth=self._depth, budget=self._budget)
+        found = self._proof.found(self._shape, [inputs], request).table
+        program, types = self._proof.program, self._shape.clause.types
+        sizes = [program.sizes[types[name]] for name in self._shape.found]
+        goal = self._proof.plans.with_goal(self._shape.clause)
+        rows = zip(*(column.tolist() for column in found.columns[1:]), strict=True)
+        for row in sorted(rows) if sizes else [()] * len(found):
+            graph, root = self._ground.of(goal, (*inputs, *row))
+            for part in (part for own in graph.instances.values() for made in own for part in made.parts):
+                if isinstance(part, Fact):
+                    self.of_fact(part)
+            yield place_of(row, sizes), graph, root
+
+    def of_fact(self, fact: Fact) -> int | None:
+        """The source of a fact; ``None`` where it is certain."""
+        starts = self.sources.starts
+        if fact.predicate in starts:
+            return starts[fact.predicate] + fact.place
+        weights = self._proof.program.relation(fact.predicate).weights
+        weight = 1.0 if weights is None else float(weights[fact.place])
+        return None if weight == 1 else self.sources.of_number(weight)
+
+    def of_clause(self, made: Instance) -> int | None:
+        """The source of a weighted rule."""
+        if made.clause.weight is None or made.clause.rule is None:
+            return None
+        return self.sources.of_rule(made.clause.rule)
+
+
+class BestProof:
+    """Each answer by the product of its best proof; weights are 0 or more."""
+
+    needs_numbers = False
+
+    def __init__(self, proofs: ScoredProofs) -> None:
+        self._proofs = proofs
+        self._forms: dict[Hashable, Form] = {}
+        self._known: dict[Row, ScoredAnswers] = {}
+
+    def prepare(self, inputs: Row) -> None:
+        if inputs not in self._known:
+            self._known[inputs] = self._found(inputs)
+
+    def answers(self, inputs: Row, numbers: Sequence[float] | None) -> ScoredAnswers:
+        return self._known[inputs]
+
+    def _found(self, inputs: Row) -> ScoredAnswers:
+        nodes, made, variables = Nodes(), dict[Node, int](), dict[int, int]()
+        places, roots = list[int](), list[int]()
+
+        def leaf(source: int | None) -> int:
+            return ONE if source is None else nodes.leaf(2 * variables.setdefault(source, len(variables)))
+
+        def term(instance: Instance) -> int:
+            parts = (
+                leaf(self._proofs.of_fact(part)) if isinstance(part, Fact) else made[part]
+                for part in instance.parts
+            )
+            return nodes.product([leaf(self._proofs.of_clause(instance)), *parts])
+
+        for place, graph, root in self._proofs.proved(inputs):
+            for node in graph.reachable(root):
+                if node not in made:
+                    made[node] = nodes.sum([term(instance) for instance in graph.instances[node]])
+            places.append(place)
+            roots.append(made[root])
+        form = nodes.form(roots, largest=True)
+        key = form.literals, form.is_product.tobytes(), form.starts.tobytes(), form.kids.tobytes(), form.roots
+        sources = {variable: source for source, variable in variables.items()}
+        return ScoredAnswers.of(self._forms.setdefault(key, form), places, sources)
+
+
+class LikeliestProofs:
+    """Each answer by the probability that one of its ``count`` likeliest proofs holds."""
+
+    needs_numbers = True
+
+    def __init__(self, proofs: ScoredProofs, count: int, budget: Budget) -> None:
+        self._proofs, self._count, self._budget = proofs, count, budget
+        self._graphs: dict[Row, list[tuple[int, Derivations, Node]]] = {}
+        self._forms: dict[Hashable, Form] = {}
+
+    def prepare(self, inputs: Row) -> None:
+        if inputs not in self._graphs:
+            self._graphs[inputs] = list(self._proofs.proved(inputs))
+
+    def answers(self, inputs: Row, numbers: Sequence[float] | None) -> ScoredAnswers:
+        assert numbers is not None
+        best = [(place, self._best(graph, root, numbers)) for place, graph, root in self._graphs[inputs]]
+        found = [(place, proofs) for place, proofs in best if proofs]
+        return self._either([place for place, _ in found], [proofs for _, proofs in found])
+
+    def _best(self, graph: Derivations, root: Node, numbers: Sequence[float]) -> list[ProofUse]:
+        """The likeliest proofs, without repetition, none of which holds another."""
+
+        def weight(source: int | None) -> float:
+            return 1.0 if source is None else float(numbers[source])
+
+        def heaviest_of(count: int) -> list[ProofUse]:
+            facts, clauses = (
+                (lambda f: weight(self._proofs.of_fact(f))),
+                (lambda m: weight(self._proofs.of_clause(m))),
+            )
+            return [tuple(self._used(tree)) for tree in heaviest(graph, root, count, facts, clauses)]
+
+        tried = self._count
+        while True:
+            proofs = heaviest_of(tried)
+            found = list(self._distinct(proofs))
+            if len(found) >= self._count or len(proofs) < tried:
+                return found[: self._count]
+            tried *= 2
+
+    def _distinct(self, proofs: Iterable[ProofUse]) -> Iterator[ProofUse]:
+        """Those that are possible and need less than all before."""
+        before: list[set[Used]] = []
+        for proof in proofs:
+            own = set(proof)
+            if self._is_possible(own) and not any(less <= own for less in before):
+                before.append(own)
+                yield tuple(dict.fromkeys(proof))
+
+    def _used(self, tree: ProofTree) -> Iterator[Used]:
+        own = self._proofs.of_clause(tree.instance)
+        if own is not None:
+            yield Used(_choice(tree), own)
+        for part in tree.parts:
+            if isinstance(part, ProofTree):
+                yield from self._used(part)
+            elif (source := self._proofs.of_fact(part)) is not None:
+                yield Used((part.predicate, part.row), source)
+
+    def _is_possible(self, proof: Iterable[Used]) -> bool:
+        """Whether no atom has two values."""
+        exclusive = self._proofs.sources.exclusive
+        atoms = [id(exclusive[one.source]) for one in proof if one.source in exclusive]
+        return len(set(atoms)) == len(atoms)
+
+    def _products(self, places: Sequence[int], proofs: Sequence[Sequence[ProofUse]]) -> ScoredAnswers:
+        """The product of each answer's one proof."""
+        order = dict.fromkeys(one.source for own in proofs for one in own[0])
+        variables = {source: number for number, source in enumerate(order)}
+        key = tuple(tuple(variables[one.source] for one in own[0]) for own in proofs)
+        if key not in self._forms:
+            nodes = Nodes()
+            leaves = [nodes.leaf(2 * variable) for variable in range(len(order))]
+            self._forms[key] = nodes.form([nodes.product([leaves[v] for v in used]) for used in key])
+        return ScoredAnswers.of(self._forms[key], places, dict(enumerate(order)))
+
+    def _either(self, places: Sequence[int], proofs: Sequence[Sequence[ProofUse]]) -> ScoredAnswers:
+        """The probability that one of each answer's proofs holds."""
+        made, literals, sources = SeparateChoices(), dict[Hashable, int](), dict[int, int]()
+        for one in (one for own in proofs for proof in own for one in proof):
+            if one.choice not in literals:
+                values = self._proofs.sources.exclusive.get(one.source, (one,))
+                drawn = made.choice([1 / (1 + len(values))] * len(values))
+                for value, literal in zip(values, drawn.outcomes, strict=True):
+                    literals[value.choice] = literal
+                    sources[literal >> 1] = value.source
+        roots = [
+            made.net.either(made.net.every(literals[one.choice] for one in proof) for proof in own)
+            for own in proofs
+        ]
+        key = key_of(made, roots)
+        if key not in self._forms:
+            self._forms[key] = form_of(made, roots, self._budget)
+        return ScoredAnswers.of(self._forms[key], places, sources)
+
+
+def _choice(tree: ProofTree) -> Hashable:
+    """A rule for one choice of constants, those of its side branches too."""
+    branches = (part for part in tree.parts if isinstance(part, ProofTree))
+    parts = tuple(_choice(part) for part in branches if is_part(part.instance.clause.predicate))
+    return id(tree.instance.clause.rule), tree.instance.binding, parts

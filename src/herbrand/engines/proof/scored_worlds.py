@@ -1,0 +1,122 @@
+"""Questions whose facts and rules have probabilities that come with each call, as forms to be evaluated.
+
+The road of :mod:`herbrand.engines.proof.probability` with numbers left out. Questions that differ in their
+constants alone have one form, compiled once.
+
+>>> from herbrand.budget import UNLIMITED
+>>> from herbrand.facts.load import load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> from herbrand.engines.proof.query import Proof
+>>> theory = parse_theory('wet(x) :- rain(x)\\nwet(x) :- not rain(x), hose(x)\\nhose("a") @ 0.5\\nrain("a")')
+>>> program = HornProgram.of(theory.rules, *load_facts(theory.facts, check(theory)))
+>>> goal = Proof(program).read("wet(x)")
+>>> sources = Sources(program, ("rain",))
+>>> worlds = ScoredWorlds(sources, goal.shape.clause, None, UNLIMITED)
+>>> worlds.prepare(())
+>>> answers = worlds.answers((), None)
+>>> answers.places.tolist(), answers.sources.tolist(), answers.less.tolist()
+([0], [1, 0, 0], [False, False, True])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from herbrand.budget import Budget
+from herbrand.engines.circuit.choices import impossible_evidence
+from herbrand.engines.circuit.constraints import FALSE, TRUE
+from herbrand.engines.circuit.forms import ZERO, Form
+from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.probability import ANY, Calls, Grounded, PossibleWorlds
+from herbrand.engines.proof.scored_answers import ScoredAnswers, SeparateChoices, form_of, key_of, place_of
+from herbrand.engines.proof.sources import Row, Sources
+from herbrand.errors import UnsupportedError
+from herbrand.facts.facts import Facts
+from herbrand.language.syntax import Rule
+from herbrand.program.clauses import Clause
+
+DOUBT = 0.5
+"""What a scored fact's probability counts as while it has none: anything but 0 and 1."""
+
+
+class ScoredWorlds:
+    """A goal in all worlds. ``depth``: how many calls it has, any number where it is ``None``."""
+
+    needs_numbers = False
+
+    def __init__(self, sources: Sources, goal: Clause, depth: int | None, budget: Budget) -> None:
+        program = sources.program
+        facts = _doubted(program, sources.scored)
+        self._worlds = PossibleWorlds(HornProgram.of(program.rules, program.signature, facts))
+        self._worlds.check(goal)
+        self._refuse_opinions()
+        self._sources, self._goal = sources, self._worlds.lowered(goal)
+        self._sizes = [program.sizes[goal.types[name]] for name in goal.head]
+        self._calls, self._budget = Calls(None if depth is None else depth + 2), budget
+        self._forms: dict[Hashable, Form] = {}
+        self._known: dict[Row, ScoredAnswers] = {}
+
+    def prepare(self, inputs: Row) -> None:
+        if inputs not in self._known:
+            self._known[inputs] = self._found(inputs)
+
+    def answers(self, inputs: Row, numbers: Sequence[float] | None) -> ScoredAnswers:
+        return self._known[inputs]
+
+    def _found(self, inputs: Row) -> ScoredAnswers:
+        pattern = (*inputs, *(ANY,) * (len(self._sizes) - len(inputs)))
+        made = SeparateChoices()
+        grounded = Grounded(self._worlds, self._goal, [pattern], self._calls, self._budget, made)
+        grounded.observe()
+        known, sizes = len(inputs), self._sizes[len(inputs) :]
+        literals = {
+            place_of(atom[1][known:], sizes): literal
+            for _, atom in grounded.answers
+            if (literal := grounded.derived.literal(atom)) != FALSE
+        }
+        places, observed = sorted(literals), bool(self._worlds.evidence)
+        roots = [*(literals[place] for place in places), *[TRUE] * observed]
+        key = key_of(made, roots)
+        if key not in self._forms:
+            self._forms[key] = form_of(made, roots, self._budget)
+        form = self._forms[key]
+        if observed and form.roots[-1] == ZERO:
+            raise impossible_evidence(made.smallest_evidence(self._budget))
+        return ScoredAnswers.of(form, places, self._numbered(grounded), observed)
+
+    def _numbered(self, grounded: Grounded) -> dict[int, int]:
+        """The source of each variable that is drawn."""
+        found = dict[int, int]()
+        for name, rows, drawn in grounded.drawn:
+            for row, chance, variable in zip(rows, drawn.chances, drawn.variables, strict=True):
+                found[variable] = self._sources.of_fact(name, row, chance)
+        for instance, drawn in grounded.derived.drawn:
+            (variable,) = drawn.variables
+            assert isinstance(instance.plan.statement, Rule)
+            found[variable] = self._sources.of_rule(instance.plan.statement)
+        return found
+
+    def _refuse_opinions(self) -> None:
+        for known in self._worlds.evidence:
+            if 0 < known.holds < 1:
+                raise UnsupportedError(
+                    f"{known.text} is an opinion on what rules derive, which a layer does not weigh",
+                    hint="state that it holds or does not",
+                )
+
+
+def _doubted(program: HornProgram, scored: Collection[str]) -> Facts:
+    """The facts, with some probability for each that takes a score: of values that exclude each other equal
+    ones, which add up to 1."""
+    tables = dict(program.facts.tables)
+    for name in scored:
+        rows, chances = tables[name].true, np.full(len(tables[name].true), DOUBT)
+        if program.signature.predicates[name].value_type is not None and len(rows):
+            _, of_atom, counts = np.unique(rows[:, :-1], axis=0, return_inverse=True, return_counts=True)
+            chances = 1 / counts[of_atom.reshape(-1)]
+        tables[name] = replace(tables[name], weights=chances)
+    return Facts(program.facts.domains, tables)

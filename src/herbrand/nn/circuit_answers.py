@@ -1,0 +1,100 @@
+"""Weights of answers as tensors: the forms of all questions of a call, those of one form together.
+
+A call has *scenes*, rows of sources (:mod:`herbrand.engines.proof.scored_worlds`), and questions; one of
+either goes with all of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herbrand.engines.circuit.differentiable import KEPT, Leaves, evaluated
+from herbrand.engines.proof.scored_answers import Answering, ScoredAnswers
+from herbrand.engines.proof.sources import Row, Sources
+from herbrand.errors import ContradictionError
+
+
+def answered(
+    road: Answering, told: Sources, questions: Sequence[Row], sources: Tensor, sizes: Sequence[int]
+) -> Tensor:
+    """[question or scene, asked...], from ``sources`` [scene, scored facts and rules]."""
+    for question in questions:
+        road.prepare(question)
+    if told.stated:
+        stated = sources.new_tensor([*told.stated]).expand(sources.shape[0], -1)
+        sources = torch.cat([sources, stated], 1)
+    answers = math.prod(sizes)
+    count = sources.shape[0] if len(questions) == 1 else len(questions)
+    if len(questions) == 1 and not road.needs_numbers:
+        return _of_all(road.answers(questions[0], None), sources, answers).reshape(count, *sizes)
+    found = sources.new_zeros((answers, count))
+    for numbers, same in _by_form(_asked(road, questions, sources, count)):
+        weights = _conditioned(same[0], evaluated(same[0].form, _table(same, numbers, sources)), numbers)
+        places = torch.from_numpy(np.stack([one.places for one in same], 1))
+        examples = torch.tensor(numbers).expand(places.shape)
+        found = found.index_put((places.to(found.device), examples.to(found.device)), weights)
+    return found.t().reshape(count, *sizes)
+
+
+def _asked(road: Answering, questions: Sequence[Row], sources: Tensor, count: int) -> list[ScoredAnswers]:
+    """Of each example."""
+    if not road.needs_numbers:
+        return [road.answers(question, None) for question in questions]
+    scenes = sources.detach().double().cpu().tolist()
+    each = [questions[0]] * count if len(questions) == 1 else questions
+    own = scenes * count if len(scenes) == 1 else scenes
+    return [road.answers(question, numbers) for question, numbers in zip(each, own, strict=True)]
+
+
+def _of_all(asked: ScoredAnswers, sources: Tensor, answers: int) -> Tensor:
+    """One question in all scenes, [scene, answer]."""
+    weights = _conditioned(asked, evaluated(asked.form, sources.t(), _leaves(asked)), range(sources.shape[0]))
+    if len(asked.places) < answers:
+        there = torch.from_numpy(asked.places).to(weights.device)
+        weights = weights.new_zeros((answers, sources.shape[0])).index_copy(0, there, weights)
+    return weights.t()
+
+
+@lru_cache(maxsize=KEPT)
+def _leaves(asked: ScoredAnswers) -> Leaves:
+    return Leaves.of(asked.sources, asked.less)
+
+
+def _table(same: Sequence[ScoredAnswers], numbers: Sequence[int], sources: Tensor) -> Tensor:
+    """The leaves [leaf, question] of questions of one form, each in its own scene or all in one."""
+    places, less = (
+        np.stack(column, 1) for column in zip(*((one.sources, one.less) for one in same), strict=True)
+    )
+    if sources.shape[0] > 1:
+        places = places + np.array(numbers) * sources.shape[1]
+    leaves = sources.reshape(-1)[torch.from_numpy(places).to(sources.device)]
+    return torch.where(torch.from_numpy(less).to(leaves.device), 1 - leaves, leaves) if less.any() else leaves
+
+
+def _conditioned(asked: ScoredAnswers, weights: Tensor, numbers: Sequence[int]) -> Tensor:
+    """What answers weigh, given the evidence."""
+    if not asked.observed:
+        return weights
+    impossible = weights[-1] <= 0
+    if bool(impossible.any()):
+        number = numbers[int(impossible.nonzero()[0])]
+        raise ContradictionError(
+            f"the evidence has probability 0 by the scores of example {number}",
+            hint="scores of exactly 0 and 1 leave no doubt; or state other evidence",
+        )
+    return weights[:-1] / weights[-1:]
+
+
+def _by_form(asked: Sequence[ScoredAnswers]) -> list[tuple[list[int], list[ScoredAnswers]]]:
+    groups: dict[int, tuple[list[int], list[ScoredAnswers]]] = {}
+    for number, one in enumerate(asked):
+        numbers, same = groups.setdefault(id(one.form), ([], []))
+        numbers.append(number)
+        same.append(one)
+    return [*groups.values()]

@@ -1,0 +1,151 @@
+"""Query layers by the best proof and by the likeliest ones, beside lists of all proofs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import pytest
+import torch
+
+import herbrand as hb
+from herbrand.errors import UnsupportedError
+from herbrand.language import syntax as s
+from herbrand.nn import QueryLayer
+from tests.oracles import best_proofs as best
+from tests.oracles import proofs as oracle
+from tests.oracles.possible_worlds import Worlds
+
+NODES = ("a", "b", "c")
+HEAD = """\
+type node = {"a", "b", "c"}
+predicate edge(node, node): observed
+predicate red(node): observed
+predicate path(node, node)
+red("b")
+red("c")
+"""
+RULES = {
+    "two steps": "path(x, z) :- edge(x, y), edge(y, z)\n",
+    "recursion": "path(x, y) :- edge(x, y)\npath(x, z) :- edge(x, y), path(y, z)\n",
+    "a loop at one node": "path(x, y) :- edge(x, x), edge(x, y)\npath(x, y) :- edge(y, x), edge(x, y)\n",
+    "a side branch": "path(x, y) :- edge(x, y), edge(y, z), edge(z, u)\n",
+    "a certain absence": "path(x, y) :- edge(x, y), not red(x)\npath(x, y) :- edge(y, z), edge(x, z)\n",
+}
+DEPTH = 2
+
+
+def proofs_of(rules: str) -> Mapping[oracle.Row, best.Proved]:
+    theory = hb.parse(HEAD + rules)
+    edges = {pair: best.Proved.of(pair) for pair in itertools.product(NODES, NODES)}
+    facts = {"edge": edges, "red": {("b",): 1, ("c",): 1}}
+    truths = {"red": frozenset({("b",), ("c",)})}
+    return oracle.Proofs(theory.rules, facts, NODES, truths).answers("path", DEPTH + 1)  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_best_and_likeliest_proofs_of_several_scenes(name: str, seed: int) -> None:
+    model, listed = hb.Model(hb.parse(HEAD + RULES[name])), proofs_of(RULES[name])
+    scores = torch.rand(2, 3, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+    def found(algebra: str, k: int = 1) -> torch.Tensor:
+        layer = QueryLayer(model, "path(x, y)", given=[], neural=["edge"], algebra=algebra, k=k, depth=DEPTH)
+        return layer({}, {"edge": scores})
+
+    largest = found("max")
+    likeliest = {k: found("top-k", k) for k in (1, 2, 4)}
+    for scene, (i, x), (j, y) in itertools.product(range(2), enumerate(NODES), enumerate(NODES)):
+        chances = {(u, v): scores[scene, NODES.index(u), NODES.index(v)].item() for u in NODES for v in NODES}
+        proofs = listed[x, y].proofs if (x, y) in listed else ()
+        assert largest[scene, i, j].item() == pytest.approx(best.largest(proofs, chances))
+        for k, table in likeliest.items():
+            wanted = best.either(best.likeliest(proofs, chances, k), chances)
+            assert table[scene, i, j].item() == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_best_proof_is_that_of_a_query(name: str) -> None:
+    scores = torch.rand(3, 3, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    model = hb.Model(hb.parse(HEAD + RULES[name]))
+    layer = QueryLayer(model, "path(x, y)", neural=["edge"], algebra="max", depth=DEPTH)
+    facts = "".join(
+        f'edge("{x}", "{y}") @ {scores[i, j]:.17g}\n'
+        for i, x in enumerate(NODES)
+        for j, y in enumerate(NODES)
+    )
+    weighed = hb.Model(hb.parse(HEAD + RULES[name] + facts))
+    table = layer({"x": list(NODES)}, {"edge": scores})
+    answers = weighed.query("path(x, y)", algebra="max", depth=DEPTH).to_arrow().to_pylist()
+    assert len(answers) == int((table > 0).sum())
+    for row in answers:
+        place = NODES.index(row["x"]), NODES.index(row["y"])
+        assert table[place].item() == pytest.approx(row["weight"])
+
+
+@pytest.mark.parametrize("algebra", ["max", "top-k", "probability"])
+def test_slopes_are_those_of_differences(algebra: str) -> None:
+    model = hb.Model(hb.parse(HEAD + RULES["recursion"]))
+    layer = QueryLayer(model, "path(x, y)", neural=["edge"], algebra=algebra, k=2, depth=DEPTH)
+    scores = torch.rand(3, 3, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+
+    def answers(table: torch.Tensor) -> torch.Tensor:
+        return layer({"x": ["a", "c"]}, {"edge": table})
+
+    assert torch.autograd.gradcheck(answers, (scores.requires_grad_(),))
+
+
+RULED = """\
+type n = 1..2
+predicate e(n, n): observed
+predicate p(n)
+p(x) :- e(x, y), e(y, z) @ 0.5
+p(x) :- e(y, x) @ 0.8
+"""
+
+
+def test_instances_of_a_rule_are_choices_of_their_own() -> None:
+    """All proofs together are all worlds, though a side branch hides a variable."""
+    rows = list(itertools.product((1, 2), (1, 2)))
+    chances = dict(zip(rows, (0.3, 0.9, 0.6, 0.2), strict=True))
+    theory = hb.parse(RULED)
+    ranges: dict[str, tuple[s.Value, ...]] = dict.fromkeys("xyz", (1, 2))
+    choices = [[(p, ("e", row)), (1 - p, None)] for row, p in chances.items()]
+    goal = s.Rule(s.Atom("goal", (s.Variable("x"),)), (s.Atom("p", (s.Variable("x"),)),))
+    _, (wanted,) = Worlds([theory.rules], choices, ranges).conditional([goal], [])  # type: ignore[arg-type]
+    scores = torch.tensor([chances[row] for row in rows], dtype=torch.float64).reshape(2, 2)
+    for algebra in ("top-k", "probability"):
+        layer = QueryLayer(hb.Model(theory), "p(x)", given=[], neural=["e"], algebra=algebra, k=1000, depth=2)
+        assert layer({}, {"e": scores})[0].tolist() == pytest.approx([wanted[1,], wanted[2,]])
+
+
+HUES = """\
+type n = 1..2
+predicate hue(n) in {"red", "green", "blue"}: observed
+predicate odd
+odd :- hue(x) = "red", hue(x) = "green"
+odd :- hue(1) = "red", hue(2) = "red"
+odd :- hue(1) = "green", hue(2) = x, hue(2) = "red"
+"""
+
+
+def test_values_of_one_atom_exclude_each_other() -> None:
+    theory = hb.parse(HUES)
+    scores = torch.tensor([[0.2, 0.7, 0.1], [0.5, 0.4, 0.1]], dtype=torch.float64)
+    for k, wanted in ((1, 0.35), (2, 0.45), (9, 0.45)):
+        layer = QueryLayer(hb.Model(theory), "odd", neural=["hue"], algebra="top-k", k=k)
+        assert layer({}, {"hue": scores}).item() == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ("path(x, y) :- edge(x, y), not edge(y, x)\n", "'not' stands before edge"),
+        ('path(x, y) :- edge(x, y)\npath("a", "b")\n', "is evidence"),
+    ],
+)
+def test_what_the_likeliest_proofs_do_not_tell(rules: str, told: str) -> None:
+    model = hb.Model(hb.parse(HEAD + rules))
+    with pytest.raises(UnsupportedError, match=told):
+        QueryLayer(model, "path(x, y)", neural=["edge"], algebra="top-k")
+    QueryLayer(model, "path(x, y)", neural=["edge"], algebra="probability")

@@ -1,0 +1,280 @@
+"""Query layers under probabilities beside the sum over all worlds, and what comes with a call."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import replace
+from itertools import product
+
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch import Tensor
+
+import herbrand as hb
+from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.nn import QueryLayer
+from tests.engines.proof.test_conditioning import LONG, QUICK
+from tests.engines.proof.uncertain_programs import (
+    MOST_WORLDS,
+    NUMBERS,
+    VALUES,
+    Uncertain,
+    _shared,
+    count_worlds,
+    uncertain,
+)
+
+GRAPH = """
+type node = {"a", "b", "c"}
+predicate edge(node, node): observed
+predicate closed(node): observed
+predicate path(node, node)
+path(x, y) :- edge(x, y), not closed(y)
+path(x, z) :- path(x, y), edge(y, z), not closed(z)
+"""
+SUMS = """
+type image = {"i", "j", "k"}
+type number = 0..2
+type total = 0..4
+predicate digit(image) in number: observed
+predicate plus(number, number, total): observed
+predicate sum(image, image, total)
+sum(a, b, s) :- digit(a) = x, digit(b) = y, plus(x, y, s)
+"""
+
+
+def neural_of(program: Uncertain) -> dict[str, list[float]]:
+    """Predicates that may take scores, with what is stated of their facts."""
+    found: dict[str, list[float]] = {}
+    for name in "et":
+        rows = sorted(atom for atom in program.facts if atom[0] == name)
+        if rows:
+            found[name] = [program.facts[atom] for atom in rows]
+    if len(program.hues) == len(NUMBERS) and all(1.0 not in one.values() for one in program.hues.values()):
+        found["hue"] = [_shared(program.hues[number]).get(v, 0.0) for number in NUMBERS for v in VALUES]
+    return found
+
+
+def check_program(program: Uncertain, neural: set[str]) -> None:
+    stated = {atom: holds for atom, holds in program.stated.items() if holds in (0.0, 1.0)}
+    program = replace(program, given={}, stated=stated)
+    assume(count_worlds(program) <= MOST_WORLDS)
+    chance, expected = program.expected()
+    numbers = {name: told for name, told in neural_of(program).items() if name in neural}
+    for goal, wanted in zip(program.goal_texts(), expected, strict=True):
+        layer = QueryLayer(
+            program.model(), goal, given=[], neural=list(numbers), algebra="probability", depth="fixpoint"
+        )
+        scores = {
+            name: torch.tensor(told, dtype=torch.float64).reshape(layer.shapes[name])
+            for name, told in numbers.items()
+        }
+        if not chance:
+            with pytest.raises(ContradictionError, match="the evidence has probability 0"):
+                layer({}, scores)
+            continue
+        found = layer({}, scores)[0]
+        for row in product(*map(range, found.shape)):
+            key = tuple(layer.constants(name)[place] for name, place in zip(layer.asked, row, strict=True))
+            assert found[row].item() == pytest.approx(wanted.get(key, 0.0), rel=1e-5, abs=1e-7), key
+
+
+@QUICK
+@given(uncertain(), st.sets(st.sampled_from(["e", "t", "hue"])))
+def test_answers_are_those_of_all_worlds(program: Uncertain, neural: set[str]) -> None:
+    check_program(program, neural)
+
+
+@pytest.mark.slow
+@LONG
+@given(uncertain(), st.sets(st.sampled_from(["e", "t", "hue"])))
+def test_more_answers_are_those_of_all_worlds(program: Uncertain, neural: set[str]) -> None:
+    check_program(program, neural)
+
+
+def sums() -> QueryLayer:
+    plus = [(x, y, x + y) for x in range(3) for y in range(3)]
+    model = hb.Model(hb.parse(SUMS), {"plus": plus})
+    return QueryLayer(model, "sum(a, b, s)", given=["a", "b"], neural=["digit"], algebra="probability")
+
+
+def digits(scenes: int | None = None, dtype: torch.dtype = torch.float64) -> Tensor:
+    shape = (3, 3) if scenes is None else (scenes, 3, 3)
+    return (
+        torch.rand(shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+        .softmax(-1)
+        .to(dtype)
+    )
+
+
+def by_hand(digits: Tensor, first: int, second: int) -> Tensor:
+    return torch.stack(
+        [
+            sum(digits[..., first, x] * digits[..., second, s - x] for x in range(3) if 0 <= s - x < 3)  # type: ignore[misc]
+            for s in range(5)
+        ],
+        -1,
+    )
+
+
+def test_a_question_in_many_scenes_and_a_scene_for_each_question() -> None:
+    layer, scenes = sums(), digits(4)
+    one = layer({"a": ["i"], "b": ["k"]}, {"digit": scenes})
+    assert torch.allclose(one, by_hand(scenes, 0, 2))
+    each = layer({"a": ["i", "j", "k", "i"], "b": ["k", "i", "j", "k"]}, {"digit": scenes})
+    pairs = [(0, 2), (1, 0), (2, 1), (0, 2)]
+    for number, (first, second) in enumerate(pairs):
+        assert torch.allclose(each[number], by_hand(scenes[number], first, second))
+    several = layer({"a": ["i", "j"], "b": ["j", "k"]}, {"digit": scenes[0]})
+    assert torch.allclose(several, torch.stack([by_hand(scenes[0], 0, 1), by_hand(scenes[0], 1, 2)]))
+    assert layer({"a": [], "b": []}, {"digit": scenes[0]}).shape == (0, 5)
+    with pytest.raises(UnsupportedError, match="2 questions in 4 scenes"):
+        layer({"a": ["i", "j"], "b": ["j", "k"]}, {"digit": scenes})
+
+
+@pytest.mark.parametrize("algebra", ["count", "max", "top-k"])
+def test_scenes_in_other_algebras_are_calls_of_their_own(algebra: str) -> None:
+    layer = QueryLayer(hb.Model(hb.parse(PATHS)), "path(x, y)", neural=["edge"], algebra=algebra, depth=3)
+    scenes = torch.rand(3, 3, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    whole = layer({"x": ["a", "b", "c"]}, {"edge": scenes.requires_grad_()})
+    alone = [layer({"x": [x]}, {"edge": scene})[0] for x, scene in zip("abc", scenes, strict=True)]
+    assert torch.allclose(whole, torch.stack(alone))
+    (slope,) = torch.autograd.grad(whole.sum(), scenes)
+    assert torch.allclose(slope, torch.autograd.grad(torch.stack(alone).sum(), scenes)[0])
+
+
+def test_questions_that_differ_in_constants_have_one_form() -> None:
+    layer = sums()
+    layer({"a": ["i", "j", "k"], "b": ["k", "i", "j"]}, {"digit": digits()})
+    assert len(layer._road._forms) == 1  # type: ignore[attr-defined]
+
+
+def test_not_has_slopes() -> None:
+    layer = QueryLayer(
+        hb.Model(hb.parse(GRAPH)),
+        "path(x, y)",
+        neural=["edge", "closed"],
+        algebra="probability",
+        depth="fixpoint",
+    )
+    drawn = torch.Generator().manual_seed(2)
+    edge, closed = (torch.rand(s, generator=drawn, dtype=torch.float64) for s in ((3, 3), (3,)))
+
+    def answers(edge: Tensor, closed: Tensor) -> Tensor:
+        return layer({"x": ["a", "b"]}, {"edge": edge, "closed": closed})
+
+    assert torch.autograd.gradcheck(answers, (edge.requires_grad_(), closed.requires_grad_()))
+    found = answers(edge, closed).sum()
+    (slope,) = torch.autograd.grad(found, closed)
+    assert bool((slope <= 0).all()) and float(slope.sum()) < 0
+
+
+PATHS = """
+type node = {"a", "b", "c"}
+predicate edge(node, node): observed
+predicate path(node, node)
+path(x, y) :- edge(x, y)
+path(x, z) :- edge(x, y), path(y, z)
+"""
+LEARNED = """
+type node = {"a", "b", "c"}
+predicate edge(node, node): learned
+predicate path(node, node)
+edge("a", "b") @ 0.3
+edge("b", "c") @ 0.6
+edge("a", "c")
+path(x, y) :- edge(x, y) @ ?
+path(x, z) :- edge(x, y), path(y, z)
+"""
+
+
+def test_learned_probabilities_stay_probabilities_and_are_written() -> None:
+    model = hb.Model(hb.parse(LEARNED))
+    layer = QueryLayer(model, "path(x, y)", algebra="probability", depth=3)
+    assert layer.weights.facts()["edge"].tolist() == pytest.approx([0.3, 0.5, 0.6])
+    optimiser = torch.optim.SGD(layer.parameters(), 50.0)
+    wanted = torch.tensor([0.05, 0.2, 0.9])
+    for _ in range(200):
+        optimiser.zero_grad()
+        loss = (layer({"x": ["a"]})[0] - wanted).square().sum()
+        loss.backward()
+        optimiser.step()
+    assert loss.item() < 0.01
+    learned = hb.Model(layer.to_theory()).query('path("a", y)', algebra="probability", depth=3)
+    found = {row["y"]: row["weight"] for row in learned.to_arrow().to_pylist()}
+    assert [found.get(y, 0.0) for y in "abc"] == pytest.approx(layer({"x": ["a"]})[0].tolist(), abs=1e-6)
+
+
+def test_layers_are_copied_kept_and_asked_for_other_goals() -> None:
+    layer = QueryLayer(hb.Model(hb.parse(LEARNED)), "path(x, y)", algebra="probability", depth=3)
+    first = layer({"x": ["a"]})
+    for same in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert torch.equal(same({"x": ["a"]}), first)
+        with torch.no_grad():
+            same.weights.of_facts[0].add_(1)
+        assert torch.equal(layer({"x": ["a"]}), first)
+    other = layer.with_goal("path(x, y) and path(y, z)", given=["x"])
+    assert other.asked == ("y", "z") and other.weights is layer.weights
+    with torch.no_grad():
+        layer.weights.of_facts[0].fill_(0.0)
+    assert not torch.equal(layer({"x": ["a"]}), first)
+    assert torch.equal(other.weights.of_facts[0], layer.weights.of_facts[0])
+
+
+def test_each_kind_of_numbers_and_transforms() -> None:
+    layer = sums()
+    exact = by_hand(digits(2), 0, 1)
+    rows = {"a": ["i"], "b": ["j"]}
+    for dtype, near in ((torch.float64, 1e-12), (torch.float32, 1e-6), (torch.bfloat16, 1e-2)):
+        found = layer(rows, {"digit": digits(2, dtype)})
+        assert found.dtype == dtype and torch.allclose(found.double(), exact, atol=near)
+    mapped = torch.func.vmap(lambda scene: layer(rows, {"digit": scene})[0])(digits(2))
+    assert torch.allclose(mapped, exact)
+    scores = digits().requires_grad_()
+    (slope,) = torch.autograd.grad(layer(rows, {"digit": scores}).sum(), scores, create_graph=True)
+    with pytest.raises(UnsupportedError, match="second derivatives of probabilities"):
+        torch.autograd.grad(slope.sum(), scores)
+
+
+def test_evidence_that_scores_exclude() -> None:
+    layer = QueryLayer(
+        hb.Model(hb.parse(PATHS + 'path("a", "c")\n')),
+        "path(x, y)",
+        neural=["edge"],
+        algebra="probability",
+        depth=3,
+    )
+    scores = torch.zeros(3, 3)
+    scores[0, 1], scores[1, 2] = 0.5, 0.5
+    assert layer({"x": ["a"]}, {"edge": scores})[0].tolist() == [0.0, 1.0, 1.0]
+    scores[1, 2] = 0.0
+    with pytest.raises(ContradictionError, match="probability 0 by the scores of example 0"):
+        layer({"x": ["a"]}, {"edge": scores})
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")
+@pytest.mark.parametrize("algebra", ["count", "max", "probability", "top-k"])
+def test_another_device(algebra: str) -> None:
+    layer = QueryLayer(hb.Model(hb.parse(PATHS)), "path(x, y)", neural=["edge"], algebra=algebra, depth=3)
+    scores = torch.rand(5, 3, 3, generator=torch.Generator().manual_seed(1))
+    here = layer({"x": ["a"]}, {"edge": scores.requires_grad_()})
+    (slope,) = torch.autograd.grad(here.sum(), scores)
+    there = scores.detach().cuda().requires_grad_()
+    found = layer({"x": ["a"]}, {"edge": there})
+    (other,) = torch.autograd.grad(found.sum(), there)
+    assert found.is_cuda and torch.allclose(found.cpu(), here, atol=1e-6)
+    assert torch.allclose(other.cpu(), slope, atol=1e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")
+def test_learned_weights_on_another_device() -> None:
+    for algebra in ("count", "max", "probability", "top-k"):
+        layer = QueryLayer(hb.Model(hb.parse(LEARNED)), "path(x, y)", algebra=algebra, depth=3)
+        here = layer({"x": ["a"]}).detach()
+        found = layer.cuda()({"x": ["a"]})
+        found.sum().backward()
+        assert torch.allclose(found.cpu(), here, atol=1e-6)
+        assert all(parameter.grad is not None for parameter in layer.weights.of_facts)
