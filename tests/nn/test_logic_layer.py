@@ -165,6 +165,15 @@ def test_evidence_is_put_in_and_gets_no_gradient() -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")
+def test_the_default_device_may_be_another() -> None:
+    here = hb.nn.LogicLayer(hb.Model(hb.parse(RULES + VALUED)))()
+    with torch.device("cuda"):
+        there = hb.nn.LogicLayer(hb.Model(hb.parse(RULES + VALUED)))()
+    for name, table in there.items():
+        assert table.is_cuda and torch.allclose(table.cpu(), here[name], atol=1e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")
 def test_another_device() -> None:
     layer = hb.nn.LogicLayer(hb.Model(hb.parse(RULES + VALUED)), iterations=None).cuda()
     logits = {name: table.detach().cuda() for name, table in random_logits(layer).items()}
@@ -174,6 +183,12 @@ def test_another_device() -> None:
             table.cpu(), layer.cpu()({n: t.cpu() for n, t in logits.items()})[name], atol=1e-6
         )
         layer.cuda()
+
+
+def test_a_layer_is_made_on_the_default_device() -> None:
+    with torch.device("meta"):
+        layer = hb.nn.LogicLayer(hb.Model(hb.parse(RULES + VALUED)))
+    assert {parameter.device.type for parameter in layer.parameters()} == {"meta"}
 
 
 @pytest.mark.parametrize(

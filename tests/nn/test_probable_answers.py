@@ -269,6 +269,30 @@ def test_another_device(algebra: str) -> None:
     assert torch.allclose(other.cpu(), slope, atol=1e-5)
 
 
+@pytest.mark.parametrize("algebra", ["max", "probability", "top-k"])
+def test_scores_stay_where_they_are_whatever_the_default_device(algebra: str) -> None:
+    model, scores = hb.Model(hb.parse(PATHS)), torch.rand(3, 3, generator=torch.Generator().manual_seed(1))
+
+    def answered() -> Tensor:
+        layer = QueryLayer(model, "path(x, y)", neural=["edge"], algebra=algebra, depth=3)
+        return layer({"x": ["a", "b"]}, {"edge": scores})
+
+    here = answered()
+    with torch.device("meta"):
+        there = answered()
+    assert torch.equal(here, there)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")
+@pytest.mark.parametrize("algebra", ["count", "max", "probability", "top-k"])
+def test_the_default_device_may_be_another(algebra: str) -> None:
+    model = hb.Model(hb.parse(LEARNED))
+    here = QueryLayer(model, "path(x, y)", algebra=algebra, depth=3)({"x": ["a", "b"]})
+    with torch.device("cuda"):
+        there = QueryLayer(model, "path(x, y)", algebra=algebra, depth=3)({"x": ["a", "b"]})
+    assert there.is_cuda and torch.allclose(there.cpu(), here, atol=1e-6)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")
 def test_learned_weights_on_another_device() -> None:
     for algebra in ("count", "max", "probability", "top-k"):

@@ -37,8 +37,8 @@ def answered(
     for numbers, same in _by_form(_asked(road, questions, sources, count)):
         weights = _conditioned(same[0], evaluated(same[0].form, _table(same, numbers, sources)), numbers)
         places = torch.from_numpy(np.stack([one.places for one in same], 1))
-        examples = torch.tensor(numbers).expand(places.shape)
-        found = found.index_put((places.to(found.device), examples.to(found.device)), weights)
+        examples = torch.tensor(numbers, device=found.device).expand(places.shape)
+        found = found.index_put((places.to(found.device), examples), weights)
     return found.t().reshape(count, *sizes)
 
 

@@ -28,6 +28,7 @@ from herbrand.errors import UnsupportedError, nearest
 from herbrand.language.show import show_statement
 from herbrand.language.syntax import Theory, WeightedFormula
 from herbrand.language.written_weights import relearned, weight_statements, with_weights
+from herbrand.nn.devices import on_processor
 from herbrand.nn.given_tables import given_tables
 from herbrand.nn.implicit import attached
 from herbrand.nn.masks import Masks, finite
@@ -127,7 +128,10 @@ class LogicLayer(nn.Module):
             program = penalised(program, Budget(memory), penalty)
         self.hard, self.penalty = hard, penalty
         self.penalties = [w.value for w in program.weights[len(self.program.weights) :]]
-        self.problem = prepared(program, Budget(memory), listing=False, clip=clip)
+        with on_processor():
+            self.problem = prepared(program, Budget(memory), listing=False, clip=clip)
+            plans, self.rests = _planned(self.problem, self.observed, self.ragged)
+        self.plans = nn.ModuleList(plans)
         self.weights = nn.ParameterList(
             nn.Parameter(
                 torch.zeros([len(self.program.domain(name)) for name in weight.by])
@@ -140,8 +144,7 @@ class LogicLayer(nn.Module):
         """What the facts of each observed predicate that come with a call look like, batches left out."""
         self._ragged_shapes = {name: (len(self.program.domain(name)),) for name in self.ragged}
         self._types = {name: self.program.signature.predicates[name].types for name in self.shapes}
-        plans, self.rests = _planned(self.problem, self.observed, self.ragged)
-        self.plans = nn.ModuleList(plans)
+        self.to(torch.get_default_device())
         self.converged = True
 
     def _refuse_observed(self) -> None:

@@ -58,6 +58,7 @@ from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory, Value
 from herbrand.nn.circuit_answers import answered
+from herbrand.nn.devices import on_processor
 from herbrand.nn.given_tables import given_tables
 from herbrand.nn.rule_weights import RuleWeights
 from herbrand.nn.transformed import called
@@ -321,9 +322,10 @@ class QueryLayer(nn.Module):
             return torch.cat(
                 [self._summed([one], now, rules, sizes, dtype) for one, now in zip(each, own, strict=True)]
             )
-        table = self._proved(inputs, facts, rules)
+        with on_processor():
+            table = self._proved(inputs, facts, rules)
+            zeros = torch.zeros([len(inputs), *sizes], dtype=torch.float64)
         places = tuple(torch.from_numpy(np.ascontiguousarray(c, np.int64)) for c in table.columns)
-        zeros = torch.zeros([len(inputs), *sizes], dtype=torch.float64)
         for given in (*facts.values(), rules):  # by a slope of 0, also where nothing is proved
             zeros = zeros + given.reshape(-1)[:0].sum().cpu()
         return zeros.index_put(places, table.values)
