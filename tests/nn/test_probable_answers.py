@@ -208,6 +208,43 @@ def test_learned_probabilities_stay_probabilities_and_are_written() -> None:
     assert [found.get(y, 0.0) for y in "abc"] == pytest.approx(layer({"x": ["a"]})[0].tolist(), abs=1e-6)
 
 
+CHOICES = """
+type node = {"a", "b", "c"}
+predicate edge(node, node): observed
+predicate path(node, node)
+0.8 :: path(x, y) :- edge(x, y)
+? :: path(x, z) :- edge(x, y), path(y, z)
+0.3 :: path("a", "a")
+"""
+
+
+def test_choices_of_one_head_are_those_of_inference() -> None:
+    layer = QueryLayer(
+        hb.Model(hb.parse(CHOICES)), "path(x, y)", neural=["edge"], algebra="probability", depth="fixpoint"
+    )
+    with torch.no_grad():
+        layer.weights.of_rules.fill_(0.4)
+    scores = torch.rand(3, 3, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    found = layer({"x": list("abc")}, {"edge": scores})
+    stated = "".join(
+        f'{scores[i, j]:.17g} :: edge("{x}", "{y}")\n'
+        for i, x in enumerate("abc")
+        for j, y in enumerate("abc")
+    )
+    written = hb.show(layer.to_theory()).replace("predicate edge(node, node): observed", "")
+    inferred = hb.Model(hb.parse(f"predicate edge(node, node)\n{written}\n{stated}")).infer()
+    for (i, x), (j, y) in product(enumerate("abc"), enumerate("abc")):
+        assert found[i, j].item() == pytest.approx(inferred["path"][x, y])
+
+
+def test_choices_of_several_heads_are_refused() -> None:
+    heads = hb.Model(hb.parse('type t = {"a"}\npredicate p(t)\npredicate q(t)\n0.4 :: p(x); 0.6 :: q(x)\n'))
+    with pytest.raises(UnsupportedError, match="a query layer cannot use this statement"):
+        QueryLayer(heads, "p(x)", algebra="probability")
+    with pytest.raises(UnsupportedError, match="a query layer cannot use this statement"):
+        QueryLayer(hb.Model(hb.parse(CHOICES)), "path(x, y)", neural=["edge"])
+
+
 def test_layers_are_copied_kept_and_asked_for_other_goals() -> None:
     layer = QueryLayer(hb.Model(hb.parse(LEARNED)), "path(x, y)", algebra="probability", depth=3)
     first = layer({"x": ["a"]})

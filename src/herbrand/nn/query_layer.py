@@ -56,11 +56,11 @@ from herbrand.facts.domain import indices_in
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory, Value
+from herbrand.language.syntax import Choice, Rule, Theory, Value
 from herbrand.nn.circuit_answers import answered
 from herbrand.nn.devices import on_processor
 from herbrand.nn.given_tables import given_tables
-from herbrand.nn.rule_weights import RuleWeights
+from herbrand.nn.rule_weights import RuleWeights, as_rule
 from herbrand.nn.transformed import called
 from herbrand.options.kinds import FIXPOINT
 from herbrand.program.clauses import Clause
@@ -127,8 +127,7 @@ class QueryLayer(nn.Module):
         self.goal, self.algebra, self.k, self.theory = goal, algebra, k, model.theory
         self.depth = _depth(depth, algebra)
         self.memory = None if memory is None else bytes_of(memory)
-        refuse_choices(model.theory.statements, "a query layer")
-        rules, signature = model.theory.rules, model.signature
+        rules, signature = self._rules(), model.signature
         stated = facts = model.stated_program.facts
         _refuse_unknown(neural, signature)
         self.shapes = {name: _shape(name, signature, facts) for name in neural}
@@ -140,6 +139,14 @@ class QueryLayer(nn.Module):
         self.proof = Proof(program)
         self._scored_features = {*neural, *features_of(learned, stated)}
         self._ask(given)
+
+    def _rules(self) -> tuple[Rule, ...]:
+        """The rules; under probabilities a choice of one head is one, whose weight is its probability."""
+        statements = self.theory.statements
+        if self._are_probabilities:
+            statements = tuple(as_rule(s) if isinstance(s, Choice) else s for s in statements)
+        refuse_choices(statements, "a query layer")
+        return Theory(statements).rules
 
     def _ask(self, given: Sequence[str] | None) -> None:
         """Read the goal; refuse what the algebra does not take."""

@@ -30,7 +30,7 @@ from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_atom
-from herbrand.language.syntax import FactRows, Learned, Rule, Statement, Theory, Value
+from herbrand.language.syntax import Atom, Choice, FactRows, Learned, Rule, Statement, Theory, Value
 
 
 class RuleWeights(nn.Module):
@@ -94,6 +94,9 @@ class RuleWeights(nn.Module):
         for statement in theory.statements:
             if isinstance(statement, Rule) and isinstance(statement.weight, Learned):
                 kept.append(replace(statement, weight=next(numbers)))
+            elif self.probabilities and isinstance(statement, Choice) and _is_learned(statement):
+                (head,) = statement.alternatives
+                kept.append(replace(statement, alternatives=(replace(head, probability=next(numbers)),)))
             elif not (isinstance(statement, FactRows) and statement.predicate in gone):
                 kept.append(statement)
         for name, tensor in self.facts().items():
@@ -131,6 +134,29 @@ class RuleWeights(nn.Module):
                 hint="leave the fact out if it should not count",
             )
         return self._free(torch.tensor(weights))
+
+
+def as_rule(choice: Choice) -> Choice | Rule:
+    """A choice of one head, of one probability, as a rule of that weight; others as they are.
+
+    >>> from herbrand.language.parse import parse_theory
+    >>> from herbrand.language.show import show_statement
+    >>> theory = parse_theory("0.3 :: wet(x) :- rain(x)")
+    >>> next(show_statement(as_rule(theory.choices[0])))
+    'wet(x) :- rain(x) @ 0.3'
+    """
+    (first, *others) = choice.alternatives
+    weight, head = first.probability, first.head
+    if others or not isinstance(head, Atom) or not isinstance(weight, int | float | Learned):
+        return choice
+    if isinstance(weight, Learned) and weight.by:
+        return choice
+    return Rule(head, choice.body, weight, choice.label, choice.span)
+
+
+def _is_learned(choice: Choice) -> bool:
+    rule = as_rule(choice)
+    return isinstance(rule, Rule) and isinstance(rule.weight, Learned)
 
 
 def relearned_rules(theory: Theory) -> Theory:
