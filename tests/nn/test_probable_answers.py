@@ -146,6 +146,16 @@ def test_scenes_in_other_algebras_are_calls_of_their_own(algebra: str) -> None:
     assert torch.allclose(slope, torch.autograd.grad(torch.stack(alone).sum(), scenes)[0])
 
 
+@pytest.mark.parametrize("algebra", ["count", "max", "probability", "top-k"])
+def test_one_scene_and_none(algebra: str) -> None:
+    layer = QueryLayer(hb.Model(hb.parse(PATHS)), "path(x, y)", neural=["edge"], algebra=algebra, depth=3)
+    scores = torch.rand(3, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    whole = layer({"x": ["a", "b", "c"]}, {"edge": scores})
+    assert torch.equal(layer({"x": ["a", "b", "c"]}, {"edge": scores[None]}), whole)
+    assert layer({"x": ["a"]}, {"edge": scores[None][:0]}).shape == (0, 3)
+    assert layer({"x": []}, {"edge": scores}).shape == (0, 3)
+
+
 def test_questions_that_differ_in_constants_have_one_form() -> None:
     layer = sums()
     layer({"a": ["i", "j", "k"], "b": ["k", "i", "j"]}, {"digit": digits()})

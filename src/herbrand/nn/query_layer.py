@@ -322,13 +322,15 @@ class QueryLayer(nn.Module):
         dtype: torch.dtype,
     ) -> Tensor:
         """The same as sums of proofs: all questions of one scene together, on the processor."""
-        scenes = [table for table in facts.values() if table.dim() == 2]
-        if scenes:
-            each = inputs if len(inputs) > 1 else [*inputs] * len(scenes[0])
-            own = ({n: t if t.dim() == 1 else t[i] for n, t in facts.items()} for i in range(len(scenes[0])))
-            return torch.cat(
-                [self._summed([one], now, rules, sizes, dtype) for one, now in zip(each, own, strict=True)]
-            )
+        scenes = max((len(table) for table in facts.values() if table.dim() == 2), default=1)
+        if scenes != 1:
+            each = inputs if len(inputs) > 1 else [*inputs] * scenes
+            parts = [
+                self._summed([one], _scene(facts, number), rules, sizes, dtype)
+                for number, one in zip(range(scenes), each, strict=True)
+            ]
+            return torch.cat(parts) if parts else rules.new_zeros([0, *sizes])
+        facts = _scene(facts, 0)
         with on_processor():
             table = self._proved(inputs, facts, rules)
             zeros = torch.zeros([len(inputs), *sizes], dtype=torch.float64)
@@ -394,10 +396,7 @@ class QueryLayer(nn.Module):
                     f"the scores of {name} have shape {shape}",
                     hint=f"expected {expected}, or one axis more in front, for scenes",
                 )
-        return {
-            name: given.reshape(*given.shape[: given.dim() - len(self.shapes[name])], -1)
-            for name, given in scores.items()
-        }
+        return {name: _flat(given, self.shapes[name]) for name, given in scores.items()}
 
     def _inputs(self, rows: Rows) -> list[tuple[int, ...]]:
         if not isinstance(rows, Mapping):
@@ -468,6 +467,19 @@ def _examples(questions: int, given: Mapping[str, Tensor]) -> int:
             hint="a scene for each question, or one of either",
         )
     return count
+
+
+def _flat(scores: Tensor, shape: Sequence[int]) -> Tensor:
+    """[fact] or [scene, fact]"""
+    return scores.reshape(*scores.shape[: scores.dim() - len(shape)], math.prod(shape))
+
+
+def _scene(facts: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:
+    """What facts weigh in one scene; those of one scene alone are those of all."""
+    return {
+        name: table if table.dim() == 1 else table[number if len(table) > 1 else 0]
+        for name, table in facts.items()
+    }
 
 
 def _refuse_uncertain(program: HornProgram, goal: Clause, scored: Collection[str]) -> None:
