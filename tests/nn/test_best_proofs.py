@@ -149,3 +149,17 @@ def test_what_the_likeliest_proofs_do_not_tell(rules: str, told: str) -> None:
     with pytest.raises(UnsupportedError, match=told):
         QueryLayer(model, "path(x, y)", neural=["edge"], algebra="top-k")
     QueryLayer(model, "path(x, y)", neural=["edge"], algebra="probability")
+
+
+def test_scores_of_what_rules_derive_too() -> None:
+    theory = hb.parse(
+        'type n = {"a", "b"}\npredicate link(n, n)\npredicate reach(n, n)\n'
+        "link(x, y) :- link(y, x)\nreach(x, y) :- link(x, y)\n"
+    )
+    scores = torch.tensor([[0.1, 0.2], [0.3, 0.4]], dtype=torch.float64)
+    wanted = {"max": [[0.1, 0.3], [0.3, 0.4]], "top-k": [[0.1, 0.44], [0.44, 0.4]]}
+    for algebra, table in {**wanted, "probability": wanted["top-k"]}.items():
+        layer = QueryLayer(
+            hb.Model(theory), "reach(x, y)", given=[], neural=["link"], algebra=algebra, depth=4
+        )
+        assert torch.allclose(layer({}, {"link": scores})[0], torch.tensor(table, dtype=torch.float64))

@@ -155,7 +155,7 @@ class QueryLayer(nn.Module):
         if self._are_probabilities:
             _refuse_valued(self.weights.predicates, program.signature)
         if self.algebra == TOP_K:
-            _refuse_uncertain(program, clause, self.shapes)
+            _refuse_uncertain(program, clause, self._sources.scored)
         if self.algebra != PROBABILITY:
             refuse_absence(program, [clause], self._scored_features)
         if self.algebra != COUNT:
@@ -495,10 +495,11 @@ def _refuse_uncertain(program: HornProgram, goal: Clause, scored: Collection[str
                 hint=f"give them as scores: neural=['{name}'], or take algebra='{PROBABILITY}'",
             )
     for known in chances_of(program)[1]:
-        raise UnsupportedError(
-            f"{known.text} is evidence, and the likeliest proofs alone do not tell how probable it is",
-            hint=f"algebra='{PROBABILITY}' conditions on it",
-        )
+        if known.predicate not in scored:
+            raise UnsupportedError(
+                f"{known.text} is evidence, and the likeliest proofs alone do not tell how probable it is",
+                hint=f"algebra='{PROBABILITY}' conditions on it",
+            )
 
 
 def _refuse_valued(learned: Sequence[str], signature: Signature) -> None:

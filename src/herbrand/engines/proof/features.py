@@ -60,7 +60,8 @@ def refuse_absence(program: HornProgram, goals: Sequence[Clause], scored: Collec
                 f"'not' stands before {predicate}{rests}: {name} takes scores, and 'not' means that there is "
                 "no proof, so no score would count",
                 span=clause.rule.span if clause.rule else None,
-                hint="give scores to a predicate of their own for what does not hold, such as 1 - s",
+                hint="give scores to a predicate of their own for what does not hold, such as 1 - s; "
+                "a query layer with algebra='probability' takes 'not'",
             )
 
 
