@@ -133,7 +133,11 @@ def test_distillation_gives_opinions(herbrand: Herbrand, tmp_path: Path) -> None
             "needs to know every atom, and h",
         ),
         ("?: p(x)\np(1)\np(2) ~ 0.3", ("--method", "pseudo-likelihood"), "is an opinion"),
-        ("?: p(x) => q(x)\nhard: p(x) => q(x)\np(1)\nq(2)", (), "the facts contradict this hard statement"),
+        (
+            "?: p(x) => q(x)\nhard: p(x) => q(x)\np(1)\nq(2)",
+            (),
+            "the facts p(1), not q(1) contradict this hard statement",
+        ),
         ('?: p(x) = v\npredicate p(t) in {"a", "b"}\ntype t = 1..2\np(1) = "a"', (), "has no value"),
         ("?: p(x)\np(1)\nP(p(x)) >= 0.5", (), "learn cannot use this statement"),
         ("?: p(x)\np(1)", ("--memory", "ten"), "not an amount of memory"),

@@ -89,7 +89,7 @@ def test_a_contradiction_with_facts_shows_them() -> None:
     with pytest.raises(ContradictionError) as caught:
         hb.Model(theory).infer()
     assert str(caught.value) == (
-        '<text>:3:1: the facts contradict this hard statement: p("a"), not q("a")\n'
+        '<text>:3:1: the facts p("a"), not q("a") contradict this hard statement\n'
         "  hard: p(x) => q(x)\n"
         "  ^^^^^^^^^^^^^^^^^^"
     )

@@ -150,11 +150,11 @@ class TestRefusals:
         with pytest.raises(ContradictionError) as error:
             ground(hb.Model(hb.parse(text)).program, UNLIMITED)
         (mistake,) = error.value.mistakes
-        assert mistake.message == 'the facts contradict this hard statement: p("k"), m("k") = \'u\''
+        assert mistake.message == 'the facts p("k"), m("k") = "u" contradict this hard statement'
         assert mistake.span is not None and mistake.span.line == 3
 
     def test_a_statement_that_never_holds_is_named(self) -> None:
-        with pytest.raises(ContradictionError, match="contradict this hard statement: it never holds"):
+        with pytest.raises(ContradictionError, match="this hard statement never holds"):
             ground(hb.Model(hb.parse("predicate p(t)\nhard: p(x) and not p(x)\np(1)")).program, UNLIMITED)
 
     def test_it_is_no_contradiction_over_no_constants(self) -> None:

@@ -1,7 +1,8 @@
 """Worlds drawn at random: which atoms are true in each, and the values of many-valued ones.
 
+>>> atoms = {"rain": DrawnAtom("rain", ()), "sky": DrawnAtom("sky", (), ("blue", "grey"))}
 >>> drawn = Samples(
-...     "circuit", Guarantee.EXACT, Status(True, 1), (World(("rain",), {"sky": "grey"}, -0.5),)
+...     "circuit", Guarantee.EXACT, Status(True, 1), (World(("rain",), {"sky": "grey"}, -0.5),), atoms
 ... )
 >>> drawn.share("rain"), drawn.to_dict()["worlds"]
 (1.0, [{'true': ['rain'], 'values': {'sky': 'grey'}, 'log_weight': -0.5}])
@@ -16,10 +17,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
+from herbrand.answers.argument_columns import argument_columns, argument_kinds, constant_array, kind_of
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.sheet import PROBABILITIES, Bar, Sheet
 from herbrand.language.names import shown_constant
@@ -43,15 +46,30 @@ class World:
         """All that holds, as texts."""
         return (*self.true, *(f"{atom} = {shown_constant(value)}" for atom, value in self.values.items()))
 
+    @property
+    def holding(self) -> Iterator[tuple[str, Value | None]]:
+        """The text of each atom that holds, with its value if it has many."""
+        return chain(((atom, None) for atom in self.true), self.values.items())
+
+
+@dataclass(frozen=True)
+class DrawnAtom:
+    """What the text of an atom stands for; ``values``: all that a many-valued one may have."""
+
+    predicate: str
+    arguments: tuple[Value, ...]
+    values: tuple[Value, ...] = ()
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Samples(Sheet):
-    """Independent draws, in the order in which they were drawn."""
+    """Independent draws, in the order in which they were drawn. ``atoms``: all that may hold, by text."""
 
     engine: str
     guarantee: Guarantee
     status: Status
     worlds: tuple[World, ...]
+    atoms: Mapping[str, DrawnAtom]
 
     words = (1,)
 
@@ -87,15 +105,41 @@ class Samples(Sheet):
         }
 
     def to_arrow(self) -> pa.Table:
-        """A row for each atom that holds in a world, or one without an atom; worlds are numbered from 1.
+        """Columns world, atom, predicate, argument_1 and so on, value: a row for each atom that holds in a
+        world, or one without an atom; worlds are numbered from 1.
 
-        A world without a row could not be counted, and shares of the others would come out too large.
+        A world without a row could not be counted, and shares of the others would come out too large. Types
+        of columns are those of all that may hold, so that a model has the same columns whatever was drawn.
         """
+        nothing: tuple[tuple[str | None, Value | None], ...] = ((None, None),)
         rows = [
-            (place, atom) for place, world in enumerate(self.worlds, 1) for atom in world.atoms or (None,)
+            (place, atom, value)
+            for place, world in enumerate(self.worlds, 1)
+            for atom, value in tuple(world.holding) or nothing
         ]
-        places, atoms = zip(*rows, strict=True) if rows else ((), ())
-        return pa.table({"world": pa.array(places, pa.int64()), "atom": pa.array(atoms, pa.string())})
+        places, texts, values = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
+        known = [None if text is None else self.atoms[text] for text in texts]
+        return pa.table(
+            {
+                "world": pa.array(places, pa.int64()),
+                "atom": pa.array(texts, pa.string()),
+                "predicate": pa.array([atom and atom.predicate for atom in known], pa.string()),
+                **argument_columns([atom.arguments if atom else () for atom in known], self._kinds),
+                "value": constant_array(values, self._value_kind),
+            }
+        )
+
+    @property
+    def _kinds(self) -> list[pa.DataType]:
+        """The types of arguments."""
+        alike: dict[str, list[tuple[Value, ...]]] = {}
+        for atom in self.atoms.values():
+            alike.setdefault(atom.predicate, []).append(atom.arguments)
+        return argument_kinds([list(zip(*rows, strict=True)) for rows in alike.values()])
+
+    @property
+    def _value_kind(self) -> pa.DataType:
+        return kind_of(chain.from_iterable(atom.values for atom in self.atoms.values()))
 
     @property
     def title(self) -> str:

@@ -3,10 +3,11 @@ they take is in :mod:`herbrand.options.table`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -36,6 +37,8 @@ _BY_ENDING = {
     ".pq": Format.parquet,
 }
 _DRAWN_BY_ENDING = {".html": Format.html, ".svg": Format.svg}
+_OF_NO_TEXT = (".xlsx", *_DRAWN_BY_ENDING, ".htm", ".png", ".pdf")
+"""Endings under which nobody looks for a table of text, and that no reader of facts claims."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,9 @@ class Opened:
 
 @dataclass(frozen=True)
 class Written:
-    """Where a result goes, and how."""
+    """Where a result goes, and how. ``drawn_by_ending``: the pages and pictures that a command has."""
+
+    drawn_by_ending: ClassVar[Mapping[str, Format]] = {}
 
     format: str | None = None
     output: str | None = None
@@ -93,16 +98,24 @@ class Written:
     @property
     def drawn(self) -> Format | None:
         """The page or picture that is asked for, by a command that has one."""
-        chosen = self.format or _DRAWN_BY_ENDING.get(self._ending)
-        return Format(chosen) if chosen in _DRAWN_BY_ENDING.values() else None
+        drawn = self.drawn_by_ending
+        chosen = self.format or drawn.get(self._ending)
+        return Format(chosen) if chosen in drawn.values() else None
 
     @property
     def _is_read_otherwise(self) -> bool:
-        """Whether a table for people under this ending would be read back as something else."""
-        if self._ending in ("", *_BY_ENDING, *_DRAWN_BY_ENDING):
+        """Whether a table for people under this ending would be taken for something else."""
+        if self._ending in ("", *_BY_ENDING, *self.drawn_by_ending):
             return False
-        return self._ending == ".xlsx" or _reads_ending(self._ending)
+        return self._ending in _OF_NO_TEXT or _reads_ending(self._ending)
 
     @property
     def _ending(self) -> str:
         return "" if self.output is None else Path(self.output).suffix.lower()
+
+
+@dataclass(frozen=True)
+class WrittenOrDrawn(Written):
+    """Where a result goes that may be a page or a picture too."""
+
+    drawn_by_ending: ClassVar[Mapping[str, Format]] = _DRAWN_BY_ENDING

@@ -8,7 +8,7 @@ import typer
 
 import herbrand as hb
 from herbrand.cli.opening import has_header
-from herbrand.cli.options import Format, Written
+from herbrand.cli.options import Format, WrittenOrDrawn
 from herbrand.cli.output import note, write_result, write_text
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import Table, sheet_table
@@ -17,7 +17,7 @@ from herbrand.cli.tables import Table, sheet_table
 @takes("score")
 def command(
     result: Annotated[str, typer.Argument(metavar="RESULT", help="What infer wrote: .json, .csv, .parquet.")],
-    written: Written,
+    written: WrittenOrDrawn,
     facts: list[str],
     closed: list[str] | None = None,
     header: str | None = None,

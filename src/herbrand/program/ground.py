@@ -23,6 +23,7 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.facts.facts import Facts
+from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
@@ -311,14 +312,16 @@ def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
     if not len(violated):
         return
     row = ground.bindings.take(violated[:1])
-    facts = [
+    facts = ", ".join(
         _shown_literal(evidence, literal.predicate, row, literal.arguments)
         for literal in template.conjunction.literals
-    ]
+    )
     statement = evidence.program.statements[template.statement]
     raise ContradictionError(
         Mistake(
-            f"the facts contradict this hard statement: {', '.join(facts) or 'it never holds'}",
+            f"the facts {facts} contradict this hard statement"
+            if facts
+            else "this hard statement never holds",
             statement.span,
             "" if statement.span else f"the statement: {next(show_statement(statement))}",
         )
@@ -332,7 +335,7 @@ def _shown_literal(evidence: Evidence, predicate: str, row: Bindings, arguments:
     value_type = evidence.program.signature.predicates[predicate].value_type
     if value_type is None:
         return text if value else f"not {text}"
-    return f"{text} = {evidence.program.domain(value_type).value(value)!r}"
+    return f"{text} = {shown_constant(evidence.program.domain(value_type).value(value))}"
 
 
 def refuse_long_answer(evidence: Evidence, question: Question, budget: Budget) -> None:

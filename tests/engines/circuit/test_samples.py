@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.stats import chi2
 
@@ -68,9 +71,47 @@ def test_tables_count_worlds_in_which_nothing_holds() -> None:
     drawn = hb.Model(hb.parse("predicate a\npredicate b\nhard: not b\n0.0: a or b")).sample(20, seed=1)
     rows = drawn.to_arrow().to_pylist()
     expected = [
-        {"world": place, "atom": atom}
+        {"world": place, "atom": atom, "predicate": atom, "value": None}
         for place, world in enumerate(drawn.worlds, 1)
         for atom in world.true or [None]
     ]
     assert rows == expected and {row["atom"] for row in rows} == {"a", None}
     assert [int(place) for place, _ in drawn.cells()] == [row["world"] for row in rows]
+
+
+DAYS = """\
+predicate likes(person, thing)
+predicate area(paper) in {"a, b", "c"}
+predicate rain
+0.9: likes("an\\tna \\"x\\"", 7)
+0.4: likes("東, 京", 2.5)
+0.8: area("p = \\"c\\"") = "a, b"
+-0.2: rain
+"""
+
+
+def test_tables_have_a_column_an_argument() -> None:
+    """As those of infer have; types are of all that may hold, not of what happened to be drawn."""
+    model = hb.Model(hb.parse(DAYS))
+    one, many = (model.sample(count, seed=4).to_arrow() for count in (1, 40))
+    assert many.schema == one.schema and many.schema.field("argument_2").type == pa.float64()
+    assert many.column_names == ["world", "atom", "predicate", "argument_1", "argument_2", "value"]
+    marginals = model.infer().to_arrow().to_pylist()
+    asked = {(m["atom"], m["predicate"], m["argument_1"], m["argument_2"], m["value"]) for m in marginals}
+    assert {tuple(row.values())[1:] for row in many.to_pylist()} == asked
+
+
+def test_worlds_are_read_back_as_facts(tmp_path: Path) -> None:
+    drawn = hb.Model(hb.parse(DAYS)).sample(6, seed=4)
+    pq.write_table(drawn.to_arrow(), tmp_path / "worlds.parquet")
+    declared = hb.parse('predicate likes(p, t): observed\npredicate area(p) in {"a, b", "c"}: observed')
+    for place, world in enumerate(drawn.worlds, 1):
+        facts = [
+            f"{name}={tmp_path}/worlds.parquet({columns}) where world = {place} and predicate = '{name}'"
+            for name, columns in (("likes", "argument_1, argument_2"), ("area", "argument_1, value"))
+        ]
+        again = hb.Model(declared, facts)
+        assert len(again.query("likes(x, y)")) == sum(atom.startswith("likes") for atom in world.true)
+        assert [row.bindings for row in again.query("area(x) = y")] == [
+            {"x": 'p = "c"', "y": value} for value in world.values.values()
+        ]

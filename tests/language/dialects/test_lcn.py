@@ -158,6 +158,12 @@ def test_labels_are_made_where_there_are_none() -> None:
     assert [bound.label for bound in read(written(theory)).bounds] == ["s11", "s1", "s3"]
 
 
+def test_atoms_that_are_declared_alone_are_kept() -> None:
+    """Without a line an atom would be lost, and `bound` would answer for one atom less."""
+    theory = parse_theory("predicate q\npredicate a\nP(a) <= 0.5\npredicate r\nP(b | r) = 1\npredicate b")
+    assert written(theory) == "s1: 0.0 <= P(q) <= 1.0\ns2: 0.0 <= P(a) <= 0.5\ns3: 1.0 <= P(b | r) <= 1.0\n"
+
+
 def test_what_an_lcn_file_cannot_say() -> None:
     theory = parse_theory(
         "predicate p(person)\npredicate q: observed\npredicate `x or y`\ntype person\n"

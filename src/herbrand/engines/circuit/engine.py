@@ -27,7 +27,7 @@ from herbrand.engines.circuit.compile import compiled
 from herbrand.engines.circuit.explanation import attributed
 from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.network import WeightedConstraints
-from herbrand.engines.circuit.sampling import drawn
+from herbrand.engines.circuit.sampling import drawn, drawn_atom
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
@@ -154,8 +154,10 @@ class CircuitEngine:
         circuit, weights = worlds.made.circuit(literals, worlds.budget, sums=False)
         if circuit.total(weights) == -math.inf:
             raise _contradiction(worlds)
-        found = tuple(drawn(worlds, state.asked, circuit, count, seed))
-        return Samples(self.name, Guarantee.EXACT, Status(True, 1, time.perf_counter() - began), found)
+        atoms = {axis: drawn_atom(worlds, axis) for axis in state.asked}
+        found = tuple(drawn(worlds, atoms, circuit, count, seed))
+        status = Status(True, 1, time.perf_counter() - began)
+        return Samples(self.name, Guarantee.EXACT, status, found, dict(atoms.values()))
 
     def residual(self, state: CircuitState) -> float:
         """How far apart the bounds of some answer are; 0 once the circuit is compiled."""

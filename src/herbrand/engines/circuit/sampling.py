@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from herbrand.answers.samples import World
+from herbrand.answers.samples import DrawnAtom, World
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.constraints import FALSE, TRUE
 from herbrand.engines.circuit.worlds import Worlds
@@ -16,12 +16,13 @@ from herbrand.language.syntax import Value
 NUMBERS_AT_ONCE = 1_000_000
 
 
-def drawn(worlds: Worlds, axes: tuple[int, ...], circuit: Circuit, count: int, seed: int) -> Iterator[World]:
+def drawn(
+    worlds: Worlds, atoms: Mapping[int, tuple[str, DrawnAtom]], circuit: Circuit, count: int, seed: int
+) -> Iterator[World]:
     """Independent worlds, each with the atoms of these axes. The circuit tells of every choice."""
     weights = worlds.made.log_weights()
     values = circuit.values(weights)
-    labels = [_label(worlds, axis) for axis in axes]
-    literals = [worlds.axis(axis) for axis in axes]
+    literals = [worlds.axis(axis) for axis in atoms]
     random = np.random.default_rng(seed)
     at_once = max(1, NUMBERS_AT_ONCE // max(1, circuit.variables))
     done = 0
@@ -35,11 +36,11 @@ def drawn(worlds: Worlds, axes: tuple[int, ...], circuit: Circuit, count: int, s
         for row, total in zip(chosen, totals.tolist(), strict=True):
             true: list[str] = []
             found: dict[str, Value] = {}
-            for (text, constants), own in zip(labels, literals, strict=True):
+            for (text, atom), own in zip(atoms.values(), literals, strict=True):
                 held = [place for place, literal in enumerate(own) if _holds(row, literal)]
-                if constants is not None and held:
-                    found[text] = constants[held[0]]
-                elif constants is None and held == [1]:
+                if atom.values and held:
+                    found[text] = atom.values[held[0]]
+                elif not atom.values and held == [1]:
                     true.append(text)
             yield World(tuple(true), found, total + worlds.made.constant)
         done += len(chosen)
@@ -51,12 +52,13 @@ def _holds(row: np.ndarray, literal: int) -> bool:
     return bool(row[literal >> 1] == 1 - (literal & 1))
 
 
-def _label(worlds: Worlds, axis: int) -> tuple[str, list[Value] | None]:
-    """An atom's text, and its values if it has many."""
+def drawn_atom(worlds: Worlds, axis: int) -> tuple[str, DrawnAtom]:
+    """An atom's text, and what it stands for."""
     name, row = worlds.atom(axis)
     predicate, facts = worlds.program.signature.predicates[name], worlds.program.facts
-    arguments = facts.constants(predicate.types, row)
+    arguments = tuple(facts.constants(predicate.types, row))
     if predicate.value_type is None:
-        return show_atom(name, arguments), None
+        return show_atom(name, arguments), DrawnAtom(name, arguments)
     values = facts.domains[predicate.value_type]
-    return show_atom(name, arguments), [values.value(i) for i in range(len(values))]
+    constants = tuple(values.value(i) for i in range(len(values)))
+    return show_atom(name, arguments), DrawnAtom(name, arguments, constants)

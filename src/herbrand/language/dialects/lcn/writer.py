@@ -1,8 +1,9 @@
 """Theories as ``.lcn`` files.
 
 Takes a theory and its signature; gives text that reads back to the same bounds, up to: ``=>`` put into
-``or`` and ``not``, labels made for bounds that have none. What cannot be said is refused, every such
-statement with its place.
+``or`` and ``not``, labels made for bounds that have none. The format has no declarations: an atom that is
+declared and in no bound is kept by one that says nothing, from 0 to 1. What cannot be said is refused, every
+such statement with its place.
 
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
@@ -14,6 +15,8 @@ s1: 0.2 <= P(!a or b | c) <= 0.4 ; True
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.dialects.collecting import MistakeList
@@ -65,20 +68,28 @@ def write_lcn(theory: Theory, signature: Signature) -> str:
     """The ``.lcn`` text of a theory of bounds. Raises UnsupportedError naming what cannot be said."""
     refused = MistakeList()
     statements = tuple(theory.singly())
-    labels = {s.label for s in statements if isinstance(s, Bound) and s.label is not None}
+    bounds = [statement for statement in statements if isinstance(statement, Bound)]
+    labels = {bound.label for bound in bounds if bound.label is not None}
+    named = frozenset(chain.from_iterable(map(_atoms, bounds)))
     lines: list[str] = []
     for statement in statements:
         with refused.collecting():
-            if isinstance(statement, Bound):
-                label = statement.label
+            bound = _as_bound(statement, named)
+            if bound is not None:
+                label = bound.label
                 if label is None:
                     label = fresh_name(f"s{len(lines) + 1}", labels)
                     labels.add(label)
-                lines.append(_line(statement, label))
-            else:
-                _refuse_unless_empty(statement)
+                lines.append(_line(bound, label))
     refused.raise_any(UnsupportedError)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _atoms(bound: Bound) -> Iterator[str]:
+    """Names of the atoms of a bound."""
+    for formula in (bound.event, bound.given):
+        if formula is not None:
+            yield from (part.predicate for part in walk(formula) if isinstance(part, Atom))
 
 
 def _line(bound: Bound, label: str) -> str:
@@ -121,11 +132,13 @@ def _leaf(leaf: Leaf) -> str:
     raise AssertionError(f"{leaf} should have been refused")
 
 
-def _refuse_unless_empty(statement: Single) -> None:
-    """A bare declaration of an atom needs no line; anything else that is no bound has none."""
+def _as_bound(statement: Single, named: frozenset[str]) -> Bound | None:
+    """The bound that says a statement: of an atom that is declared, nothing if bounds name it."""
     match statement:
-        case PredicateDeclaration(types=(), values=None, role=None):
-            return
+        case Bound():
+            return statement
+        case PredicateDeclaration(types=(), values=None, role=None, name=name, span=span):
+            return None if name in named else Bound(Atom(name, ()), None, 0.0, 1.0, span=span)
         case PredicateDeclaration() | TypeDeclaration():
             raise _refusal(statement, "an .lcn file declares nothing and has atoms without arguments only")
         case FactRows():
