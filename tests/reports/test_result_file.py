@@ -7,9 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import herbrand as hb
+from herbrand.answers.marginals import AtomTable
 from herbrand.errors import HerbrandError
 from herbrand.reports.result_file import Scored, read_result
 from tests.conftest import Outcome
@@ -44,6 +48,35 @@ def test_what_was_written_is_read(format: str, tmp_path: Path, herbrand: Callabl
         for row in rows
     ]
     assert len(rows) == 4 + 12 + 8 + 1 + 4
+
+
+@pytest.mark.parametrize("ending", ["json", "csv", "parquet", "pq"])
+def test_labels_and_values_are_of_one_form(
+    ending: str, tmp_path: Path, herbrand: Callable[..., Outcome]
+) -> None:
+    """A Parquet column of 1 and 2.5 has 1.0, which was no label of 1; an empty text was no value at all."""
+    theory, result = tmp_path / "t.hb", tmp_path / f"result.{ending}"
+    theory.write_text(
+        'predicate grade(p) in {1, 2.5, 1e-7}\npredicate note(p) in {"", "NA"}\n'
+        '1: grade("a") = 1\n1: grade("b") = 2.5\n1: grade("c") = 1e-7\n1: note("a") = ""\n1: note("b") = "NA"'
+    )
+    outcome = herbrand("infer", theory, "-o", result)
+    assert outcome.status == 0, outcome.err
+    found = hb.score(
+        result, {"grade": [("a", 1), ("b", 2.5), ("c", 1e-7)], "note": [("a", ""), ("b", "NA"), ("c", "")]}
+    )
+    assert (found.pooled.rows, found.pooled.true, found.missing, found.accuracy) == (15, 6, 0, 5.5 / 6)
+
+
+def test_lines_within_constants_of_a_long_table(tmp_path: Path) -> None:
+    """Arrow cuts a file into blocks at ends of lines, unless it is said that a cell may hold some."""
+    names = [f"a\nb{number}{'x' * 80}\n\n" for number in range(6_000)]
+    table = AtomTable("p", (names,), np.full((len(names), 2), 0.5)).to_arrow()
+    table = table.append_column("predicate", pa.array(["p"] * len(names)))
+    table = table.append_column("value", pa.nulls(len(names), pa.string()))
+    pyarrow.csv.write_csv(table, tmp_path / "result.csv")
+    assert (tmp_path / "result.csv").stat().st_size > 1 << 20
+    assert [row.arguments for row in read_result(tmp_path / "result.csv")] == [(name,) for name in names]
 
 
 ROW = {"atom": "p(1)", "predicate": "p", "arguments": [1], "probability": 0.5, "value": None}
@@ -88,7 +121,10 @@ WRONG = {
     ("r.csv", "atom,predicate,probability,value\np,p\n"): None,
     ("r.csv", "atom,predicate,probability,value\np,p,x,\n"): "{path}, row 1: 'x' is no probability",
     ("r.parquet", "PAR1"): None,
-    ("r.txt", "p 0.5"): "'{path}' has no ending that says how to read it\n  known are .json, .csv, .parquet",
+    (
+        "r.txt",
+        "p 0.5",
+    ): "'{path}' has no ending that says how to read it\n  known are .json, .csv, .parquet, .pq",
 }
 
 

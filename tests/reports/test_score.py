@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import sklearn.metrics
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+import herbrand as hb
+from herbrand.errors import HerbrandError
 from herbrand.reports.metrics import (
     average_precision,
     calibration,
@@ -117,6 +120,47 @@ def test_what_has_no_label_is_left_out_or_false() -> None:
     assert (open_world.pooled.rows, open_world.pooled.unlabelled, open_world.missing) == (2, 1, 1)
     assert (closed.pooled.rows, closed.pooled.unlabelled) == (3, 0)
     assert (open_world.accuracy, closed.accuracy) == (1.0, pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize("kept", [{}, {"min": 0.4}, {"top": 2}])
+def test_a_wrong_value_counts_where_the_true_one_has_no_row(kept: dict) -> None:
+    """What --min or --top left out was no label, so that only what was right took part: accuracy 1."""
+    theory = hb.parse('predicate area(p) in {"a", "b", "c"}\n2: area("x") = "a"\n2: area("y") = "b"')
+    marginals = hb.Model(theory).infer(**kept)
+    rows = [
+        Scored(r.atom, r.predicate, tuple(map(str, r.arguments)), r.probability, r.value)
+        for r in marginals.rows()
+    ]
+    found = score(rows, {("area", ("x", "a")): True, ("area", ("y", "c")): True})
+    likely = np.exp(2) / (np.exp(2) + 2)
+    left = (1 - likely) / 2 if not kept else 1 - likely
+    assert found.accuracy == 0.5 and found.missing == (1 if kept else 0)
+    assert found.log_loss == pytest.approx(-(np.log(likely) + np.log(left)) / 2)
+    assert (found.pooled.rows, found.pooled.unlabelled) == (len(rows), 0)
+
+
+def test_a_value_that_is_known_to_be_false_leaves_the_others() -> None:
+    rows = [row("x", 0.5, "ai"), row("x", 0.3, "db"), row("x", 0.2, "os"), row("y", 0.9)]
+    found = score(rows, {("p", ("x", "ai")): False, ("p", ("x", "db")): False, ("p", ("y",)): True})
+    assert found.log_loss == pytest.approx(-(np.log(0.2) + np.log(0.9)) / 2)
+    assert (found.pooled.rows, found.pooled.unlabelled, found.accuracy) == (3, 1, 1.0)
+
+
+def test_closed_says_nothing_of_an_atom_of_many_values() -> None:
+    """One value holds always: that all of them are false cannot be."""
+    rows = [row("x", 0.6, "ai"), row("x", 0.4, "db"), row("y", 0.9), row("z", 0.1)]
+    found = score(rows, {("p", ("y",)): True}, ["p"])
+    assert (found.pooled.rows, found.pooled.unlabelled) == (2, 2)
+
+
+def test_two_true_values_of_an_atom_are_refused() -> None:
+    with pytest.raises(HerbrandError, match=r'the labels give p\("x"\) two values: ai, db'):
+        score([row("x", 0.6, "ai")], {("p", ("x", "ai")): True, ("p", ("x", "db")): True})
+
+
+def test_columns_of_figures_are_numbers_where_none_has_a_meaning() -> None:
+    table = score([row("x", 0.9)], {("p", ("x",)): True}).to_arrow()
+    assert table["roc_area"].type == pa.float64() and table["roc_area"].to_pylist() == [None, None]
 
 
 def test_predicates_are_told_apart() -> None:

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.facts.column import Constants, number_array
+from herbrand.language.names import simplest
 from herbrand.language.syntax import Value
 
 
@@ -108,7 +109,17 @@ def kind_of(constants: Iterable[Value | None]) -> pa.DataType:
     return pa.string()
 
 
+def constant_text(constant: Value) -> str:
+    """A constant as a table of text has it, whatever else its column holds: as Arrow writes numbers to CSV.
+
+    >>> constant_text("1e-07"), constant_text(1e-07), constant_text(2.0)
+    ('1e-07', '1e-7', '2')
+    """
+    number = constant if isinstance(constant, str) else simplest(constant)
+    return pa.scalar(number).cast(pa.string()).as_py() if isinstance(number, float) else str(number)
+
+
 def constant_array(constants: Sequence[Value | None], kind: pa.DataType) -> pa.Array:
     """Constants as one Arrow array of a type that holds them."""
-    make = str if kind == pa.string() else float if kind == pa.float64() else int
+    make = constant_text if kind == pa.string() else float if kind == pa.float64() else int
     return pa.array([None if c is None else make(c) for c in constants], kind)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from herbrand.answers.argument_columns import constant_text
 from herbrand.errors import HerbrandError, LanguageError
 from herbrand.files import irregular
 from herbrand.language.parse import parse_formula, parse_theory
@@ -63,7 +64,12 @@ def _scored(
     if not 0 <= probability <= 1:
         raise HerbrandError(f"{place}, row {number}: {row['probability']!r} is no probability")
     own = () if name is None else arguments[text]
-    return Scored(text, name, own, probability, None if value in (None, "") else str(value))
+    return Scored(text, name, own, probability, None if _is_missing(value) else constant_text(value))
+
+
+def _is_missing(value: Any) -> bool:
+    """Frames of pandas have NaN where a column of numbers has no value."""
+    return value is None or value != value
 
 
 def _arguments(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
@@ -72,7 +78,7 @@ def _arguments(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     try:
         theory = parse_theory("".join(f"{text}\n" for text in texts))
         found = {
-            show_atom(facts.predicate, facts.row(i)): tuple(map(str, facts.row(i)))
+            show_atom(facts.predicate, facts.row(i)): tuple(map(constant_text, facts.row(i)))
             for facts in theory.facts
             for i in range(facts.row_count)
         }
@@ -86,7 +92,7 @@ def _of_text(text: str) -> tuple[str, ...]:
     formula = parse_formula(text)
     if not isinstance(formula, Atom) or not all(isinstance(term, Constant) for term in formula.arguments):
         raise HerbrandError(f"{text} is no ground atom")
-    return tuple(str(term.value) for term in formula.arguments if isinstance(term, Constant))
+    return tuple(constant_text(term.value) for term in formula.arguments if isinstance(term, Constant))
 
 
 def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -103,13 +109,18 @@ def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """A value that is the empty text stands in quotes; without them there is none."""
     import pyarrow.csv
 
     texts = pyarrow.csv.ConvertOptions(
-        column_types={name: pa.string() for name in COLUMNS}, strings_can_be_null=False
+        column_types={name: pa.string() for name in COLUMNS},
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
     )
+    lines = pyarrow.csv.ParseOptions(newlines_in_values=True)
     try:
-        table = pyarrow.csv.read_csv(path, convert_options=texts)
+        table = pyarrow.csv.read_csv(path, parse_options=lines, convert_options=texts)
     except pa.ArrowInvalid as error:
         raise HerbrandError(f"'{path}' is no table: {error}") from None
     yield from table.to_pylist()
@@ -134,4 +145,4 @@ def _with_columns(place: str, rows: list[Mapping[str, Any]]) -> list[Mapping[str
     return rows
 
 
-_READERS = {".json": _json_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}
+_READERS = {".json": _json_rows, ".csv": _csv_rows, ".parquet": _parquet_rows, ".pq": _parquet_rows}

@@ -1,8 +1,9 @@
 """A result against labelled facts: how well it ranks, and how far its probabilities can be believed.
 
 Every row of the result that has a label takes part: an atom that the facts say is true or false, a value of
-a many-valued atom whose true value is known. Rows without a label are counted and left out, unless their
-predicate is said to be closed: then they are false.
+a many-valued atom whose true value is known, whether that has a row or not. Rows without a label are counted
+and left out, unless their predicate is said to be closed: then they are false. That says nothing of a
+many-valued atom, of which one value holds always.
 
 >>> rows = [Scored('p("a")', "p", ("a",), 0.9), Scored('p("b")', "p", ("b",), 0.2)]
 >>> report = score(rows, {("p", ("a",)): True, ("p", ("b",)): False})
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from herbrand.answers.argument_columns import constant_text
 from herbrand.answers.sheet import Sheet
 from herbrand.errors import FactsError, HerbrandError, nearest
 from herbrand.facts.load import load_facts
@@ -47,10 +49,13 @@ from herbrand.reports.score_drawing import score_drawing, score_page
 
 POINTS = 200
 """A curve of more different probabilities is thinned to so many points in JSON; figures count all."""
+COUNTS = ("rows", "true", "unlabelled")
 PREDICATES_DRAWN = 12
 """A page has the pictures of so many predicates, beside those of all rows."""
 Key = tuple[str, tuple[str, ...]]
 """A predicate and its arguments as text, a many-valued atom's value the last of them."""
+NamedAtom = tuple[str | None, tuple[str, ...]]
+"""A predicate and its arguments as text, without a value."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +164,10 @@ class ScoreReport(Sheet):
             for name, found in [*self.predicates.items(), ("", self.pooled)]
         ]
         figures = [name for name in rows[0] if name not in ("calibration", "curve")]
-        return pa.table({name: [row[name] for row in rows] for name in figures})
+        kinds = {"predicate": pa.string(), **dict.fromkeys(COUNTS, pa.int64())}
+        return pa.table(
+            {name: pa.array([row[name] for row in rows], kinds.get(name, pa.float64())) for name in figures}
+        )
 
 
 def score_file(
@@ -191,7 +199,7 @@ def read_labels(
         if len(table.soft):
             raise FactsError(f"labels are true or false; {name} has probabilities")
         for rows, truth in ((table.false, False), (table.true, True)):
-            labels |= {(name, tuple(map(str, row))): truth for row in found.rows(predicate, rows)}
+            labels |= {(name, tuple(map(constant_text, row))): truth for row in found.rows(predicate, rows)}
     return labels
 
 
@@ -219,8 +227,11 @@ def score(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection
 
 @dataclass(frozen=True)
 class _Judged:
+    """``settled``: which value is true is known, of a row of a many-valued atom."""
+
     row: Scored
     label: bool
+    settled: bool = False
 
 
 def _key(row: Scored) -> Key:
@@ -229,16 +240,30 @@ def _key(row: Scored) -> Key:
 
 def _judged(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection[str]) -> list[_Judged]:
     """The rows that have a label; all values of an atom whose true value is known have one."""
-    settled = {
-        (row.predicate, row.arguments) for row in rows if row.value is not None and labels.get(_key(row))
-    }
-    found = []
+    true_values, found = _true_values(rows, labels), []
     for row in rows:
+        true = None if row.value is None else true_values.get((row.predicate, row.arguments))
+        if true is not None:
+            found.append(_Judged(row, row.value == true, settled=True))
+            continue
         label = labels.get(_key(row)) if row.predicate is not None else None
-        if label is None and (row.predicate in closed or (row.predicate, row.arguments) in settled):
+        if label is None and row.value is None and row.predicate in closed:
             label = False
         if label is not None:
             found.append(_Judged(row, label))
+    return found
+
+
+def _true_values(rows: Sequence[Scored], labels: Mapping[Key, bool]) -> dict[NamedAtom, str]:
+    """The true value of each many-valued atom of the result, where the labels have one."""
+    valued = {(row.predicate, row.arguments): row.text for row in rows if row.value is not None}
+    found: dict[NamedAtom, str] = {}
+    for (name, constants), truth in labels.items():
+        atom = (name, constants[:-1])
+        if not truth or not constants or atom not in valued:
+            continue
+        if found.setdefault(atom, constants[-1]) != constants[-1]:
+            raise FactsError(f"the labels give {valued[atom]} two values: {found[atom]}, {constants[-1]}")
     return found
 
 
@@ -272,11 +297,8 @@ def _score(judged: Sequence[_Judged], rows: Sequence[Scored], predicate: str | N
 
 
 def _chances(judged: Sequence[_Judged]) -> tuple[np.ndarray, np.ndarray]:
-    """For each atom the probability that what is true was given, and how far the likeliest was right.
-
-    Values that are equally likely share the point.
-    """
-    valued: dict[tuple[str | None, tuple[str, ...]], list[_Judged]] = {}
+    """For each atom the probability that what is true was given, and how far the likeliest was right."""
+    valued: dict[NamedAtom, list[_Judged]] = {}
     chances, right = [], []
     for one in judged:
         if one.row.value is not None:
@@ -286,13 +308,23 @@ def _chances(judged: Sequence[_Judged]) -> tuple[np.ndarray, np.ndarray]:
         chances.append(chance)
         right.append(0.5 if equal(chance, 0.5) else float(chance > 0.5))
     for values in valued.values():
-        best = max(one.row.probability for one in values)
-        likeliest = [one for one in values if equal(one.row.probability, best)]
-        true = [one for one in values if one.label]
-        chances += [one.row.probability for one in true] or [1 - one.row.probability for one in values]
-        if true:
-            right.append(sum(one.label for one in likeliest) / len(likeliest))
+        chances.append(_chance_of_truth(values))
+        if values[0].settled:
+            right.append(_likeliest_right(values))
     return np.array(chances), np.array(right or [math.nan])
+
+
+def _chance_of_truth(values: Sequence[_Judged]) -> float:
+    """What the true value was given, or what the false ones leave where it has no row or is not known."""
+    true = [one.row.probability for one in values if one.label]
+    return sum(true) if true else max(0.0, 1 - sum(one.row.probability for one in values))
+
+
+def _likeliest_right(values: Sequence[_Judged]) -> float:
+    """Whether the likeliest value is the true one; values that are equally likely share the point."""
+    best = max(one.row.probability for one in values)
+    likeliest = [one for one in values if equal(one.row.probability, best)]
+    return sum(one.label for one in likeliest) / len(likeliest)
 
 
 def thinned(found: Sequence[Cut], most: int = POINTS) -> list[Cut]:
