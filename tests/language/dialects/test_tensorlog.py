@@ -235,10 +235,25 @@ def test_facts_read_back() -> None:
     assert read_theory_text(text, "cfacts") == theory
 
 
+def test_facts_that_are_said_twice_are_one() -> None:
+    """In the file they would add up: a proof by one would count twice."""
+    theory = parse_theory('e("a")\ne("b")\nf("a")\ne("a") @ 2.5\ne("b")\ne("a")\ne("a") @ 2.5\non\non @ 1\n')
+    text = write_facts(theory, check(theory), "ppr")
+    assert sorted(text.splitlines()) == ["e\ta\t2.5", "e\tb", "f\ta", "on"]
+
+
+def test_a_label_that_looks_like_a_declaration_is_none() -> None:
+    theory = parse_theory('["as :- p(a, b) says"] r(x) :- p(x)')
+    text = write(theory, check(theory), "ppr")
+    assert text == "# as : - p(a, b) says\nr(X) :- p(X).\n"
+    assert read_theory_text(text, "ppr").predicates == ()
+
+
 def test_what_a_ppr_file_cannot_say() -> None:
     theory = parse_theory(
         'predicate area(a) in {"x"}\npredicate p(a)\npredicate q(`a b`)\ntype t = {"a"}\np(x) :- p(x) @ 2\n'
-        "p(x) :- p(x), not p(x)\np(x) :- p(x), p(y), x != y\n1.0: p(x)\nP(p(x)) = 0.3\n",
+        "p(x) :- p(x), not p(x)\np(x) :- p(x), p(y), x != y\n1.0: p(x)\nP(p(x)) = 0.3\n"
+        'p(x) :- p(x), x = "two\\nlines"\n',
         "t.hb",
     )
     with pytest.raises(UnsupportedError) as raised:
@@ -252,24 +267,32 @@ def test_what_a_ppr_file_cannot_say() -> None:
         "7: a .ppr file has no comparison but of a variable with a constant by '='",
         "8: a .ppr file has no weighted formulas",
         "9: a .ppr file has no probability bounds",
+        "10: a constant of a .ppr file stands on one line",
     ]
 
 
 def test_what_a_cfacts_file_cannot_say() -> None:
     theory = parse_theory(
-        'predicate area(a) in {"x"}\npredicate p(a)\npredicate `p q`(a)\nnot p("a")\np("a") ~ 0.5\n'
-        'area("a") = "x"\np(" a")\n`p q`("a")\n',
+        'predicate area(a) in {"x"}\npredicate p(a)\npredicate `p q`(a)\npredicate on\n'
+        'not p("a")\np("a") ~ 0.5\narea("a") = "x"\np(" a")\n`p q`("a")\non @ 2\n',
         "t.hb",
     )
     with pytest.raises(UnsupportedError) as raised:
         write_facts(theory, check(theory), "cfacts")
     assert [f"{m.span.line}: {m.message}" for m in raised.value.mistakes if m.span] == [
-        "4: a .cfacts file has no false facts",
-        "5: a .cfacts file has no soft facts",
-        "6: a .cfacts file has no many-valued facts",
-        "7: ' a' is no constant of a .cfacts file",
-        "8: 'p q' is no name of a .cfacts file",
+        "5: a .cfacts file has no false facts",
+        "6: a .cfacts file has no soft facts",
+        "7: a .cfacts file has no many-valued facts",
+        "8: ' a' is no constant of a .cfacts file",
+        "9: 'p q' is no name of a .cfacts file",
+        "10: a .cfacts file has no weight of a fact without arguments",
     ]
+
+
+def test_a_fact_with_two_weights_is_refused() -> None:
+    theory = parse_theory('e("a") @ 2\ne("b") @ 3\ne("a") @ 3', "t.hb")
+    with pytest.raises(UnsupportedError, match="3:1: this fact has another weight above"):
+        write_facts(theory, check(theory), "ppr")
 
 
 def test_a_declaration_is_kept_only_with_all_others() -> None:

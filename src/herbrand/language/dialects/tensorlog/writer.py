@@ -15,7 +15,8 @@ uncle(X,Y) :- parent(X,Z), brother(Z,Y) {r1}.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.dialects.collecting import as_text, written_lines
@@ -48,6 +49,8 @@ from herbrand.language.syntax import (
 
 _NAME = re.compile(r"[\w$]+")
 _CELL = re.compile(r"[^\s]+(?: +[^\s]+)*")
+Fact = tuple[str, tuple[Value, ...]]
+"""A predicate and its arguments."""
 
 
 def write_ppr(theory: Theory, signature: Signature) -> str:
@@ -60,7 +63,7 @@ def write_cfacts(theory: Theory, signature: Signature) -> str:
 
     Where a last constant looks like a weight, the predicates are declared, so that it is not read as one.
     """
-    lines = written_lines(theory.facts, _fact_lines)
+    lines = written_lines(_each_once(theory.facts), _fact_lines)
     declarations = _arity_declarations(theory, signature) if any(map(_looks_weighted, theory.facts)) else []
     return as_text([*declarations, *lines])
 
@@ -110,7 +113,7 @@ def _rule(rule: Rule) -> Iterator[str]:
     if feature is not None:
         body[-1:] = []
     if rule.label is not None:
-        yield f"# {' '.join(rule.label.split())}"
+        yield f"# {' '.join(rule.label.replace(':-', ': -').split())}"  # what has ':-' declares
     yield f"{head} :- {', '.join(body)}{f' {{{feature}}}' if feature else ''}."
 
 
@@ -127,24 +130,26 @@ def _literal(literal: BodyLiteral, rule: Rule, names: SpelledNames) -> str:
         case Atom(predicate=predicate, arguments=arguments):
             if not _NAME.fullmatch(predicate) or predicate == "assign":
                 raise _refusal(rule, f"'{predicate}' is no predicate of a .ppr file")
-            terms = ",".join(_term(term, names) for term in arguments)
+            terms = ",".join(_term(term, rule, names) for term in arguments)
             return f"{predicate}({terms})" if arguments else predicate
         case (
             Comparison(operator="=", left=Variable() as variable, right=Constant() as constant)
             | Comparison(operator="=", left=Constant() as constant, right=Variable() as variable)
         ):
-            return f"assign({_term(variable, names)},{_term(constant, names)})"
+            return f"assign({_term(variable, rule, names)},{_term(constant, rule, names)})"
         case Comparison():
             raise _refusal(rule, "a .ppr file has no comparison but of a variable with a constant by '='")
     raise _refusal(rule, "the body of a .ppr rule holds atoms only, none negated or many-valued")
 
 
-def _term(term: Term, names: SpelledNames) -> str:
+def _term(term: Term, rule: Rule, names: SpelledNames) -> str:
     if isinstance(term, Variable):
         return names.fresh("Any") if term.anonymous else names[term.name]
     text = str(term.value)
     if _NAME.fullmatch(text) and not text[0].isupper() and text[0] != "_":
         return text
+    if "\n" in text or "\r" in text:
+        raise _refusal(rule, "a constant of a .ppr file stands on one line")
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
@@ -157,12 +162,57 @@ def _variable_spelling(name: str) -> str:
     return capital if capital[0].isupper() else f"V{cleaned}"
 
 
+def _each_once(facts: Sequence[FactRows]) -> Iterator[FactRows]:
+    """Every fact once, with its weight if it is said with one: facts that are repeated add up in the file."""
+    weights: dict[Fact, float] = {}
+    for rows in facts:
+        if rows.kind == "weighted":
+            _take_weights(rows, weights)
+    written: set[Fact] = set()
+    for rows in facts:
+        yield rows if rows.kind in ("false", "soft") else _chosen(rows, list(_new(rows, weights, written)))
+
+
+def _take_weights(rows: FactRows, weights: dict[Fact, float]) -> None:
+    for place, (fact, number) in enumerate(zip(_facts(rows), rows.numbers, strict=True)):
+        if weights.setdefault(fact, number) != number:
+            raise UnsupportedError("this fact has another weight above", span=rows.row_span(place))
+
+
+def _new(rows: FactRows, weights: Mapping[Fact, float], written: set[Fact]) -> Iterator[int]:
+    """Places of what is not written yet, and has no weight elsewhere."""
+    for place, fact in enumerate(_facts(rows)):
+        if fact not in written and (rows.kind == "weighted" or fact not in weights):
+            written.add(fact)
+            yield place
+
+
+def _facts(rows: FactRows) -> Iterator[Fact]:
+    return ((rows.predicate, rows.row(place)) for place in range(rows.row_count))
+
+
+def _chosen(rows: FactRows, places: Sequence[int]) -> FactRows:
+    if len(places) == rows.row_count:
+        return rows
+    return replace(
+        rows,
+        columns=tuple(tuple(column[place] for place in places) for column in rows.columns),
+        row_count=len(places),
+        numbers=tuple(rows.numbers[place] for place in places if rows.numbers),
+        starts=[rows.starts[place] for place in places if len(rows.starts)],
+    )
+
+
 def _fact_lines(rows: FactRows) -> list[str]:
     if rows.kind == "false" or rows.kind == "soft" or rows.valued:
         said = "many-valued" if rows.valued else {"false": "false", "soft": "soft"}[rows.kind]
         raise UnsupportedError(f"a .cfacts file has no {said} facts", span=rows.row_span(0))
     if not _NAME.fullmatch(rows.predicate):
         raise UnsupportedError(f"'{rows.predicate}' is no name of a .cfacts file", span=rows.row_span(0))
+    if not rows.columns and any(number != 1 for number in rows.numbers):
+        raise UnsupportedError(
+            "a .cfacts file has no weight of a fact without arguments", span=rows.row_span(0)
+        )
     for index, row in enumerate(zip(*rows.columns, strict=True)):
         for value in row:
             if not _CELL.fullmatch(str(value)):
@@ -170,10 +220,10 @@ def _fact_lines(rows: FactRows) -> list[str]:
                     f"{value!r} is no constant of a .cfacts file", span=rows.row_span(index)
                 )
     columns = [map(str, column) for column in rows.columns]
-    if rows.kind == "weighted":
-        columns.append(map(shown_number, rows.numbers))
     if not columns:
         return [rows.predicate] * rows.row_count
+    if rows.kind == "weighted":
+        columns.append(map(shown_number, rows.numbers))
     return ["\t".join((rows.predicate, *row)) for row in zip(*columns, strict=True)]
 
 
