@@ -57,6 +57,25 @@ def test_an_iteration_limit_is_told() -> None:
     assert out_of_iterations(1_200).startswith("stopped after 1,200 iterations;")
 
 
+@dataclass(frozen=True)
+class Circling(Halving):
+    """A state that never comes to rest."""
+
+    def step(self, state: float) -> float:
+        return 3 - state
+
+
+def test_a_run_that_comes_no_closer_is_not_sent_on() -> None:
+    """More iterations change nothing where messages grow for ever, as circles of hard rules make them."""
+    _, status = run(Circling(), None, None, Limits(iterations=200))
+    assert status.advice == (
+        "stopped after 200 iterations, the last 100 no closer to a fixed point; try another --engine"
+    )
+    for engine, limits in ((Circling(), Limits(iterations=60)), (Halving(), Limits(0.0, iterations=200))):
+        _, status = run(engine, None, None, limits)
+        assert status.advice.endswith("allow more by --iterations")
+
+
 def test_a_time_limit_is_told() -> None:
     _, status = ran(Limits(tolerance=0.0, budget=Budget(seconds=0.0)))
     assert not status.converged and status.advice.endswith("allow more by --time-limit")

@@ -54,9 +54,12 @@ class Status:
     where: str = ""
 
 
-def out_of_iterations(steps: int) -> str:
-    """The advice where a run had no more steps to make."""
+def out_of_iterations(steps: int, vain: int = 0) -> str:
+    """The advice where a run had no more steps to make. ``vain``: how many of the last ones came no closer
+    to a fixed point, where that is long enough to say that more will not."""
     counted = "1 iteration" if steps == 1 else f"{steps:,} iterations"
+    if vain:
+        return f"stopped after {counted}, the last {vain:,} no closer to a fixed point; try another --engine"
     return f"stopped after {counted}; allow more by --iterations"
 
 

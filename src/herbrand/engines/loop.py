@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -31,6 +31,10 @@ from typing import Any, Protocol, TypeVar
 from herbrand.answers.guarantee import Status, out_of_iterations, out_of_time
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import Engine, first_state
+
+JUDGED, STALLED = 50, 0.9
+"""Halves of a run of so many steps tell whether it came closer, and which part of the least residual before
+would be closer."""
 
 
 class Schedule(StrEnum):
@@ -174,16 +178,24 @@ def settle(
             watch(steps, trace[-1])
         if trace[-1] <= tolerance:
             break
-        advice = _limit_met(limits, steps)
+        advice = _limit_met(limits, steps, trace)
         if advice:
             break
     seconds = time.perf_counter() - started
     return state, Status(not advice, before + len(trace), seconds, advice, tuple(trace))
 
 
-def _limit_met(limits: Limits, steps: int) -> str:
+def _limit_met(limits: Limits, steps: int, trace: Sequence[float]) -> str:
     if steps >= limits.iterations:
-        return out_of_iterations(steps)
+        return out_of_iterations(steps, _vain(trace))
     if limits.budget.ended:
         return out_of_time(limits.budget.elapsed)
     return ""
+
+
+def _vain(trace: Sequence[float]) -> int:
+    """The length of the second half of a long run, if none of its residuals is clearly below all of the
+    first half: messages that grow or go round in circles for ever do not rest however long they may."""
+    half = len(trace) // 2
+    stalled = half >= JUDGED and min(trace[half:]) > STALLED * min(trace[:half])
+    return len(trace) - half if stalled else 0
