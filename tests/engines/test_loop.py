@@ -14,7 +14,7 @@ from herbrand.answers.guarantee import out_of_iterations
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines import registry
 from herbrand.engines.engine import Cost, Prepared
-from herbrand.engines.loop import Limits, run
+from herbrand.engines.loop import Limits, run, settle
 from tests.conftest import Outcome
 
 
@@ -67,12 +67,12 @@ class Circling(Halving):
 
 def test_a_run_that_comes_no_closer_is_not_sent_on() -> None:
     """More iterations change nothing where messages grow for ever, as circles of hard rules make them."""
-    _, status = run(Circling(), None, None, Limits(iterations=200))
+    _, status = settle(Circling(), lambda: 1.0, Limits(iterations=200))
     assert status.advice == (
         "stopped after 200 iterations, the last 100 no closer to a fixed point; try another --engine"
     )
     for engine, limits in ((Circling(), Limits(iterations=60)), (Halving(), Limits(0.0, iterations=200))):
-        _, status = run(engine, None, None, limits)
+        _, status = settle(engine, lambda: 1.0, limits)
         assert status.advice.endswith("allow more by --iterations")
 
 

@@ -128,7 +128,7 @@ def test_a_wrong_value_counts_where_the_true_one_has_no_row(kept: dict) -> None:
     theory = hb.parse('predicate area(p) in {"a", "b", "c"}\n2: area("x") = "a"\n2: area("y") = "b"')
     marginals = hb.Model(theory).infer(**kept)
     rows = [
-        Scored(r.atom, r.predicate, tuple(map(str, r.arguments)), r.probability, r.value)
+        Scored(r.atom, r.predicate, tuple(map(str, r.arguments)), r.probability, str(r.value))
         for r in marginals.rows()
     ]
     found = score(rows, {("area", ("x", "a")): True, ("area", ("y", "c")): True})
