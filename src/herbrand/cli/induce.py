@@ -9,7 +9,7 @@ import typer
 
 import herbrand as hb
 from herbrand.cli.opening import has_header
-from herbrand.cli.options import Format
+from herbrand.cli.options import Format, refuse_no_theory
 from herbrand.cli.output import Bar, note, write_json, write_text
 from herbrand.cli.parameters import takes
 from herbrand.errors import UnsupportedError
@@ -43,6 +43,7 @@ def command(
     Facts given by --facts hold in every world. Without --worlds, weighted rules of the one large world in
     --facts are mined, for each of its relations or for --target.
     """
+    refuse_no_theory(output)
     bar = Bar("inducing", began=time.monotonic())
     given = hb.read(theory) if theory else None
     options = {name: value for name, value in options.items() if value is not None}

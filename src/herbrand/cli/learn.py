@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from herbrand.budget import budget_of
 from herbrand.cli.opening import open_model
-from herbrand.cli.options import Format, Opened, Written
+from herbrand.cli.options import Format, Opened, Written, refuse_no_theory
 from herbrand.cli.output import Bar, leave_unconverged, note, write_result, write_text
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
@@ -23,6 +23,7 @@ def command(opened: Opened, format: str = Format.table, output: str | None = Non
     By --method proof those of rules '@ ?' and of facts of 'learned' predicates, from right answers.
     Every predicate is closed unless it is --latent. The theory goes to -o, or to standard output.
     """
+    refuse_no_theory(output)
     bar = Bar("learning", began=time.monotonic())
 
     def watch(progress: Progress) -> None:

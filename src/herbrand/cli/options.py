@@ -41,6 +41,20 @@ _OF_NO_TEXT = (".xlsx", *_DRAWN_BY_ENDING, ".htm", ".png", ".pdf")
 """Endings under which nobody looks for a table of text, and that no reader of facts claims."""
 
 
+def refuse_no_theory(output: str | None) -> None:
+    """A theory goes to no file whose ending says that it holds a table, a page or a picture."""
+    ending = _ending(output)
+    if ending in (*_BY_ENDING, *_OF_NO_TEXT) or (ending and _reads_ending(ending)):
+        raise HerbrandError(
+            f"a theory is not written as {ending}",
+            hint="-o takes the theory, such as learned.hb; --format decides what standard output gets",
+        )
+
+
+def _ending(output: str | None) -> str:
+    return "" if output is None else Path(output).suffix.lower()
+
+
 @dataclass(frozen=True)
 class Opened:
     """A theory and its facts."""
@@ -111,7 +125,7 @@ class Written:
 
     @property
     def _ending(self) -> str:
-        return "" if self.output is None else Path(self.output).suffix.lower()
+        return _ending(self.output)
 
 
 @dataclass(frozen=True)
