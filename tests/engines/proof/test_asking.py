@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
 import pytest
 
 import herbrand as hb
+from herbrand.engines.proof.horn_program import Index, IndexedFacts
 from herbrand.errors import HerbrandError
+from herbrand.facts.facts import FactTable
 from tests.engines.proof.test_against_proofs import told
 
 PATHS = "predicate e(n, n): observed\npredicate p(n, n)\np(x, y) :- e(x, y)\np(x, y) :- e(x, z), p(z, y)\n"
@@ -16,6 +19,23 @@ CHAIN = f'{PATHS}e("a", "b")\ne("b", "c")'
 NUMBERS = (
     "type n = number\npredicate e(n, n): observed\npredicate p(n, n)\np(x, y) :- e(x, y)\ne(1, 2)\ne(1, 2.5)"
 )
+
+
+@pytest.mark.parametrize("rule", ["q(x, z) :- e(x, y), e(z, y)", "q(x, z) :- e(x, z), not p(z, x)"])
+def test_facts_go_with_their_model(rule: str) -> None:
+    """Large tables and their indexes must not wait in cycles for a collection of garbage."""
+    asked(CHAIN, "p(x, y)")  # what is kept for good is made
+    gc.disable()
+    try:
+        before = _alive()
+        asked(f"{CHAIN}\npredicate q(n, n)\n{rule}", "q(x, z)")
+        assert _alive() == before
+    finally:
+        gc.enable()
+
+
+def _alive() -> int:
+    return sum(type(one) in (FactTable, IndexedFacts, Index) for one in gc.get_objects())
 
 
 def asked(text: str, goal: Any, **options: Any) -> Any:

@@ -19,8 +19,11 @@ it is, to the last bit, counts as settled.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -28,7 +31,7 @@ from herbrand.budget import Budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.steps import Runner, inputs_named, outputs_named
+from herbrand.engines.proof.steps import Complete, Runner, inputs_named, outputs_named
 from herbrand.engines.proof.table import Answers, Questions, State, Table, grouped, merged, without_zeros
 from herbrand.row_keys import Keys, fit, key_columns, places_among, row_keys
 
@@ -296,13 +299,22 @@ class Fixpoint:
 
 
 def runner_of(plans: Plans, arithmetic: Arithmetic, budget: Budget) -> Runner:
-    """A runner to which ``not`` means that a derived predicate's boolean fixpoint has no such atom; what is
-    found of these is kept for the whole evaluation."""
-    fixpoints: list[Fixpoint] = []
+    """A runner to which ``not`` means that a derived predicate's boolean fixpoint has no such atom."""
+    return Runner(plans, arithmetic, budget, _Provable(plans, budget))
 
-    def complete(predicate: str, mode: Mode, columns: list[np.ndarray]) -> Answers:
-        if not fixpoints:
-            fixpoints.append(Fixpoint(Runner(plans, Numbers.of("boolean"), budget, complete)))
-        return fixpoints[0].answers(predicate, mode, columns)
 
-    return Runner(plans, arithmetic, budget, complete)
+@dataclass(eq=False)
+class _Provable:
+    """All that can be proved at any depth, kept for the whole evaluation."""
+
+    plans: Plans
+    budget: Budget
+
+    def __call__(self, predicate: str, mode: Mode, columns: list[np.ndarray]) -> Answers:
+        return self._fixpoint.answers(predicate, mode, columns)
+
+    @cached_property
+    def _fixpoint(self) -> Fixpoint:
+        # A cycle would keep all facts in memory until the next collection.
+        own = cast(Complete, weakref.proxy(self))
+        return Fixpoint(Runner(self.plans, Numbers.of("boolean"), self.budget, own))

@@ -21,6 +21,7 @@ plan first needs it and kept with the relation.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -120,6 +121,8 @@ class Index:
 
     @classmethod
     def of(cls, relation: IndexedFacts, bound: tuple[int, ...]) -> Index:
+        # A cycle with the relation, which keeps its indexes, would outlive both until the next collection.
+        relation = weakref.proxy(relation)
         columns = [relation.columns[place] for place in bound]
         in_order = relation.is_sorted and bound == tuple(range(len(bound)))
         if len(bound) == 0:
