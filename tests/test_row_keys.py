@@ -92,7 +92,9 @@ def test_the_order_of_narrow_numbers(seed, size):
     assert (stable_order(numbers, size) == np.argsort(numbers, kind="stable")).all()
 
 
-@given(st.integers(0, 2**32), st.sampled_from([1, 5, 2**16, 2**16 + 1, 2**33, 2**48, 2**60]))
+@given(
+    st.integers(0, 2**32), st.sampled_from([1, 5, 2**16, 2**16 + 1, 2**18, 2**18 + 1, 2**33, 2**48, 2**60])
+)
 def test_stable_order(seed, size):
     numbers = np.random.default_rng(seed).integers(0, size, MANY + 3)
     numbers[1::3] = numbers[0]

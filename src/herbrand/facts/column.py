@@ -126,7 +126,8 @@ def dictionary_column(array: pa.Array | pa.ChunkedArray) -> Column:
     plain = constants(array)
     chunks = plain.chunks if isinstance(plain, pa.ChunkedArray) else [plain]
     if pa.types.is_int64(plain.type) and not plain.null_count:
-        numbers = np.concatenate([np.empty(0, np.int64), *(chunk.to_numpy() for chunk in chunks)])
+        parts = [chunk.to_numpy() for chunk in chunks] or [np.empty(0, np.int64)]
+        numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
         if (found := _of_a_range(numbers)) is not None:
             return found
     encoded = pa.chunked_array(chunks, plain.type).dictionary_encode().chunks
@@ -143,7 +144,9 @@ def _of_a_range(numbers: npt.NDArray[np.int64]) -> Column | None:
     least, largest = int(numbers.min()), int(numbers.max())
     if largest - least > SPREAD * len(numbers):
         return None
-    known, codes = numbered(numbers - least, largest - least + 1)
+    if least >= 0 and largest <= SPREAD * len(numbers):
+        least = 0
+    known, codes = numbered(numbers - least if least else numbers, largest - least + 1)
     return Column(number_array(known + least), codes)
 
 

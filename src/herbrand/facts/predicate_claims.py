@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ from herbrand.facts.facts import FactTable, Numbers, World
 from herbrand.facts.place import Place, rows_at_fault, shown
 from herbrand.facts.table_claims import Claims, Truths
 from herbrand.language.signature import Predicate
-from herbrand.row_keys import BLOCK, Keys, key_columns, row_keys, unique_pairs, unique_sorted
+from herbrand.row_keys import BLOCK, Keys, fit, key_columns, row_keys, unique_pairs, unique_sorted
 
 TRUE, FALSE, SOFT = np.int8(0), np.int8(1), np.int8(2)
 States = npt.NDArray[np.int8]
@@ -54,6 +55,10 @@ class Claimed:
         if self.states is None:
             return self.keys if state == TRUE else self.keys[:0]
         return self.keys[self.states == state]
+
+    def distinct(self, state: np.int8) -> Keys:
+        """The same, ascending and each once."""
+        return unique_sorted(self.chosen(state), self._sizes)
 
     def rows(self, keys: Keys) -> Index:
         """The rows of indices that the keys stand for, [n, columns], stored column by column."""
@@ -110,9 +115,9 @@ class Claimed:
     def value(self, row: Index) -> str:
         return shown(self.domains[-1].value(int(row[-1])))
 
-    @property
+    @cached_property
     def _sizes(self) -> list[int]:
-        return [len(domain) for domain in self.domains]
+        return _key_sizes(self.domains)
 
     def place(self, key: Keys, state: np.int8, number: float | None = None) -> Place:
         """The first place that says the row of a ``key`` [1], in this state and with this number."""
@@ -131,8 +136,9 @@ class Claimed:
 
 
 def claimed_of(predicate: Predicate, claims: Sequence[Claims], domains: Sequence[Domain]) -> Claimed:
-    count = sum(claim.interned.row_count for claim in claims)
-    keys = row_keys(_index_columns(claims, domains), [len(domain) for domain in domains], count)
+    known: dict[tuple[int, str], Index] = {}  # a dictionary that columns share is looked up once
+    sizes = _key_sizes(domains)
+    keys = _joined([_keys(claim, domains, sizes, known) for claim in claims] or [row_keys((), ())])
     certain = all(claim.truths is None and claim.probabilities is None for claim in claims)
     unnumbered = all(claim.weights is None and claim.probabilities is None for claim in claims)
     states = None if certain else _joined([_states(claim) for claim in claims])
@@ -140,25 +146,34 @@ def claimed_of(predicate: Predicate, claims: Sequence[Claims], domains: Sequence
     return Claimed(predicate, claims, domains, keys, states, numbers)
 
 
-def _index_columns(claims: Sequence[Claims], domains: Sequence[Domain]) -> list[Index]:
-    """Every column as indices into its domain; a dictionary that columns share is looked up once."""
-    known: dict[tuple[int, str], Index] = {}
+def _key_sizes(domains: Sequence[Domain]) -> list[int]:
+    """What bounds the indices in a key: powers of two where they fit, which are taken apart by shifts."""
+    sizes = [len(domain) for domain in domains]
+    rounded = [1 << max(0, size - 1).bit_length() for size in sizes]
+    return rounded if fit(rounded) else sizes
 
-    def indices(column: Column, domain: Domain) -> Index:
-        if column.values is domain.values:
-            return column.codes
-        key = (id(column.values), domain.name)
-        if key not in known:
-            known[key] = domain.indices_of(column.values)
-        return known[key][column.codes]
 
-    return [
-        _joined(
-            [indices(claim.columns[number], domain) for claim in claims if claim.interned.row_count]
-            or [np.empty(0, np.int32)]
-        )
-        for number, domain in enumerate(domains)
-    ]
+def _keys(
+    claim: Claims, domains: Sequence[Domain], sizes: Sequence[int], known: dict[tuple[int, str], Index]
+) -> Keys:
+    """The key of each row, a block after the other: indices of a whole column would leave the caches."""
+    columns = claim.columns[: len(domains)]
+    indices = [_indices(column, domain, known) for column, domain in zip(columns, domains, strict=True)]
+    count = claim.interned.row_count
+    keys = np.empty(count, row_keys([column.codes[:0] for column in columns], sizes).dtype)
+    for start in range(0, count, BLOCK):
+        block = slice(start, min(start + BLOCK, count))
+        rows = [of[column.codes[block]] for of, column in zip(indices, columns, strict=True)]
+        keys[block] = row_keys(rows, sizes, block.stop - start)
+    return keys
+
+
+def _indices(column: Column, domain: Domain, known: dict[tuple[int, str], Index]) -> Index:
+    """The index of each of a column's distinct constants."""
+    key = (id(column.values), domain.name)
+    if key not in known:
+        known[key] = domain.indices_of(column.values)
+    return known[key]
 
 
 def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -294,7 +309,7 @@ def fact_table(
     if not claims:
         return FactTable.empty(len(own), world(False))
     claimed = claimed_of(predicate, claims, own)
-    true, false = unique_sorted(claimed.chosen(TRUE)), unique_sorted(claimed.chosen(FALSE))
+    true, false = claimed.distinct(TRUE), claimed.distinct(FALSE)
     soft, probabilities, log_odds = claimed.opinions()
     weighted, weights = claimed.weighted()
     mistakes = [
