@@ -312,6 +312,4 @@ def _listed(literal: Literal, evidence: Evidence, limit: Limit) -> Listed | None
     if found is None:
         return None
     rows, needed = found
-    columns = columns_of(rows.shape[1])
-    data = {name: rows[:, place].astype(np.int64) for place, name in enumerate(columns)}
-    return Listed(Memory(data, len(rows), limit), len(rows), needed)
+    return Listed(Memory.of_indices(rows, columns_of(rows.shape[1]), limit), len(rows), needed)

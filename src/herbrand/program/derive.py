@@ -13,6 +13,7 @@ Strata of predicates that negate only earlier ones are each run to their fixpoin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -43,6 +44,7 @@ from herbrand.program.program import Program
 from herbrand.relations.expression import DTYPES
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
+from herbrand.row_keys import ascend, row_keys, stable_order
 
 
 def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: Budget) -> Facts:
@@ -118,8 +120,10 @@ class FactRelations:
     def table_rows(self, predicate: str, relation: Relation) -> np.ndarray:
         """The rows of a relation as a fact table has them: sorted, column by column."""
         arrays = list(relation.arrays().values())
-        order = np.lexsort(arrays[::-1]) if arrays else np.arange(relation.count())
-        rows = np.empty((len(order), len(arrays)), self._facts.tables[predicate].true.dtype, order="F")
+        sizes = [1 + int(values.max(initial=0)) for values in arrays]
+        keys = row_keys(arrays, sizes, relation.count())
+        order = slice(None) if ascend(keys) else stable_order(keys, math.prod(sizes))
+        rows = np.empty((len(keys), len(arrays)), self._facts.tables[predicate].true.dtype, order="F")
         for place, values in enumerate(arrays):
             rows[:, place] = values[order]
         return rows
@@ -139,10 +143,7 @@ class FactRelations:
             )
 
     def _rows(self, rows: np.ndarray) -> Memory:
-        columns = {
-            name: rows[:, place].astype(np.int64) for place, name in enumerate(columns_of(rows.shape[1]))
-        }
-        return Memory(columns, len(rows), self._budget)
+        return Memory.of_indices(rows, columns_of(rows.shape[1]), self._budget)
 
 
 def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:

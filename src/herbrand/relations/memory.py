@@ -11,8 +11,8 @@ rows of a join are counted, and their bytes claimed, before any is made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -37,6 +37,7 @@ from herbrand.row_keys import (
     LARGEST_KEY,
     SPREAD,
     Places,
+    ascend,
     each_in,
     numbered,
     row_keys,
@@ -57,6 +58,32 @@ class Allowance(Protocol):
     def check(self) -> None: ...
 
     def claim_rows(self, rows: int, columns: int, what: str) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Indices(Mapping[str, Array]):
+    """Columns of a table of fewer bits, each made one of 64 when it is first read: of the columns that facts
+    have rules read few. ``places``: of the columns in the table; ``made``: those that were read, by place."""
+
+    rows: Array
+    places: Mapping[str, int]
+    made: dict[int, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        place = self.places[name]
+        if place not in self.made:
+            self.made[place] = self.rows[:, place].astype(np.int64)
+        return self.made[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def called(self, names: Mapping[str, str]) -> Indices:
+        """Some of the columns, by their new names."""
+        return replace(self, places={new: self.places[old] for new, old in names.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +117,20 @@ class Memory(Relation):
         }
         return cls(data, len(rows))
 
+    @classmethod
+    def of_indices(cls, rows: Array, names: Sequence[str], budget: Allowance = UNLIMITED) -> Memory:
+        """A relation of rows of whole numbers, [row, column], with columns of these names.
+
+        >>> Memory.of_indices(np.array([[1, 2], [3, 4]], np.int32), ["a", "b"]).select(c=column("b")).rows()
+        [(2,), (4,)]
+        """
+        places = {checked_name(name): place for place, name in enumerate(names)}
+        return cls(Indices(rows, places, {}), len(rows), budget)
+
     @cached_property
     def kinds(self) -> Kinds:  # type: ignore[override]
+        if isinstance(self.data, Indices):
+            return dict.fromkeys(self.data, "int")
         return {name: kind_of_array(values) for name, values in self.data.items()}
 
     def arrays(self) -> dict[str, Array]:
@@ -113,9 +152,9 @@ class Memory(Relation):
         columns = {name: values[left] for name, values in self.data.items()}
         added = [name for name in other.data if name not in on]
         if added:
-            right = found.places(np.minimum(at, other.length - 1)) if other.length else None
+            right = found.places(at if missing is None else np.minimum(at, other.length - 1))
             for name in added:
-                values = None if right is None else other.data[name][right]
+                values = other.data[name][right] if other.length else None
                 columns[name] = _filled(
                     values, missing, (otherwise or {}).get(name), length, other.data[name]
                 )
@@ -141,6 +180,9 @@ class Memory(Relation):
         return self._with(columns, len(first))
 
     def _computed(self, columns: Mapping[str, Expression]) -> Self:
+        names = {name: one.arguments[0] for name, one in columns.items() if one.operation == "column"}
+        if isinstance(self.data, Indices) and len(names) == len(columns):
+            return self._with(self.data.called(names), self.length)
         return self._with(
             {name: self._values(expression) for name, expression in columns.items()}, self.length
         )
@@ -187,14 +229,14 @@ class _Matches:
             known, right = numbered(places.like, len(right))
             at, size = places.of(left), len(known) + 1
             left = np.where(at >= 0, right[at], len(known)) if len(known) else np.zeros_like(left)
-        ascend = bool((right[:-1] <= right[1:]).all())
-        if ascend and len(right) == size and (right == np.arange(size)).all():
+        ordered = ascend(right)
+        if ordered and len(right) == size and (right == np.arange(size)).all():
             return cls(None, left, None)
         bounds = row_pointers(right, size)
         starts = bounds[left]
         counts = bounds[left + 1] - starts
         return cls(
-            None if ascend else stable_order(right, size), starts, None if (counts == 1).all() else counts
+            None if ordered else stable_order(right, size), starts, None if (counts == 1).all() else counts
         )
 
     def count(self, every: bool) -> int:
@@ -232,12 +274,14 @@ def _keys_together(left: Memory, right: Memory, on: tuple[str, ...]) -> tuple[Ar
 def _keys(columns: Sequence[Sequence[Array]], counts: Sequence[int]) -> tuple[list[Array], int]:
     """For each of some relations a key a row, below the size. ``columns``: the values of each in them;
     ``counts``: how many rows these have."""
-    keys, size = [np.zeros(count, np.int64) for count in counts], 1
-    for values in columns:
+    if not columns:
+        return [np.zeros(count, np.int64) for count in counts], 1
+    keys, size = _numbered(columns[0])
+    for values in columns[1:]:
         codes, own = _numbered(values)
         if size * own > LARGEST_KEY:
             (keys, size), (codes, own) = _closer(keys), _closer(codes)
-        keys = codes if size == 1 else [row_keys(pair, [size, own]) for pair in zip(keys, codes, strict=True)]
+        keys = [row_keys(pair, [size, own]) for pair in zip(keys, codes, strict=True)]
         size *= own
     return keys, size
 
@@ -274,7 +318,7 @@ def _apart(whole: Sequence[Array], size: int, parts: Sequence[Array]) -> tuple[l
 
 def _one_of_each(keys: Array, size: int) -> Array:
     """A row of each group."""
-    if (keys[:-1] <= keys[1:]).all():
+    if ascend(keys):
         return run_starts(keys)
     if not _indexes(size, len(keys)):
         like = Places(keys).like
@@ -287,7 +331,7 @@ def _one_of_each(keys: Array, size: int) -> Array:
 
 def _groups(keys: Array, size: int) -> tuple[Array, Array]:
     """A row of each group, and the number of each row's group."""
-    if (keys[:-1] <= keys[1:]).all():
+    if ascend(keys):
         first = run_starts(keys)
         return first, np.repeat(np.arange(len(first)), np.diff(first, append=len(keys)))
     if not _indexes(size, len(keys)):
