@@ -58,6 +58,12 @@ class Join:
     def relation_key(self) -> tuple[str, Mode]:
         return self.predicate, self.bound
 
+    @cached_property
+    def read(self) -> Mode:
+        """The places whose constants matter: of what is live, or stands in several places."""
+        every = self.arguments
+        return tuple(n for n, name in enumerate(every) if name in self.live or every.count(name) > 1)
+
     def signature(self, names: tuple[str, ...]) -> tuple[object, ...]:
         """The same for joins that do the same to columns in these places, whatever they are called."""
         if names not in self._signatures:

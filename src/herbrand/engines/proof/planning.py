@@ -263,8 +263,11 @@ def _narrowed(
 
 
 def _live(bound: Collection[str], left: Sequence[Literal], outputs: Sequence[str]) -> list[str]:
+    """Of the bound variables those that are needed; rows are then sorted by them, and so, where only the
+    outputs are left, in the order of answers."""
     needed = {*outputs, *(name for part in left for name in part.arguments)}
-    return [name for name in bound if name in needed]
+    found = [name for name in bound if name in needed]
+    return [*dict.fromkeys(outputs)] if set(found) == {*outputs} else found
 
 
 def _is_ready(part: Literal, bound: Collection[str], clause: Clause) -> bool:

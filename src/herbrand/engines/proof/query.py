@@ -44,7 +44,7 @@ from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Formula, Rule, Value
 from herbrand.program.clauses import Clause
-from herbrand.row_keys import each_in, row_keys, stable_order
+from herbrand.row_keys import Keys, ascend, each_in, row_keys, stable_order
 
 _probable = later("herbrand.engines.proof.probability:probable")
 _possible_worlds = later("herbrand.engines.proof.probability:PossibleWorlds")
@@ -244,9 +244,8 @@ class Proof:
         sizes = [len(domains[shape.clause.types[name]]) for name in shape.variables]
         keys = row_keys([indices[name] for name in shape.variables], sizes, len(weights))
         least_first = request.arithmetic().algebra.least_first
-        order = stable_order(keys, math.prod(sizes))
-        order = order[np.argsort((weights if least_first else _falling(weights))[order], kind="stable")]
-        order = order if request.top is None or request.normalize != "none" else order[: request.top]
+        most = request.top if request.normalize == "none" else None
+        order = _first(most, keys, math.prod(sizes), weights if least_first else _falling(weights))
         columns = tuple(
             domains[shape.clause.types[name]].at(indices[name][order]) for name in shape.variables
         )
@@ -265,6 +264,15 @@ def _listed(values: Sequence[Value]) -> list[Value]:
 
 def _columns(shape: Shape, inputs: Sequence[Sequence[int]]) -> list[np.ndarray]:
     return [np.array([row[place] for row in inputs], np.int64) for place in range(len(shape.inputs))]
+
+
+def _first(most: int | None, keys: Keys, size: int, ranks: np.ndarray) -> np.ndarray | slice:
+    """At most so many places in the order of the ranks, equal ones in that of the keys."""
+    order = slice(None) if ascend(keys) else stable_order(keys, size)
+    if ascend(ranks := ranks[order]):
+        return slice(most) if isinstance(order, slice) else order[:most]
+    falling = np.argsort(ranks, kind="stable")[:most]
+    return falling if isinstance(order, slice) else order[falling]
 
 
 def _falling(weights: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ predicate the runner is told all that can be proved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 import numpy as np
@@ -49,6 +49,13 @@ def check_rows(memory: int, rows: float, columns: int) -> None:
             f"{readable(memory)} are allowed",
             hint="bind more arguments of the query, or allow more by --memory",
         )
+
+
+def _pairs(first: np.ndarray, counts: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray | slice]:
+    """The row and the match of each pair; matches of one row stand side by side."""
+    if len(first) == 1:
+        return np.zeros(total, np.int64), slice(first[0], first[0] + total)
+    return each_in(first, counts)
 
 
 class Runner:
@@ -220,10 +227,17 @@ class Runner:
             table = table.take(np.flatnonzero(passes), self.arithmetic)
         return self.narrowed(table, live, plan, rows)
 
-    def narrowed(self, table: Table, live: tuple[str, ...], plan: ClausePlan, rows: int) -> Table:
-        """Summed down to the row and the live variables, where the table has others."""
+    def narrowed(
+        self,
+        table: Table,
+        live: tuple[str, ...],
+        plan: ClausePlan,
+        rows: int,
+        before: Collection[str] = (),
+    ) -> Table:
+        """Summed down to the row and the live variables, where the table has others, or had ``before``."""
         names = (ROW, *live)
-        if set(names) == set(table.names):
+        if set(names) == {*table.names, *before}:
             return table
         return grouped(table, names, self.sizes(names, plan, rows), self.arithmetic)
 
@@ -240,12 +254,12 @@ class Runner:
         table = state.sparse()
         keys = [table.column(step.arguments[place]) for place in step.bound]
         first, counts = index.ranges(keys, len(table))
-        free = [place for place in range(len(step.arguments)) if place not in step.bound]
+        free = [place for place in step.read if place not in step.bound]
         names = [step.arguments[place] for place in free]
         weights = self._index_weights(step.predicate, index)
         columns = [index.column(place) for place in free]
-        widened = self.widened(table, first, counts, names, columns, weights)
-        return self.narrowed(widened, step.live, plan, rows)
+        widened = self.widened(table, first, counts, names, columns, weights, step.live)
+        return self.narrowed(widened, step.live, plan, rows, {*table.names, *step.arguments})
 
     def widened(
         self,
@@ -255,30 +269,28 @@ class Runner:
         names: Sequence[str],
         columns: Sequence[np.ndarray],
         weights: Values | None,
+        live: Collection[str] | None = None,
     ) -> Table:
         """Each row of the table with each of its matches, ``counts[i]`` rows of ``columns`` from
-        ``first[i]`` on; a repeated name keeps the matches that agree."""
+        ``first[i]`` on; a repeated name keeps the matches that agree. Of the table only what is ``live`` is
+        written for each match, if that is given."""
         total = int(counts.sum())
         self.check_size(total, len(table.names) + len(names) + 2)
-        left, right = each_in(first, counts)
-        matches = slice(first[0], first[0] + total) if len(table) == 1 else right
-        new: dict[str, np.ndarray] = {}
-        kept = None
+        left, right = _pairs(first, counts, total)
+        kept = [name for name in table.names if live is None or name == ROW or name in live]
+        made = {name: table.column(name)[left] for name in kept}
+        agree = np.ones(1, bool)
         for name, column in zip(names, columns, strict=True):
-            matched = column[matches]
-            if name in new:
-                agrees = new[name] == matched
-                kept = agrees if kept is None else kept & agrees
+            if name in made:
+                agree = agree & (made[name] == column[right])
             else:
-                new[name] = matched.astype(np.int64)
-        if kept is not None:
-            places = np.flatnonzero(kept)
-            left, right = left[places], right[places]
-            new = {name: column[places] for name, column in new.items()}
+                made[name] = column[right].astype(np.int64)
         values = self.arithmetic.take(table.values, left)
         if weights is not None:
-            values = self.arithmetic.multiply(values, self.arithmetic.take(weights, right))
-        return Table((*table.names, *new), (*(c[left] for c in table.columns), *new.values()), values)
+            places = np.arange(total) + first[0] if isinstance(right, slice) else right
+            values = self.arithmetic.multiply(values, self.arithmetic.take(weights, places))
+        found = Table(tuple(made), tuple(made.values()), values)
+        return found if agree.all() else found.take(np.flatnonzero(agree), self.arithmetic)
 
     def with_answers(self, step: Ask, plan: ClausePlan, table: Table, answers: Answers, rows: int) -> Table:
         """The rows with the answers to each row's question, summed down to what is live."""
@@ -289,9 +301,9 @@ class Runner:
         columns = [table.column(name) for name in step.inputs]
         first, counts = answers.ranges(columns, len(table))
         widened = self.widened(
-            table, first, counts, step.found, answers.table.columns[1:], answers.table.values
+            table, first, counts, step.found, answers.table.columns[1:], answers.table.values, step.live
         )
-        return self.narrowed(widened, step.live, plan, rows)
+        return self.narrowed(widened, step.live, plan, rows, table.names)
 
     def known_weights(self, predicate: str) -> Values | None:
         """The weights of a relation's rows in its order; ``None``: all 1."""

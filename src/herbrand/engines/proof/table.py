@@ -29,7 +29,17 @@ import numpy as np
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.loops import often
-from herbrand.row_keys import Keys, places_among, row_keys, row_pointers, run_starts, stable_order
+from herbrand.row_keys import (
+    Keys,
+    ascend,
+    counted,
+    key_columns,
+    places_among,
+    row_keys,
+    row_pointers,
+    run_starts,
+    stable_order,
+)
 
 ROW = ""
 DENSE_SHARE = 0.02
@@ -155,9 +165,11 @@ def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmeti
     """Rows that agree on the live columns as one, values added up; sorted by these columns."""
     columns = [table.column(name) for name in live]
     keys, bound = row_keys(columns, sizes, len(table)), math.prod(max(1, size) for size in sizes)
+    if arithmetic.plain and (table.values == arithmetic.algebra.one).all():
+        return _of_ones(live, keys, sizes, arithmetic)
     if bound <= FEW_KEYS * len(keys) and arithmetic.compiled and not arithmetic.best and columns:
         return _by_counting(live, columns, keys, bound, table.values, arithmetic)
-    order = None if _ascends(keys) else stable_order(keys, bound)
+    order = None if ascend(keys) else stable_order(keys, bound)
     ordered = keys if order is None else keys[order]
     starts = run_starts(ordered)
     if len(starts) == len(keys):
@@ -171,6 +183,13 @@ def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmeti
     added = arithmetic.group(values, np.repeat(np.arange(len(starts)), lengths), len(starts))
     places = starts if order is None else order[starts]
     return Table(live, tuple(c[places] for c in columns), added)
+
+
+def _of_ones(live: tuple[str, ...], keys: Keys, sizes: Sequence[int], arithmetic: Arithmetic) -> Table:
+    """Of rows that all weigh one: nothing is looked up in them again."""
+    found, counts = counted(keys, sizes)
+    values = arithmetic.ones(len(found)) if arithmetic.best else counts.astype(np.float64)
+    return Table(live, tuple(key_columns(found, sizes)), values)
 
 
 def _by_counting(
@@ -187,10 +206,6 @@ def _by_counting(
     last[keys] = np.arange(len(keys))
     found = np.flatnonzero(last >= 0)
     return Table(live, tuple(c[last[found]] for c in columns), arithmetic.take(sums, found))
-
-
-def _ascends(keys: Keys) -> bool:
-    return bool((keys[1:] >= keys[:-1]).all())
 
 
 def without_zeros(table: Table, arithmetic: Arithmetic) -> Table:
