@@ -34,6 +34,7 @@ from herbrand.language.parse import is_probability, parse_formula
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
+    Query,
     Theory,
     Value,
 )
@@ -115,6 +116,11 @@ class Model:
     def _latest(self) -> LatestChoice:
         """What is kept of the latest question of ``infer``."""
         return member("herbrand.engines.choice:LatestChoice")()
+
+    @cached_property
+    def _own_queries(self) -> dict[str, Query]:
+        """What the theory's file asks, by its text in the language."""
+        return {show_formula(each.formula): each for each in self.theory.queries}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -212,9 +218,8 @@ class Model:
         check("infer", {**named, "top": top, "min": min, "resume": resume})
         if texts(of):
             return self._best_of(texts(of), texts(query), texts(given), engine, map, note, options, within)
-        queries = self.theory.queries
-        if queries and not texts(query):
-            asked = {show_formula(each.formula): each.text for each in queries}
+        if self._own_queries and not texts(query):
+            asked = {shown: each.text for shown, each in self._own_queries.items()}
             found = self.infer(
                 tuple(asked), given=given, engine=engine, map=map, log_partition=log_partition, top=top,
                 min=min, resume=resume, note=note, within=within, **options,
@@ -616,8 +621,11 @@ class Model:
     ) -> tuple[Program, Question]:
         self._refuse_on()
         valued, knowledge = self.signature.valued_names, self._knowledge
-        own = {show_formula(each.formula): each.formula for each in self.theory.queries}
-        parsed = (own.get(text) or parse_formula(text, "<query>", valued, computes=True) for text in query)
+        own = self._own_queries
+        parsed = (
+            own[text].formula if text in own else parse_formula(text, "<query>", valued, computes=True)
+            for text in query
+        )
         queries = tuple(in_formula(formula) for formula in parsed)
         named, asked = queried_predicates(queries, self.signature), named_predicates(queries)
         if any(computes(query) for query in queries):

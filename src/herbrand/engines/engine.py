@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 
 from herbrand.answers.guarantee import Guarantee, Status
@@ -174,7 +175,7 @@ def described(
     """
     refuse_unknown(command, given)
     check(command, given)
-    own = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    own = _defaults(kind)
     named: dict[str, Any] = {
         name: value for name, value in given.items() if value is not None and name in own
     }
@@ -184,16 +185,31 @@ def described(
 
 def options_in(command: str, settings: Any) -> dict[str, Any]:
     """The options of a command whose values are others than those of settings from nothing."""
-    values = {f.name: (getattr(settings, f.name), f.default) for f in fields(settings)}
-    values |= {option: (getattr(settings.budget, field), None) for option, field in LIMITS.items()}
-    known = options_of(command)
-    return {name: value for name, (value, other) in values.items() if name in known and value != other}
+    known, kind = options_of(command), settings.__class__
+    found = {
+        name: value
+        for name, default in _defaults(kind).items()
+        if (value := getattr(settings, name)) != default and name in known
+    }
+    for option, field in LIMITS.items():
+        value = getattr(settings.budget, field)
+        if value is not None and option in known:
+            found[option] = value
+    return found
+
+
+@cache
+def _defaults(kind: type) -> dict[str, Any]:
+    """The fields of settings, and what each is from nothing."""
+    return {field.name: field.default for field in fields(kind)}
 
 
 def without(settings: Described, options: Iterable[str]) -> Described:
     """The settings with these options left out."""
-    defaults = {field.name: field.default for field in fields(settings)}  # type: ignore[arg-type]
     left_out = [name for name in options if name not in LIMITS]  # every engine keeps its limits
+    if not left_out:
+        return settings
+    defaults = _defaults(type(settings))
     return replace(settings, **{name: defaults[name] for name in left_out})  # type: ignore[type-var]
 
 

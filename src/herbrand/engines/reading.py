@@ -54,16 +54,24 @@ def by_number(ground: Ground, probabilities: np.ndarray) -> LookUp:
 
 def looked_up(evidence: Evidence, look_up: LookUp, question: Question) -> Iterator[AtomTable]:
     """A table for each predicate asked for, its latent atoms looked up."""
+    for predicate, codes in asked_codes(evidence, question):
+        yield _table(evidence, look_up, predicate, codes)
+
+
+def asked_codes(evidence: Evidence, question: Question) -> Iterator[tuple[str, np.ndarray]]:
+    """Each predicate asked for, and the codes of its atoms that are."""
     if question.everything:
         for predicate in evidence.program.signature.named:
             if evidence.known(predicate).latent_count():
-                yield _table(evidence, look_up, predicate, evidence.known(predicate).latent_codes())
+                yield predicate, evidence.known(predicate).latent_codes()
         return
     for predicate in dict.fromkeys(pattern.predicate for pattern in question.atoms):
         patterns = [pattern for pattern in question.atoms if pattern.predicate == predicate]
         codes = np.concatenate([_codes(evidence, pattern) for pattern in patterns])
-        _, first = np.unique(codes, return_index=True)
-        yield _table(evidence, look_up, predicate, codes[np.sort(first)])
+        if len(codes) > 1:
+            _, first = np.unique(codes, return_index=True)
+            codes = codes[np.sort(first)]
+        yield predicate, codes
 
 
 def _codes(evidence: Evidence, pattern: AtomPattern) -> np.ndarray:

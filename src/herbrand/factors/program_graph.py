@@ -41,10 +41,8 @@ def own_weights(ground: Ground) -> OwnWeights:
     """Those of all latent atoms."""
     atoms, values, worths = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
     constant = 0.0
-    for predicate in ground.program.signature.predicates:
+    for predicate in filter(ground.evidence.weighs, ground.program.signature.predicates):
         codes, about, added = ground.evidence.weights(predicate)
-        if not len(codes):
-            continue
         settled = ground.evidence.known(predicate).lookup(codes)
         constant += float(added[settled == about].sum())
         latent = settled == LATENT

@@ -45,6 +45,9 @@ from herbrand.row_keys import SPREAD, numbered
 
 
 TEXT = pa.large_string()
+SMALL = 64
+"""So few constants are compared and looked up as Python's own values: one call of Arrow takes longer than all
+of them."""
 
 
 def text_array(texts: Sequence[str]) -> pa.Array:
@@ -282,7 +285,7 @@ class Constants(Sequence[Value]):
     @cached_property
     def _listed(self) -> list[Value]:
         assert self.indices is not None
-        if len(self.indices) > len(self.values):  # each constant is converted once
+        if len(self.values) <= max(len(self.indices), SMALL):  # each constant is converted once
             every = [canonical(value) for value in self.values.to_pylist()]
             return [every[index] for index in self.indices.tolist()]
         taken = self.values.take(number_array(self.indices.astype(np.int64)))

@@ -22,6 +22,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
@@ -32,6 +33,7 @@ import pyarrow.compute as pc  # its functions are made at import, which pyright 
 from herbrand.errors import LanguageError, Mistake, Span, nearest
 from herbrand.facts.column import (
     ABSENT,
+    SMALL,
     TEXT,
     Constants,
     Index,
@@ -117,7 +119,7 @@ class Domain:
         """Where the constant stands, or ``None`` if it is none of this type's."""
         if isinstance(value, str) != (self.kind == "text"):
             return None
-        if not self.ordered:
+        if not self.ordered or len(self) <= SMALL:
             return self._positions.get(value)
         found = bisect_left(range(len(self)), value, key=lambda index: self.values[index].as_py())
         return found if found < len(self) and self.values[found].as_py() == value else None
@@ -150,7 +152,9 @@ class Domain:
 
 def _ascending(values: pa.Array) -> bool:
     """Whether each comes before the next: so they are distinct, too."""
-    return len(values) < 2 or bool(pc.all(pc.less(values[:-1], values[1:])).as_py())
+    if len(values) <= SMALL:  # Python compares a few sooner than Arrow does, and texts in the same order
+        return all(one < other for one, other in pairwise(values.to_pylist()))
+    return bool(pc.all(pc.less(values[:-1], values[1:])).as_py())
 
 
 def array_of(values: Sequence[Value]) -> pa.Array:

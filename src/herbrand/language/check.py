@@ -119,19 +119,23 @@ class ConstantCheck:
 
     def _misfit(self, known: Type, value: Value) -> tuple[str, str, tuple[str, Span | None]] | None:
         """What is wrong, a hint, and the place that says otherwise; ``None`` if the value is of the type."""
-        shown = shown_constant(value)
         if known.values is not None:
             if kind_of(value) == known.kind and value in self._members_of(known):
                 return None
-            return f"{shown} is not a {_described(known.name)}", "", ("declared here", known.span)
+            return (
+                f"{shown_constant(value)} is not a {_described(known.name)}",
+                "",
+                ("declared here", known.span),
+            )
         if known.kind is not None:
             if kind_of(value) == known.kind:
                 return None
-            return f"{shown} is not a number", "", (f"type {known.name} is declared here", known.span)
+            where = f"type {known.name} is declared here", known.span
+            return f"{shown_constant(value)} is not a number", "", where
         witness = self._witnesses.get(known.name)
         if witness is None or kind_of(value) == kind_of(witness.value):
             return None
-        message = f"type {known.name} holds {shown_constant(witness.value)} and {shown}"
+        message = f"type {known.name} holds {shown_constant(witness.value)} and {shown_constant(value)}"
         return message, "a type holds text or numbers, not both", ("the other is here", witness.span)
 
     def _likely_member(self, known: Type, value: Value) -> str:

@@ -133,6 +133,8 @@ def with_inner(definitions: Iterable[Definition]) -> Iterator[Definition]:
 def separated(theory: Theory, mistakes: Mistakes | None = None) -> Separated:
     """The theory with atoms in place of what it computes, and what these stand for; what is wrong gathers in
     ``mistakes``, or is raised."""
+    if not any(map(_statement_computes, theory.statements)):
+        return Separated(theory, ())
     work = _Separation(Mistakes() if mistakes is None else mistakes)
     statements = [work.statement(statement) for statement in theory.statements]
     if mistakes is None:
@@ -142,6 +144,18 @@ def separated(theory: Theory, mistakes: Mistakes | None = None) -> Separated:
     return Separated(Theory(tuple(statements), theory.queries, theory.spelled), tuple(work.definitions))
 
 
+def _statement_computes(statement: Statement) -> bool:
+    """Whether a statement has to be separated."""
+    match statement:
+        case Rule(body=body) | Choice(body=body):
+            return body_computes(body)
+        case WeightedFormula(formula=formula):
+            return computes(formula)
+        case Bound(event=event, given=given):
+            return computes(event) or (given is not None and computes(given))
+    return False
+
+
 def computes(formula: Formula) -> bool:
     """Whether a formula has to be separated: it compares computed values, or which comes first."""
     return any(map(_computes, walk(formula)))
@@ -149,7 +163,12 @@ def computes(formula: Formula) -> bool:
 
 def body_computes(body: Sequence[Formula]) -> bool:
     """Whether a rule's body has to be separated; order comparisons of numbers its evaluation knows itself."""
-    return any(isinstance(x, Computed) or _orders_text(x) for x in tests_of(body)[1])
+    return any(_is_test(x.operand if isinstance(x, Not) else x) for x in body)
+
+
+def _is_test(part: Formula) -> bool:
+    """Whether a literal, its negation left off, computes."""
+    return isinstance(part, Computed) or (isinstance(part, Comparison) and _orders_text(part))
 
 
 def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
@@ -205,7 +224,7 @@ def tests_of(body: Sequence[Formula]) -> tuple[list[Formula], list[Test]]:
             found.append(
                 replace(inner, operator=OPPOSITES[inner.operator]) if inner is not literal else inner
             )
-        elif isinstance(inner, Comparison) and _orders_text(inner):
+        elif isinstance(inner, Comparison) and _is_test(inner):
             found.append(inner)
         else:
             plain.append(literal)
@@ -332,6 +351,8 @@ class _Separation:
         self._numbers = itertools.count()
 
     def statement(self, statement: Statement) -> Statement:
+        if not _statement_computes(statement):
+            return statement
         match statement:
             case Rule(head=head, body=body, weight=weight):
                 by = weight.by if isinstance(weight, Learned) else ()
@@ -342,9 +363,8 @@ class _Separation:
                     statement, body=self._body(body, [a.head for a in alternatives], by, statement)
                 )
             case WeightedFormula(formula=formula, where=where, weight=weight):
-                if any(map(_computes, walk(formula))):
-                    by = weight.by if isinstance(weight, Learned) else ()
-                    return replace(statement, formula=self._formula(formula, [*where, *by], statement))
+                by = weight.by if isinstance(weight, Learned) else ()
+                return replace(statement, formula=self._formula(formula, [*where, *by], statement))
             case Bound(event=event, given=given):
                 if computes(event):
                     statement = replace(statement, event=self._formula(event, (), statement, given))
@@ -360,8 +380,6 @@ class _Separation:
         statement: Rule | Choice,
     ) -> tuple[Any, ...]:
         """The body with an atom in place of what it computes."""
-        if not body_computes(body):
-            return body
         plainly, stated = tests_of(body)
         renaming = Renaming()
         plain, tests = tests_of([renaming.formula(literal) for literal in body])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any, Literal
 
 from herbrand.errors import LanguageError, Span
@@ -276,7 +276,9 @@ def with_changed_terms(
     """The leaf with every term changed, and every formula that an aggregate in it is over."""
 
     def atom(whole: Atom) -> Atom:
-        return Atom(whole.predicate, tuple(map(term, whole.arguments)), whole.span)
+        changed = tuple(map(term, whole.arguments))
+        same = all(map(is_, changed, whole.arguments))
+        return whole if same else Atom(whole.predicate, changed, whole.span)
 
     match leaf:
         case Atom():

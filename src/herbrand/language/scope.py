@@ -75,7 +75,8 @@ class Renaming:
             return term
         if term.anonymous:
             return Variable(self.new("_"), term.span)
-        return Variable(names.get(term.name, term.name), term.span)
+        name = names.get(term.name)
+        return term if name is None else Variable(name, term.span)
 
     def _bound(
         self, variables: Iterable[Variable], names: Mapping[str, str]

@@ -23,9 +23,10 @@ import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from math import fsum
-from typing import Literal
+from typing import Any, Literal
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.formulas import (
@@ -483,7 +484,8 @@ class Theory:
     spelled: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        valued = frozenset(s.name for s in self.predicates if s.values is not None and not s.types)
+        declared = (s for s in self.statements if isinstance(s, PredicateDeclaration))
+        valued = frozenset(s.name for s in declared if s.values is not None and not s.types)
         if valued:
             known = tuple(_with_valued_names(statement, valued) for statement in self.statements)
             object.__setattr__(self, "statements", known)
@@ -510,21 +512,29 @@ class Theory:
             else:
                 yield statement
 
+    @cached_property
+    def _of_kind(self) -> dict[type, tuple[Any, ...]]:
+        """The statements of each kind: every command asks for them again and again."""
+        found: dict[type, list[Any]] = {}
+        for statement in self.statements:
+            found.setdefault(type(statement), []).append(statement)
+        return {kind: tuple(own) for kind, own in found.items()}
+
     @property
     def types(self) -> tuple[TypeDeclaration, ...]:
-        return tuple(s for s in self.statements if isinstance(s, TypeDeclaration))
+        return self._of_kind.get(TypeDeclaration, ())
 
     @property
     def predicates(self) -> tuple[PredicateDeclaration, ...]:
-        return tuple(s for s in self.statements if isinstance(s, PredicateDeclaration))
+        return self._of_kind.get(PredicateDeclaration, ())
 
     @property
     def facts(self) -> tuple[FactRows, ...]:
-        return tuple(s for s in self.statements if isinstance(s, FactRows))
+        return self._of_kind.get(FactRows, ())
 
     @property
     def formulas(self) -> tuple[WeightedFormula, ...]:
-        return tuple(s for s in self.statements if isinstance(s, WeightedFormula))
+        return self._of_kind.get(WeightedFormula, ())
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
@@ -532,17 +542,17 @@ class Theory:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        return tuple(s for s in self.statements if isinstance(s, Rule))
+        return self._of_kind.get(Rule, ())
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        return tuple(s for s in self.statements if isinstance(s, Choice))
+        return self._of_kind.get(Choice, ())
 
     @property
     def tables(self) -> tuple[NetworkTable, ...]:
-        return tuple(s for s in self.statements if isinstance(s, NetworkTable))
+        return self._of_kind.get(NetworkTable, ())
 
-    @property
+    @cached_property
     def derived(self) -> dict[str, None]:
         """The predicates that rules and choices derive, in order."""
         found: dict[str, None] = {}

@@ -181,12 +181,14 @@ def texts(given: Any) -> tuple[str, ...]:
     """
     if given is None:
         return ()
+    if isinstance(given, str):
+        return (given,)
     if isinstance(given, Mapping):
         raise UnsupportedError(
             f"expected a text, or a list of texts, not {_shown(given)}",
             hint="evidence that is false is a text such as 'not rain'",
         )
-    found = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
     for text in found:
         if not isinstance(text, str):
             raise UnsupportedError(f"expected a text, or a list of texts, not {text!r}")

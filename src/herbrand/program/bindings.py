@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class BodyRelation:
     relation: Relation
     rows: float
 
-    @property
+    @cached_property
     def variables(self) -> tuple[str, ...]:
         return tuple(name for name in self.relation.columns if name != WEIGHT)
 

@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Protocol
 
 from herbrand.contraction.algebra import Algebra
@@ -131,7 +131,11 @@ class _Reading:
 
     def name(self, variable: str) -> str:
         """The column of a variable: a clause's own names may hold what no database takes."""
-        return f"x{list(self.clause.types).index(variable)}"
+        return self._names[variable]
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return {variable: f"x{place}" for place, variable in enumerate(self.clause.types)}
 
     def is_free(self, variable: str) -> bool:
         return variable not in self.clause.constants
@@ -150,7 +154,11 @@ class _Reading:
         return self.evaluation.source.size(self._type(name))
 
     def _type(self, name: str) -> str:
-        return list(self.clause.types.values())[int(name[1:])]
+        return self._type_of[name]
+
+    @cached_property
+    def _type_of(self) -> dict[str, str]:
+        return {self._names[variable]: kind for variable, kind in self.clause.types.items()}
 
     def part(self, place: int, atom: Lookup) -> BodyRelation:
         source, name = self.evaluation.source, atom.predicate
@@ -186,7 +194,7 @@ class _Reading:
             case Compared(operator=sign):
                 return self._ordered(test.arguments, ORDERS[sign](column("value0"), column("value1")))
             case Measured(variable=variable, operator=sign, number=number):
-                return self._ordered((variable,), ORDERS[sign](cast(column("value0"), "float"), number))
+                return self._measured(variable, ORDERS[sign](cast(column("value"), "float"), number))
             case Absence():
                 return self._absent(test)
         raise AssertionError(test)
@@ -206,6 +214,19 @@ class _Reading:
             return rows.where(compared).only(*before)
 
         return Condition(self._bound(variables), kept)
+
+    def _measured(self, variable: str, compared: Expression) -> Condition:
+        """Rows in which a variable's constant compares so with a number."""
+
+        def kept(rows: Relation) -> Relation:
+            numbers = self.evaluation.source.numbers(self.clause.types[variable]).where(compared)
+            if self.is_free(variable):
+                name = self.name(variable)
+                return rows.matching(numbers.select(**{name: column("id")}), [name])
+            own = rows.let(key=self.term(variable))
+            return own.matching(numbers.select(key=column("id")), ["key"]).only(*rows.columns)
+
+        return Condition(self._bound((variable,)), kept)
 
     def _absent(self, atom: Absence) -> Condition:
         """Rows with no proof of the atom, at any depth, whatever stands for variables that only it has."""

@@ -68,6 +68,8 @@ def check_strata(rules: Sequence[Rule], kinds: tuple[type[Formula], ...] = (Not,
 
     ``kinds``: the literals that need a predicate complete.
     """
+    if not any(isinstance(literal, kinds) for rule in rules for literal in rule.body):
+        return
     group = {name: place for place, names in enumerate(strong_components(_needs(rules))) for name in names}
     mistakes = [
         Mistake(

@@ -115,6 +115,8 @@ class Evidence:
         true = codes_of(table.true, sizes)
         if table.world == "closed":
             return Known(sizes, true, np.ones(len(true), np.int64), 0)
+        if not len(table.true) and not len(table.false):
+            return Known(sizes, true, true, LATENT)
         false = codes_of(table.false, sizes)
         values = np.concatenate([np.ones(len(true), np.int64), np.zeros(len(false), np.int64)])
         codes, first = np.unique(np.concatenate([true, false]), return_index=True)
@@ -152,6 +154,11 @@ class Evidence:
         """What soft evidence about atoms that facts settle adds to the log-weight of every world."""
         codes, values, worths = self.opinions(predicate)
         return float(worths[self.known(predicate).lookup(codes) == values].sum())
+
+    def weighs(self, predicate: str) -> bool:
+        """Whether facts may add something to log-weights."""
+        table = self.program.table(predicate)
+        return bool(len(table.soft) or (self.is_valued(predicate) and len(table.false)))
 
     def weights(self, predicate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All that facts add to log-weights: soft evidence, and minus infinity for excluded values."""

@@ -12,8 +12,9 @@ are expanded by a literal and then summed down to the variables that are still n
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 KEPT = 4.0
 """Rows that keep the variable they were joined on are written out; those that sum it at once are not."""
@@ -26,6 +27,9 @@ SORTED = 5.0
 
 MOST_EXACT = 11
 """Above so many literals the order is greedy."""
+
+MOST_KEPT = 1024
+"""So many orders are kept."""
 
 
 @dataclass(frozen=True)
@@ -54,86 +58,108 @@ def best_order(
     """``bound`` are known before, ``outputs`` are kept."""
     if len(candidates) < 2:
         return Order(0.0, tuple(range(len(candidates))))
-    search = _Search(candidates, frozenset(bound), frozenset(outputs), sizes)
+    return _found(tuple(candidates), frozenset(bound), frozenset(outputs), frozenset(sizes.items()))
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _found(
+    candidates: tuple[Candidate, ...],
+    bound: frozenset[str],
+    outputs: frozenset[str],
+    sizes: frozenset[tuple[str, int]],
+) -> Order:
+    """Kept, as a rule is joined again in each round of a fixpoint."""
+    search = _Search(candidates, bound, outputs, dict(sizes))
     return search.exact() if len(candidates) <= MOST_EXACT else search.greedy()
 
 
-@dataclass(frozen=True)
-class _Done:
-    """After a set of literals: the variables that are known, those still needed, and about how many rows are
-    left, for one choice of the bound variables."""
-
-    known: frozenset[str]
-    live: frozenset[str]
-    rows: float
-
-
-@dataclass(frozen=True)
 class _Search:
-    candidates: Sequence[Candidate]
-    bound: frozenset[str]
-    outputs: frozenset[str]
-    sizes: Mapping[str, int]
-    reached: dict[frozenset[int], _Done] = field(default_factory=dict)
+    """Sets of literals and of variables are bits of whole numbers: a rule of a few rows is joined sooner than
+    sets of names are made."""
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        bound: Collection[str],
+        outputs: Collection[str],
+        sizes: Mapping[str, int],
+    ) -> None:
+        names = dict.fromkeys([*bound, *outputs, *(name for one in candidates for name in one.variables)])
+        bit = {name: 1 << place for place, name in enumerate(names)}
+        self._candidates = candidates
+        self._variables = [_bits(one.variables, bit) for one in candidates]
+        self._leads = [_bits(one.variables[:1], bit) for one in candidates]
+        self._bound, self._outputs = _bits(bound, bit), _bits(outputs, bit)
+        self._sizes = [(bit[name], max(1, sizes[name])) for name in names if name in sizes]
+        self._reached: dict[int, tuple[int, int, float]] = {}
 
     def exact(self) -> Order:
-        best = {frozenset[int](): Order(0.0, ())}
-        for _ in self.candidates:
-            longer: dict[frozenset[int], Order] = {}
-            for done, partial in best.items():
-                for place in range(len(self.candidates)):
-                    if place in done:
+        best: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, ())}
+        for _ in self._candidates:
+            longer: dict[int, tuple[float, tuple[int, ...]]] = {}
+            for done, (before, places) in best.items():
+                for place in range(len(self._candidates)):
+                    now = done | 1 << place
+                    if now == done:
                         continue
-                    cost = partial.cost + self._cost(done, place)
-                    now = done | {place}
-                    if now not in longer or cost < longer[now].cost:
-                        longer[now] = Order(cost, (*partial.places, place))
+                    cost = before + self._cost(done, place)
+                    if now not in longer or cost < longer[now][0]:
+                        longer[now] = cost, (*places, place)
             best = longer
-        return next(iter(best.values()))
+        return Order(*next(iter(best.values())))
 
     def greedy(self) -> Order:
-        done: frozenset[int] = frozenset()
-        order, cost = (), 0.0
-        while len(order) < len(self.candidates):
-            left = [place for place in range(len(self.candidates)) if place not in done]
+        done, order, cost = 0, (), 0.0
+        while len(order) < len(self._candidates):
+            left = [place for place in range(len(self._candidates)) if not done & 1 << place]
             costs = {place: self._cost(done, place) for place in left}
             place = min(left, key=costs.__getitem__)
-            order, cost, done = (*order, place), cost + costs[place], done | {place}
+            order, cost, done = (*order, place), cost + costs[place], done | 1 << place
         return Order(cost, order)
 
-    def _cost(self, done: frozenset[int], place: int) -> float:
+    def _cost(self, done: int, place: int) -> float:
         """What joining one more literal takes."""
-        candidate = self.candidates[place]
-        before, after = self._after(done), self._after(done | {place})
-        names = set(candidate.variables)
-        made = before.rows * self._matches(candidate, before.known)
-        wide = (before.live | names) - self.bound
-        cost = before.rows + made * (KEPT if len(wide) > 2 and wide <= after.live | self.outputs else 1.0)
-        if names and not names & before.known and (before.known or done):
+        candidate, names = self._candidates[place], self._variables[place]
+        known, live, rows = self._after(done)
+        _, later, _ = self._after(done | 1 << place)
+        made = rows * self._matches(place, known)
+        wide = (live | names) & ~self._bound
+        kept = wide.bit_count() > 2 and not wide & ~(later | self._outputs)
+        cost = rows + made * (KEPT if kept else 1.0)
+        shared = names & known
+        if names and not shared and (known or done):
             cost *= CROSSED
-        if candidate.asked and not names <= before.known:
-            cost *= 2.0 if names & before.known else CROSSED
-        if not done and not names & before.known and names and candidate.variables[0] not in self.outputs:
+        if candidate.asked and shared != names:
+            cost *= 2.0 if shared else CROSSED
+        if not done and names and not shared and not self._leads[place] & self._outputs:
             cost += SORTED * made
         return cost
 
-    def _matches(self, candidate: Candidate, known: Collection[str]) -> float:
-        rows = candidate.rows
-        for name in set(candidate.variables) & set(known):
-            rows /= max(1, self.sizes[name])
-        return rows
+    def _matches(self, place: int, known: int) -> float:
+        return self._candidates[place].rows / self._count(self._variables[place] & known)
 
-    def _after(self, done: frozenset[int]) -> _Done:
-        if done not in self.reached:
-            self.reached[done] = self._done(done)
-        return self.reached[done]
+    def _count(self, variables: int) -> float:
+        """How many choices of constants these variables have."""
+        return math.prod([float(size) for bit, size in self._sizes if bit & variables])
 
-    def _done(self, done: frozenset[int]) -> _Done:
-        known, rows = set(self.bound), 1.0
-        for place in sorted(done):
-            rows *= self._matches(self.candidates[place], known)
-            known |= set(self.candidates[place].variables)
-        waiting = (one.variables for place, one in enumerate(self.candidates) if place not in done)
-        live = known & self.outputs.union(*waiting)
-        most = math.prod(max(1, self.sizes[name]) for name in live - self.bound)
-        return _Done(frozenset(known), frozenset(live), min(rows, float(most)))
+    def _after(self, done: int) -> tuple[int, int, float]:
+        """After a set of literals: the variables that are known, those still needed, and about how many rows
+        are left, for one choice of the bound variables."""
+        if done not in self._reached:
+            known, waiting, rows = self._bound, self._outputs, 1.0
+            for place, names in enumerate(self._variables):
+                if done & 1 << place:
+                    rows *= self._matches(place, known)
+                    known |= names
+                else:
+                    waiting |= names
+            live = known & waiting
+            self._reached[done] = known, live, min(rows, self._count(live & ~self._bound))
+        return self._reached[done]
+
+
+def _bits(names: Iterable[str], bit: Mapping[str, int]) -> int:
+    found = 0
+    for name in names:
+        found |= bit[name]
+    return found

@@ -321,7 +321,8 @@ class Knowledge:
                 if (_stated(table) if name in derived else table.world == "open")
             }
             rules = (*self.rules, *dict.fromkeys(counting))
-            if (more := resting_on_choices(self.used.choices, rules, unknown)) != uncertain:
+            more = resting_on_choices(self.used.choices, rules, unknown) if unknown or counting else uncertain
+            if more != uncertain:
                 uncertain = more
                 signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, [], budget)
         chosen = derived_by(uncertain)

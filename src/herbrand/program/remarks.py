@@ -43,13 +43,16 @@ def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]
 
 def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> Iterator[str]:
     """Remarks on predicates without facts."""
+    known = signature.predicates
+    bare = [name for name in bare if known[name].role == "observed" or known[name].declared]
+    if not bare:
+        return
     used = _used(theory)
     derived = theory.derived.keys()
-    roles = {name: signature.predicates[name].role for name in bare}
-    empty = [name for name in bare if roles[name] == "observed" and name in used - derived]
+    empty = [name for name in bare if known[name].role == "observed" and name in used - derived]
     if empty:
         yield f"observed, but without facts, so that all their atoms are false: {_listed(empty)}"
-    idle = [name for name in bare if signature.predicates[name].declared and name not in used]
+    idle = [name for name in bare if known[name].declared and name not in used]
     if idle and not any(isinstance(s, BoundRows) for s in theory.statements):
         yield f"declared, but no statement uses them and no facts are given: {_listed(idle)}"
 

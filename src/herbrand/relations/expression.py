@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 from typing import cast as typed
 
@@ -134,6 +135,7 @@ class Expression:
 Given = Expression | int | float | bool | str
 
 
+@lru_cache(maxsize=1024)
 def column(name: str) -> Expression:
     """The value that a row has in a column."""
     return Expression("column", (name,))

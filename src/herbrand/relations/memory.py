@@ -133,6 +133,10 @@ class Memory(Relation):
             return dict.fromkeys(self.data, "int")
         return {name: kind_of_array(values) for name, values in self.data.items()}
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.data)
+
     def arrays(self) -> dict[str, Array]:
         return dict(self.data)
 
@@ -188,9 +192,9 @@ class Memory(Relation):
         )
 
     def _values(self, expression: Expression) -> Array:
-        kind = kind_of(expression, self.kinds)
-        if expression.operation == "column":
+        if expression.operation == "column" and expression.arguments[0] in self.data:
             return self.data[expression.arguments[0]]
+        kind = kind_of(expression, self.kinds)
         return evaluated(expression, self.data, self.length).astype(DTYPES[kind], copy=False)
 
     def _selected(self, condition: Expression) -> Self:

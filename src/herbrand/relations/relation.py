@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -62,7 +63,7 @@ class Relation(ABC):
 
     def let(self, **columns: Given) -> Self:
         """With these columns too, in place of those of the same name; all are of the rows before."""
-        return self._computed({**{name: column(name) for name in self.kinds}, **_lifted(columns)})
+        return self._computed({**{name: column(name) for name in self.columns}, **_lifted(columns)})
 
     def select(self, **columns: Given) -> Self:
         """With these columns only."""
@@ -77,10 +78,10 @@ class Relation(ABC):
         """With columns called anew: ``new="old"``."""
         self._check_columns(list(names.values()))
         new = {old: name for name, old in names.items()}
-        kept = [new.get(name, name) for name in self.kinds]
+        kept = [new.get(name, name) for name in self.columns]
         if len(set(kept)) < len(kept):
             raise HerbrandError(f"two columns would both be called {_twice(kept)}")
-        return self._computed({new.get(name, name): column(name) for name in self.kinds})
+        return self._computed({new.get(name, name): column(name) for name in self.columns})
 
     def where(self, condition: Given) -> Self:
         """The rows in which the condition is true."""
@@ -149,9 +150,10 @@ class Relation(ABC):
     def _stacked(self, others: Sequence[Any]) -> Self: ...
 
     def _check_columns(self, names: Sequence[str]) -> None:
+        known = self.columns
         for name in names:
-            if name not in self.kinds:
-                raise HerbrandError(f"there is no column '{name}', only {', '.join(self.kinds) or 'none'}")
+            if name not in known:
+                raise HerbrandError(f"there is no column '{name}', only {', '.join(known) or 'none'}")
         if len(set(names)) < len(names):
             raise HerbrandError(f"a column is named twice: {_twice(names)}")
 
@@ -167,13 +169,15 @@ class Relation(ABC):
 
     def _check_join(self, other: Relation, on: Sequence[str]) -> None:
         self._check_keys(other, on)
-        both = [name for name in other.kinds if name in self.kinds and name not in on]
+        mine = self.columns
+        both = [name for name in other.columns if name in mine and name not in on]
         if both:
             raise HerbrandError(
                 f"both relations have a column '{both[0]}', which is not joined on", hint="rename one of them"
             )
 
 
+@lru_cache(maxsize=1024)
 def checked_name(name: str) -> str:
     """Databases do not distinguish upper and lower case."""
     if not name.isidentifier() or name != name.lower() or not name.isascii():

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from itertools import accumulate, chain
 
 import numpy as np
 
@@ -58,6 +60,8 @@ THIN = 2
 """Degrees up to this are one: chains are then halved again and again, and not cut off link by link."""
 DENSE = 30
 """Neighbours from which on degrees say nothing more."""
+FEW = 1000
+"""Keys of so many variables and constraints are kept."""
 SEED = 20261123
 
 
@@ -152,9 +156,8 @@ def problem_of(
     net: Constraints, told: Collection[int], normal: Collection[int], maximized: Collection[int]
 ) -> Problem:
     rows = [*net.clauses, *net.groups]
-    starts = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([len(row) for row in rows], out=starts[1:])
-    literals = np.fromiter((literal for row in rows for literal in row), np.int64, int(starts[-1]))
+    starts = np.array([*accumulate(map(len, rows), initial=0)], np.int64)
+    literals = np.fromiter(chain.from_iterable(rows), np.int64, int(starts[-1]))
     constraint = np.repeat(np.arange(len(rows)), np.diff(starts))
     by_literal = np.argsort(literals, kind="stable")
     occurs_starts = np.zeros(2 * len(net) + 1, np.int64)
@@ -166,7 +169,6 @@ def problem_of(
     shown[list(normal)] = NORMAL
     first = np.zeros(len(net), bool)
     first[list(maximized)] = True
-    random = np.random.default_rng(SEED)
     return Problem(
         starts,
         literals,
@@ -178,9 +180,25 @@ def problem_of(
         gate,
         shown,
         first,
-        random.integers(0, 2**64, (len(net), 2), np.uint64),
-        random.integers(0, 2**64, (len(rows), 2), np.uint64),
+        *_keys(len(net), len(rows)),
     )
+
+
+def _keys(variables: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random keys of variables and of constraints, the same for every problem."""
+    most = max(variables, rows)
+    drawn = _few_keys() if most <= FEW else _drawn_keys(most)
+    return drawn[0, :variables], drawn[1, :rows]
+
+
+@cache
+def _few_keys() -> np.ndarray:
+    """Drawn once a process: making a generator takes as long as compiling a small program."""
+    return _drawn_keys(FEW)
+
+
+def _drawn_keys(count: int) -> np.ndarray:
+    return np.random.default_rng(SEED).integers(0, 2**64, (2, count, 2), np.uint64)
 
 
 def _ranks(net: Constraints, rows: Sequence[Sequence[int]]) -> np.ndarray:

@@ -41,15 +41,19 @@ class DerivedLiterals:
         self.instances: dict[Atom, list[Instance]] = {}
         self._choices: dict[tuple[int, Row], Drawn] = {}
         self.drawn: list[tuple[Instance, Drawn]] = []
-        self._weighed = 0
+        self._weighed, self._solved = 0, (0, 0)
         self.exhaustive: set[frozenset[int]] = set()
 
     def solve(self, asked: Iterable[tuple[str, Sequence[int]]]) -> None:
         """Give literals to all derived atoms that these patterns rest on."""
         for predicate, pattern in asked:
             self._grounding.ask(predicate, tuple(pattern))
+        if self._grounding.size == self._solved:
+            return
         self.instances = rules = dict[Atom, list[Instance]]()
-        for instance in self._grounding.instances():
+        instances = self._grounding.instances()
+        self._solved = self._grounding.size
+        for instance in instances:
             for head in dict.fromkeys(instance.heads):
                 if self._grounding.answered(head):  # else an alternative whose own instances nobody asked for
                     rules.setdefault(head, []).append(instance)

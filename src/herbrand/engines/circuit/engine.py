@@ -31,11 +31,12 @@ from herbrand.engines.circuit.sampling import drawn, drawn_atom
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
-from herbrand.engines.reading import ExplainedAtom, looked_up
+from herbrand.engines.reading import ExplainedAtom, asked_codes, looked_up
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.factors.graph import FactorGraph
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
+from herbrand.program.evidence import LATENT
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, ground
 from herbrand.program.program import Program
@@ -257,13 +258,10 @@ def _asked(worlds: Worlds, question: Question) -> tuple[int, ...]:
             (name, arguments if predicates[name].value_type is None else [*arguments, ANY])
             for name, arguments in patterns
         )
-
-        def noted(predicate: str, codes: np.ndarray) -> np.ndarray:
-            found.extend(ground.atoms.numbers(predicate, codes).tolist())
-            return np.zeros((len(codes), ground.program.value_count(predicate)))
-
-        for _ in looked_up(ground.evidence, noted, question):
-            pass
+        for predicate, codes in asked_codes(ground.evidence, question):
+            latent = codes[ground.evidence.known(predicate).lookup(codes) == LATENT]
+            if len(latent):
+                found.extend(ground.atoms.numbers(predicate, latent).tolist())
     for axis in found:
         worlds.axis(axis)
     return tuple(found)

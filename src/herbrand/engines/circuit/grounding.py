@@ -209,6 +209,11 @@ class Grounding:
         """Whether all instances that may make an atom true are among those found."""
         return atom in self._answers
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many instances were found, and how many atoms that these answer: what grows while asking."""
+        return len(self._found), len(self._answers)
+
     def instances(self) -> list[Instance]:
         """All instances so far; what their ``not`` stands before and what they count is asked first."""
         made: list[Instance] = []

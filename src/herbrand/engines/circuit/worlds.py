@@ -165,10 +165,16 @@ class Worlds:
 
     def add_formulas(self) -> None:
         """All weighted and hard formulas, and what is known and thought of open and derived atoms."""
-        graph = ground_graph(self.ground, self.budget, by_formula=False).graph
-        weighted = np.repeat(np.arange(graph.axis_count), graph.sizes)[graph.unary != 0]
-        self._solve_axes(graph.edge_axes, weighted)
-        self.made.add(graph, self.whole_axis)
+        weighs = self.ground.evidence.weighs
+        if (
+            self.ground.templates
+            or self.program.tables
+            or any(map(weighs, self.program.signature.predicates))
+        ):
+            graph = ground_graph(self.ground, self.budget, by_formula=False).graph
+            weighted = np.repeat(np.arange(graph.axis_count), graph.sizes)[graph.unary != 0]
+            self._solve_axes(graph.edge_axes, weighted)
+            self.made.add(graph, self.whole_axis)
         self._add_evidence()
 
     def _solve_axes(self, *axes: np.ndarray) -> None:

@@ -53,7 +53,8 @@ def _called_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]
     while True:
         before = dict(found)
         for clause in clauses:
-            missing = _needed(clause.body, found) - valued(clause.body, found)
+            needed = _needed(clause.body, found)
+            missing = needed - valued(clause.body, found) if needed else needed
             for head in clause.heads:
                 own = {
                     place

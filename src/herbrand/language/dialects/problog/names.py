@@ -76,6 +76,10 @@ class LinkedPlaces:
     def constants(self, place: Place) -> list[Value]:
         return [constant.value for constant in self._constants.get(self._same.leader(place), ())]
 
+    @property
+    def any_mixed(self) -> bool:
+        return bool(self._mixed)
+
     def is_mixed(self, place: Place) -> bool:
         """Whether both text and numbers stand there."""
         return self._same.leader(place) in self._mixed
@@ -142,10 +146,11 @@ def valued(body: Collection[BodyLiteral], called: Mapping[str, tuple[int, ...]] 
 
 def unbound(heads: Iterable[Atom], body: Sequence[BodyLiteral]) -> dict[str, tuple[str, int]]:
     """The variables of heads that no goal binds, each with a place where it stands."""
-    bound = valued(body)
-    return {
+    places = {
         term.name: (head.predicate, i)
         for head in heads
         for i, term in enumerate(head.arguments)
-        if isinstance(term, Variable) and term.name not in bound
+        if isinstance(term, Variable)
     }
+    bound = valued(body) if places else ()
+    return {name: place for name, place in places.items() if name not in bound}

@@ -287,6 +287,8 @@ class _Reader:
 
     def _mention_queries(self) -> None:
         """A query may name a constant that its predicate has nowhere: no clause makes its atom true."""
+        if not any(isinstance(term, Constant) for atom, _ in self._queries for term in atom.arguments):
+            return
         places = LinkedPlaces([clause.formulas for clause in self._clauses])
         known: dict[tuple[str, int], set[Value]] = {}
         for atom, _ in self._queries:
@@ -305,6 +307,8 @@ class _Reader:
         given = [(atom,) for atom, _ in self._evidence]
         places = LinkedPlaces([*(clause.formulas for clause in self._clauses), *asked, *given])
         self._places = places
+        if not places.any_mixed:
+            return
         for number, clause in enumerate(self._clauses):
             with self._mistakes.collecting():
                 heads = tuple(with_one_kind(head, places, number) for head in clause.heads)
@@ -318,6 +322,8 @@ class _Reader:
         needed: dict[str, tuple[str, int]] = {}
         for number, clause in enumerate(self._clauses):
             free = {} if clause.chances else unbound(clause.heads, clause.body)
+            if not free:
+                continue
             literals = []
             for name, place in free.items():
                 domain = f"{_EVERY} {place[0]}:{place[1] + 1}"
