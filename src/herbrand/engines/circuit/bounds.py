@@ -35,6 +35,7 @@ from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import Task
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
+from herbrand.engines.circuit.equal_literals import Unified, unified
 from herbrand.errors import BudgetError
 
 LEAST_WORK, SHARE = 4_000, 0.0005
@@ -117,9 +118,11 @@ class Cases:
 
 @dataclass(eq=False)
 class Unfinished:
-    """A compilation that goes on while bounds narrow beside it; ``failure``: why it cannot."""
+    """A compilation that goes on while bounds narrow beside it; ``failure``: why it cannot.
 
-    task: Task
+    Its task is over one variable for all literals that are equal; ``spread`` gives what is found to each."""
+
+    unified: Unified
     budget: Budget
     search: Compilation
     began: float = field(default_factory=time.monotonic)
@@ -129,7 +132,17 @@ class Unfinished:
     @classmethod
     def of(cls, task: Task, budget: Budget) -> Unfinished:
         """Nothing done yet."""
-        return cls(task, budget, Compilation(problem_of(task.net, task.told, task.normal, ()), budget))
+        found = unified(task)
+        task = found.task
+        return cls(found, budget, Compilation(problem_of(task.net, task.told, task.normal, ()), budget))
+
+    @property
+    def task(self) -> Task:
+        return self.unified.task
+
+    def spread(self, numbers: np.ndarray) -> np.ndarray:
+        """A number for each literal of the task as it was given."""
+        return self.unified.spread(numbers)
 
     @property
     def elapsed(self) -> float:

@@ -60,6 +60,9 @@ THIN = 2
 """Degrees up to this are one: chains are then halved again and again, and not cut off link by link."""
 DENSE = 30
 """Neighbours from which on degrees say nothing more."""
+LEAST_DENSE, CORE = 10, 5
+"""Nor do they among atoms alone, from fewer neighbours on, where each has a fifth of all that are left: pairs
+of elements under transitivity. Gates have no order of their own, and keep that by degree."""
 FEW = 1000
 """Keys of so many variables and constraints are kept."""
 SEED = 20261123
@@ -206,7 +209,8 @@ def _ranks(net: Constraints, rows: Sequence[Sequence[int]]) -> np.ndarray:
 
     A wide constraint links its variables through a vertex of its own, as pairs of them are not independent
     only through it. Where every vertex has many neighbours no order by degree is better than another one, and
-    variables keep the order of the program, element by element. The gates of a wide counter are one vertex,
+    variables keep the order of the program, element by element: the relation of one element with all others
+    leaves sets of elements, each of which is then one case. The gates of a wide counter are one vertex,
     which what it counts is around, and come last.
     """
     variables = len(net)
@@ -235,15 +239,18 @@ def _ranks(net: Constraints, rows: Sequence[Sequence[int]]) -> np.ndarray:
     heap = [(max(len(neighbours), THIN), 0, v) for v, neighbours in enumerate(around)]
     heapq.heapify(heap)
     done = [v in hub for v in range(len(around))]
+    open_ones, gates = len(around) - sum(done), sum(net.gates[v] for v in range(variables) if not done[v])
     ranks, left = np.arange(variables), variables - len(hub)
     ranks[list(hub)] = np.arange(left, variables)
     while heap:
         degree, level, v = heapq.heappop(heap)
         if done[v] or level != height[v] or degree != max(len(around[v]), THIN):
             continue
-        if degree > DENSE:
+        if degree > DENSE or (degree >= LEAST_DENSE and not gates and CORE * degree > open_ones):
             break
         done[v] = True
+        open_ones -= 1
+        gates -= v < variables and net.gates[v]
         if v < variables:
             left -= 1
             ranks[v] = left

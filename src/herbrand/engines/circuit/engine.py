@@ -132,12 +132,12 @@ class CircuitEngine:
         constant = worlds.made.constant + _left_out(state, False)
         if circuit is not None:
             values = circuit.values(weights)
-            total, shares = float(values[circuit.root]), circuit.shares(weights, values)
+            total, shares = float(values[circuit.root]), left.spread(circuit.shares(weights, values))
             if total == -math.inf:
                 raise _contradiction(worlds)
             return replace(state, shares=shares, total=total + constant, unfinished=None, reach=None)
         cases = left.narrowed(seconds / 2)
-        lower, upper = cases.bounds()
+        lower, upper = map(left.spread, cases.bounds())
         return replace(
             state,
             shares=(lower + upper) / 2,

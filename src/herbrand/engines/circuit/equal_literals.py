@@ -1,0 +1,93 @@
+"""Literals that are equal in every world become one variable before compilation.
+
+``friends(x, y) <=> friends(y, x)`` and ``before(x, y) xor before(y, x)`` leave one variable a pair where
+there were two: clauses that say the same then are one, and every case of the search has half as many
+variables to look at. Two literals are equal where each implies the other by clauses of two literals.
+
+>>> net = Constraints()
+>>> a, b = net.variable(), net.variable()
+>>> net.require([2 * a, 2 * b])
+>>> net.require([2 * a + 1, 2 * b + 1])
+>>> equal_literals(net)
+{1: 1}
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from herbrand.engines.circuit.choices import Task
+from herbrand.engines.circuit.constraints import NO_OWNER, Constraints, negated
+from herbrand.graphs import strong_components
+
+
+@dataclass(frozen=True, eq=False)
+class Unified:
+    """``task``: over fewer variables; ``places``: for each literal the one whose numbers are its own."""
+
+    task: Task
+    places: np.ndarray
+
+    def spread(self, numbers: np.ndarray) -> np.ndarray:
+        """A number for each literal, by those that the task's circuit gives."""
+        return numbers[self.places]
+
+
+def unified(task: Task) -> Unified:
+    """The task with one variable for all literals that are equal."""
+    places = np.arange(2 * len(task.net))
+    equal = equal_literals(task.net)
+    if not equal:
+        return Unified(task, places)
+    for variable, literal in equal.items():
+        places[2 * variable], places[2 * variable + 1] = literal, negated(literal)
+    weights = np.zeros_like(task.log_weights)
+    np.add.at(weights.reshape(-1), places ^ 1, task.log_weights[:, ::-1].reshape(-1))
+    told = {int(places[2 * variable]) >> 1 for variable in task.told}
+    merged = equal.keys() | {literal >> 1 for literal in equal.values()}
+    net = _with(task.net, equal.keys(), places.tolist())
+    return Unified(
+        replace(task, net=net, log_weights=weights, told=told, normal=task.normal - merged), places
+    )
+
+
+def equal_literals(net: Constraints) -> dict[int, int]:
+    """For each variable that is left out the literal of a kept one that it equals. Gates stay, whose clauses
+    define them, and members of groups."""
+    fixed = {literal >> 1 for group in net.groups for literal in group}
+    below = defaultdict[int, list[int]](list)
+    for clause, owner in zip(net.clauses, net.owners, strict=True):
+        if owner == NO_OWNER and len(clause) == 2:
+            one, other = clause
+            if not any(net.gates[x >> 1] or x >> 1 in fixed for x in clause):
+                below[negated(one)].append(other)
+                below[negated(other)].append(one)
+                below[one], below[other] = below[one], below[other]
+    found: dict[int, int] = {}
+    for component in strong_components(below):
+        kept, *others = sorted(component)
+        if others and not kept & 1 and negated(kept) not in component:
+            found.update((x >> 1, kept ^ (x & 1)) for x in others)
+    return found
+
+
+def _with(net: Constraints, left_out: Collection[int], places: list[int]) -> Constraints:
+    """The constraints over the literals that are kept, each clause once. Nothing is written of variables that
+    are left out, as of gates."""
+    smaller = Constraints()
+    smaller.gates = [gate or variable in left_out for variable, gate in enumerate(net.gates)]
+    smaller.groups, smaller.consistent = net.groups, net.consistent
+    smaller.counters = [(tuple(places[x] for x in counted), gates) for counted, gates in net.counters]
+    seen = set[tuple[frozenset[int], int]]()
+    for clause, owner in zip(net.clauses, net.owners, strict=True):
+        kept = dict.fromkeys(places[literal] for literal in clause)
+        key = frozenset(kept), owner
+        if key in seen or any(negated(literal) in kept for literal in kept):
+            continue
+        seen.add(key)
+        smaller.add(tuple(kept), owner)
+    return smaller
