@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.proof import probability
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language import syntax as s
 from tests.engines.proof.kinds_of_rules import spelled
@@ -191,3 +194,48 @@ def test_as_many_steps_as_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
         BudgetError, match="more than 3 steps of proofs to look at one by one\n  ask for fewer"
     ):
         model.query("p(x, y)", algebra="probability")
+
+
+def _mutual(people: int, seed: int) -> str:
+    """Smokers of whom each newcomer has one or two friends among those before; friendship goes both ways."""
+    rng = random.Random(seed)
+    pairs = {(i, other) for i in range(1, people) for other in rng.choices(range(i), k=2)}
+    lines = [f'friend("p{a}", "p{b}") @ 0.{rng.randint(1, 9)}' for a, b in sorted(pairs)]
+    lines += [f'friend("p{b}", "p{a}") @ 0.{rng.randint(1, 9)}' for a, b in sorted(pairs)]
+    lines += [f'stress("p{i}") @ 0.{rng.randint(1, 9)}' for i in range(people)]
+    return "\n".join([*lines, "smokes(x) :- stress(x)", "smokes(x) :- friend(x, y), smokes(y) @ 0.7"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("depth", range(6))
+def test_calls_need_no_count_where_no_proof_has_too_many(
+    depth: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same numbers, as truncated, whether atoms are told apart by the calls left or not."""
+    model = hb.Model(hb.parse(_mutual(4, seed)))
+    found = model.query("smokes(x)", algebra="probability", depth=depth)
+    monkeypatch.setattr(probability, "_without_depth", lambda *_: None)
+    counted = hb.Model(model.theory).query("smokes(x)", algebra="probability", depth=depth)
+    assert {row.bindings["x"]: row.weight for row in found.rows()} == pytest.approx(
+        {row.bindings["x"]: row.weight for row in counted.rows()}, abs=1e-12
+    )
+    assert (found.truncated, found.guarantee) == (counted.truncated, counted.guarantee)
+
+
+def test_people_enough_for_the_depth_are_asked_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 4 people the longest chain has 4 atoms of smokers: a depth of 4 is enough, and one of 3 is not."""
+    taken: list[bool] = []
+    whole = probability._without_depth
+
+    def noted(*given: Any) -> Any:
+        found = whole(*given)
+        taken.append(found is not None)
+        return found
+
+    monkeypatch.setattr(probability, "_without_depth", noted)
+    line = "".join(f'friend("p{i}", "p{i + 1}") @ 0.5\nfriend("p{i + 1}", "p{i}") @ 0.5\n' for i in range(3))
+    text = f'{line}stress("p3") @ 0.5\nsmokes(x) :- stress(x)\nsmokes(x) :- friend(x, y), smokes(y)'
+    for depth in (2, 3, 4):
+        answer = hb.Model(hb.parse(text)).query('smokes("p0")', algebra="probability", depth=depth)
+        assert [row.weight for row in answer.rows()] == ([] if depth < 3 else [pytest.approx(0.5**4)])
+    assert taken == [False, True, True]

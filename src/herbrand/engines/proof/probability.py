@@ -32,11 +32,14 @@ from herbrand.engines.proof.chances import chances_of, check_probabilities
 from herbrand.engines.proof.derivations import refuse_many
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import check_safe
-from herbrand.errors import BudgetError
-from herbrand.graphs import reached
+from herbrand.errors import BudgetError, HerbrandError
+from herbrand.graphs import reached, strong_components
 from herbrand.language.syntax import FactRows
 from herbrand.program.clauses import Clause
 
+MORE, FEW = 2, 50
+"""A program that counts no calls is grounded up to so many times the instances of the one that does, a few
+more for small ones: shallow proofs may reach little of it."""
 LEFT = " "
 """Between a predicate and the calls left in a name; no other name has it."""
 
@@ -187,15 +190,45 @@ def probable(
     patterns = [(*row, *(ANY,) * (len(goal.head) - known)) for row in inputs]
     lowered = worlds.lowered(goal)
     grounded = Grounded(worlds, lowered, patterns, Calls(left), budget)
-    grounded.observe()
-    shares = grounded.made.shares([grounded.derived.literal(atom) for _, atom in grounded.answers], budget)
-    answers = [(number, *row[known:]) for number, (_, row) in grounded.answers]
+    summed = grounded
+    if left is not None and grounded.cut:
+        summed = _without_depth(grounded, lowered, patterns, left) or grounded
+    summed.observe()
+    literals = {(number, row): summed.derived.literal((name, row)) for number, (name, row) in summed.answers}
+    found = [(number, row) for number, (_, row) in grounded.answers]
+    shares = summed.made.shares([literals[one] for one in found], budget)
+    answers = [(number, *row[known:]) for number, row in found]
     return Probable(answers, shares, _is_cut_off(grounded, lowered, patterns))
+
+
+def _without_depth(
+    counted: Grounded, goal: Lowered, patterns: Sequence[Pattern], left: int
+) -> Grounded | None:
+    """The same goals over a program that counts no calls, where every proof that matters has enough of them;
+    ``None`` where some may not, or where that program has many more instances.
+
+    What a world derives it derives by a proof in which no atom rests on itself. Names that tell the calls
+    left make copies of each atom, whose circuit is much larger though they are equal in every world.
+    """
+    most = MORE * (counted.instance_count + FEW)
+    try:
+        whole = Grounded(counted.worlds, goal, patterns, Calls(None), counted.budget, most=most)
+    except (
+        _MoreInstancesError,
+        HerbrandError,
+    ):  # deeper calls may be refused that are not made within the depth
+        return None
+    return whole if whole.longest_chain() < left else None
+
+
+class _MoreInstancesError(Exception):
+    """A program has more instances than it may have here."""
 
 
 class Grounded:
     """Goals over the ground program that they rest on. ``answers``: the possible atoms of each; ``drawn``: of
-    each choice among facts the predicate that states them, their rows, and how it is drawn."""
+    each choice among facts the predicate that states them, their rows, and how it is drawn. ``most``: so many
+    instances it may have."""
 
     def __init__(
         self,
@@ -205,6 +238,7 @@ class Grounded:
         calls: Calls,
         budget: Budget,
         made: ChoiceConstraints | None = None,
+        most: int | None = None,
     ) -> None:
         self.worlds, self.calls, self.budget = worlds, calls, budget
         self.made = ChoiceConstraints() if made is None else made
@@ -213,7 +247,8 @@ class Grounded:
         self._chances: dict[Atom, float] = {}
         self._facts: dict[Atom, int] = {}
         statements = list(worlds.statements(goal, calls))
-        grounding = Grounding(statements, self, budget, refuse_many)
+        self.instance_count, self._most = 0, most
+        grounding = Grounding(statements, self, budget, self._count)
         self.derived = DerivedLiterals(grounding, self._stated, self.made, budget, str)
         name = statements[0].heads[0].predicate
         self.answers = [
@@ -223,6 +258,12 @@ class Grounded:
         ]
         observed = [one for one in worlds.evidence if worlds.is_derived(one.predicate)]
         self.derived.solve((one.predicate, one.row) for one in observed)
+
+    def _count(self, instances: int) -> None:
+        refuse_many(instances)
+        self.instance_count = instances
+        if self._most is not None and instances > self._most:
+            raise _MoreInstancesError
 
     def matches(self, predicate: str, pattern: Pattern) -> Iterable[tuple[Row, bool]]:
         """The facts that may hold, and whether each certainly does."""
@@ -262,6 +303,19 @@ class Grounded:
 
         roots = [atom for _, atom in self.answers if self.derived.literal(atom) != FALSE]
         return any(predicate.endswith(f"{LEFT}0") for predicate, _ in reached(roots, below))
+
+    def longest_chain(self) -> int:
+        """At most so many different derived atoms, each resting on the next, stand below an answer."""
+        derived = self.derived.instances
+        below = {
+            atom: [part for instance in own for part in instance.held if part in derived]
+            for atom, own in derived.items()
+        }
+        longest: dict[Atom, int] = {}
+        for together in strong_components(below):  # after all that they rest on
+            rest = max((longest.get(part, 0) for atom in together for part in below[atom]), default=0)
+            longest |= dict.fromkeys(together, rest + len(together))
+        return max((longest[atom] - 1 for _, atom in self.answers if atom in longest), default=0)
 
     def _may_hold(self, instance: Instance) -> bool:
         return all(self.derived.literal(part) != FALSE for part in instance.held) and all(
