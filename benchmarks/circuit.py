@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -126,12 +127,14 @@ def _answers(system: Callable[[str], Answers], text: str) -> Answers | str:
 
 
 def _took(system: Callable[[str], Answers], text: str) -> tuple[float | str, Answers]:
-    """Median seconds after a run to warm up, and the answers."""
+    """Median seconds of the processor after a run to warm up, and the answers."""
     found = _answers(system, text)
     if isinstance(found, str):
         return found, {}
-    first = seconds(lambda: system(text))
-    more = [seconds(lambda: system(text)) for _ in range(REPEATS - 1)] if first < SLOW else []
+    first = seconds(lambda: system(text), time.process_time)
+    more = (
+        [seconds(lambda: system(text), time.process_time) for _ in range(REPEATS - 1)] if first < SLOW else []
+    )
     return median([first, *more]), found
 
 
