@@ -3,7 +3,8 @@
     python -m benchmarks circuit      (make bench-circuit)
 
 ProbLog is no dependency: where it is not installed only our times are told. ``HERBRAND_PROBLOG`` names a
-folder of ProbLog's own programs; some of these are raced as well. A run is stopped after half a minute.
+folder of ProbLog's own programs; some of these are raced as well. A run is stopped after half a minute of the
+processor.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ def _answers(system: Callable[[str], Answers], text: str) -> Answers | str:
     def stop(*_: object) -> None:
         raise TimeoutError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(LIMIT)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
         return system(text)
     except TimeoutError:
@@ -122,8 +123,8 @@ def _answers(system: Callable[[str], Answers], text: str) -> Answers | str:
     except (Exception, SystemExit) as error:
         return type(error).__name__
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _took(system: Callable[[str], Answers], text: str) -> tuple[float | str, Answers]:
