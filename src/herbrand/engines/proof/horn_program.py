@@ -80,6 +80,10 @@ class IndexedFacts:
         columns = tuple(np.ascontiguousarray(rows[:, place]) for place in range(len(sizes)))
         return cls(columns, sizes, len(rows), weights, not possible.any())
 
+    def __reduce__(self) -> tuple[type[IndexedFacts], tuple[object, ...]]:
+        """Kept without its indexes, which know it by a weak reference and are made again."""
+        return IndexedFacts, (self.columns, self.sizes, self.count, self.weights, self.is_sorted)
+
     def index(self, bound: tuple[int, ...]) -> Index:
         """The rows by the values of some columns, in ascending places."""
         if bound not in self._indexes:
