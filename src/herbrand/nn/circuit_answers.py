@@ -54,7 +54,8 @@ def _asked(road: Answering, questions: Sequence[Row], sources: Tensor, count: in
 
 def _of_all(asked: ScoredAnswers, sources: Tensor, answers: int) -> Tensor:
     """One question in all scenes, [scene, answer]."""
-    weights = _conditioned(asked, evaluated(asked.form, sources.t(), _leaves(asked)), range(sources.shape[0]))
+    leaves = _leaves(asked, sources.device)
+    weights = _conditioned(asked, evaluated(asked.form, sources.t(), leaves), range(sources.shape[0]))
     if len(asked.places) < answers:
         there = torch.from_numpy(asked.places).to(weights.device)
         weights = weights.new_zeros((answers, sources.shape[0])).index_copy(0, there, weights)
@@ -62,8 +63,8 @@ def _of_all(asked: ScoredAnswers, sources: Tensor, answers: int) -> Tensor:
 
 
 @lru_cache(maxsize=KEPT)
-def _leaves(asked: ScoredAnswers) -> Leaves:
-    return Leaves.of(asked.sources, asked.less)
+def _leaves(asked: ScoredAnswers, device: torch.device) -> Leaves:
+    return Leaves.of(asked.sources, asked.less, device)
 
 
 def _table(same: Sequence[ScoredAnswers], numbers: Sequence[int], sources: Tensor) -> Tensor:

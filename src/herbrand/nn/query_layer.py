@@ -29,7 +29,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -85,6 +86,39 @@ Rows = Mapping[str, Sequence[Value] | Tensor] | Sequence[Value] | Tensor
 
 K = 3
 """So many of the likeliest proofs count, unless others are asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """Questions, and what facts ([fact] or [scene, fact]) and rules weigh; ``sizes`` of what is asked for."""
+
+    inputs: Sequence[Row]
+    facts: Mapping[str, Tensor]
+    rules: Tensor
+    sizes: Sequence[int]
+    dtype: torch.dtype
+
+    @property
+    def tables(self) -> list[Tensor]:
+        return [*self.facts.values(), self.rules]
+
+    @property
+    def scenes(self) -> int:
+        return max((table.shape[0] for table in self.facts.values() if table.dim() == 2), default=1)
+
+    def each(self) -> Iterator[_Call]:
+        """Each question in its own scene; a question alone in all of them."""
+        inputs = self.inputs if len(self.inputs) > 1 else [*self.inputs] * self.scenes
+        for number, one in zip(range(self.scenes), inputs, strict=True):
+            yield self.of_scene(number, [one])
+
+    def of_scene(self, number: int, inputs: Sequence[Row]) -> _Call:
+        """Questions in one scene; facts of one scene alone are those of all."""
+        facts = {
+            name: table if table.dim() == 1 else table[number if len(table) > 1 else 0]
+            for name, table in self.facts.items()
+        }
+        return replace(self, inputs=inputs, facts=facts)
 
 
 class QueryLayer(nn.Module):
@@ -287,23 +321,17 @@ class QueryLayer(nn.Module):
         dtype = _dtype(scores)
 
         def dense(*tables: Tensor) -> Tensor:
-            return answer(inputs, dict(zip(names, tables, strict=False)), tables[-1], sizes, dtype)
+            facts = dict(zip(names, tables, strict=False))
+            return answer(_Call(inputs, facts, tables[-1], sizes, dtype))
 
         found = called(dense, [*tables, self.weights.all_rules()])
         return found.to(tables[0].device if tables else found.device, dtype)
 
-    def _by_forms(
-        self,
-        inputs: Sequence[Row],
-        facts: Mapping[str, Tensor],
-        rules: Tensor,
-        sizes: Sequence[int],
-        dtype: torch.dtype,
-    ) -> Tensor:
+    def _by_forms(self, call: _Call) -> Tensor:
         """[question or scene, asked...], in the scores' own precision."""
-        precise = dtype if dtype in (torch.float32, torch.float64) else torch.float32
-        like = next(iter(facts.values()), rules)
-        tables = [t.to(like.device, precise) for t in (*facts.values(), rules) if t.shape[-1]]
+        precise = call.dtype if call.dtype in (torch.float32, torch.float64) else torch.float32
+        like = call.tables[0]
+        tables = [table.to(like.device, precise) for table in call.tables if table.shape[-1]]
         parts = [table if table.dim() == 2 else table.unsqueeze(0) for table in tables]
         if len(parts) == 1:
             (sources,) = parts
@@ -311,31 +339,19 @@ class QueryLayer(nn.Module):
             scenes = max((part.shape[0] for part in parts), default=1)
             parts = [like.new_zeros(scenes, 0, dtype=precise), *(part.expand(scenes, -1) for part in parts)]
             sources = torch.cat(parts, 1)
-        return answered(self._road, self._sources, self._bound(inputs), sources, sizes)
+        return answered(self._road, self._sources, self._bound(call.inputs), sources, call.sizes)
 
-    def _summed(
-        self,
-        inputs: Sequence[Row],
-        facts: Mapping[str, Tensor],
-        rules: Tensor,
-        sizes: Sequence[int],
-        dtype: torch.dtype,
-    ) -> Tensor:
+    def _summed(self, call: _Call) -> Tensor:
         """The same as sums of proofs: all questions of one scene together, on the processor."""
-        scenes = max((len(table) for table in facts.values() if table.dim() == 2), default=1)
-        if scenes != 1:
-            each = inputs if len(inputs) > 1 else [*inputs] * scenes
-            parts = [
-                self._summed([one], _scene(facts, number), rules, sizes, dtype)
-                for number, one in zip(range(scenes), each, strict=True)
-            ]
-            return torch.cat(parts) if parts else rules.new_zeros([0, *sizes])
-        facts = _scene(facts, 0)
+        if call.scenes != 1:
+            parts = [self._summed(one) for one in call.each()]
+            return torch.cat(parts) if parts else call.rules.new_zeros([0, *call.sizes])
+        call = call.of_scene(0, call.inputs)
         with on_processor():
-            table = self._proved(inputs, facts, rules)
-            zeros = torch.zeros([len(inputs), *sizes], dtype=torch.float64)
+            table = self._proved(call.inputs, call.facts, call.rules)
+            zeros = torch.zeros([len(call.inputs), *call.sizes], dtype=torch.float64)
         places = tuple(torch.from_numpy(np.ascontiguousarray(c, np.int64)) for c in table.columns)
-        for given in (*facts.values(), rules):  # by a slope of 0, also where nothing is proved
+        for given in call.tables:  # by a slope of 0, also where nothing is proved
             zeros = zeros + given.reshape(-1)[:0].sum().cpu()
         return zeros.index_put(places, table.values)
 
@@ -472,14 +488,6 @@ def _examples(questions: int, given: Mapping[str, Tensor]) -> int:
 def _flat(scores: Tensor, shape: Sequence[int]) -> Tensor:
     """[fact] or [scene, fact]"""
     return scores.reshape(*scores.shape[: scores.dim() - len(shape)], math.prod(shape))
-
-
-def _scene(facts: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:
-    """What facts weigh in one scene; those of one scene alone are those of all."""
-    return {
-        name: table if table.dim() == 1 else table[number if len(table) > 1 else 0]
-        for name, table in facts.items()
-    }
 
 
 def _refuse_uncertain(program: HornProgram, goal: Clause, scored: Collection[str]) -> None:

@@ -259,6 +259,17 @@ class Constraints:
         self.clauses.append(clause)
         self.owners.append(owner)
 
+    def keeping(self, is_kept: Callable[[tuple[int, ...], int], bool]) -> Constraints:
+        """The same variables, groups and counters, with some of the clauses: each is asked for, and its
+        owner."""
+        smaller = Constraints()
+        smaller.gates, smaller.groups, smaller.consistent = self.gates, self.groups, self.consistent
+        smaller.counters = self.counters
+        for clause, owner in zip(self.clauses, self.owners, strict=True):
+            if is_kept(clause, owner):
+                smaller.add(clause, owner)
+        return smaller
+
 
 def _reached(need: int, most: int, gates: Mapping[int, int]) -> int:
     """The gate of what is still to be reached, of which at most so much can be."""

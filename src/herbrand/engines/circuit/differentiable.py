@@ -5,7 +5,7 @@ A column is an example: all examples of one form go up together, level by level,
 >>> from herbrand.engines.circuit.forms import Nodes
 >>> nodes = Nodes()
 >>> form = nodes.form([nodes.sum([nodes.product([nodes.leaf(0), nodes.leaf(2)]), nodes.leaf(1)])])
->>> leaves = Leaves.of(np.array([0, 1, 0]), np.array([False, False, True]))
+>>> leaves = Leaves.of(np.array([0, 1, 0]), np.array([False, False, True]), torch.device("cpu"))
 >>> table = torch.tensor([[0.5, 0.25], [0.5, 1.0]], requires_grad=True)
 >>> found = evaluated(form, table, leaves)
 >>> found.sum().backward()
@@ -43,25 +43,21 @@ class Leaves:
     places: Tensor
     less: Tensor
     signs: Tensor
-    any_less: bool
 
     @classmethod
-    def of(cls, places: np.ndarray, less: np.ndarray) -> Leaves:
+    def of(cls, places: np.ndarray, less: np.ndarray, device: torch.device) -> Leaves:
         rows, signs = np.flatnonzero(less), np.where(less, -1, 1)[:, None]
-        return cls(torch.from_numpy(places), torch.from_numpy(rows), torch.from_numpy(signs), len(rows) > 0)
+        return cls(*(torch.from_numpy(part).to(device) for part in (places, rows, signs)))
+
+    @property
+    def any_less(self) -> bool:
+        return self.less.numel() > 0
 
 
 def evaluated(form: Form, table: Tensor, leaves: Leaves | None = None) -> Tensor:
     """The weight of each root [root, example], from a table [row, example]; without ``leaves`` of a row for
     each leaf."""
-    there = None if leaves is None else _leaves_on(leaves, table.device)
-    return _Evaluated.apply(table, form, there)  # type: ignore[no-any-return]
-
-
-@lru_cache(maxsize=KEPT)
-def _leaves_on(leaves: Leaves, device: torch.device) -> Leaves:
-    places, less, signs = leaves.places.to(device), leaves.less.to(device), leaves.signs.to(device)
-    return Leaves(places, less, signs, leaves.any_less)
+    return _Evaluated.apply(table, form, leaves)  # type: ignore[no-any-return]
 
 
 class _Level(NamedTuple):
@@ -129,7 +125,7 @@ def _up(form: Form, table: Tensor, leaves: Leaves | None) -> Tensor:
     """The values of all nodes."""
     values = table.new_empty((form.size, table.shape[1]))
     values[0] = 1.0
-    own = values[1 : 1 + len(form.literals)]
+    own = values[1 : form.first]
     if leaves is None:
         own.copy_(table)
     else:
@@ -165,7 +161,7 @@ def _down(form: Form, values: Tensor, slope: Tensor, leaves: Leaves | None, into
         down(*links, values.numpy(), slopes.numpy())
     else:
         _down_levels(form, values, slopes)
-    found = slopes[1 : 1 + len(form.literals)]
+    found = slopes[1 : form.first]
     if leaves is None:
         into.copy_(found)
     else:

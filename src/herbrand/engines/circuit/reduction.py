@@ -101,13 +101,7 @@ def used(net: Constraints, kept: Collection[int]) -> Constraints:
                 uses[variable] -= 1
     if not dropped:
         return net
-    smaller = Constraints()
-    smaller.gates, smaller.groups, smaller.consistent = net.gates, net.groups, net.consistent
-    smaller.counters = net.counters
-    for clause, owner in zip(net.clauses, net.owners, strict=True):
-        if owner not in dropped:
-            smaller.add(clause, owner)
-    return smaller
+    return net.keeping(lambda _, owner: owner not in dropped)
 
 
 def _users(net: Constraints) -> list[int]:

@@ -213,16 +213,9 @@ def _without_depth(
     most = MORE * (counted.instance_count + FEW)
     try:
         whole = Grounded(counted.worlds, goal, patterns, Calls(None), counted.budget, most=most)
-    except (
-        _MoreInstancesError,
-        HerbrandError,
-    ):  # deeper calls may be refused that are not made within the depth
+    except HerbrandError:  # of so many instances, or of calls that are not made within the depth
         return None
     return whole if whole.longest_chain() < left else None
-
-
-class _MoreInstancesError(Exception):
-    """A program has more instances than it may have here."""
 
 
 class Grounded:
@@ -263,7 +256,7 @@ class Grounded:
         refuse_many(instances)
         self.instance_count = instances
         if self._most is not None and instances > self._most:
-            raise _MoreInstancesError
+            raise BudgetError(f"there are more than {self._most:,} instances")
 
     def matches(self, predicate: str, pattern: Pattern) -> Iterable[tuple[Row, bool]]:
         """The facts that may hold, and whether each certainly does."""

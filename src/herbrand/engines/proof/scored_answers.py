@@ -13,6 +13,7 @@ own, and a leaf of a form is the probability of one of its outcomes or 1 less it
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -68,6 +69,25 @@ class Answering(Protocol):
         ...
 
 
+class FoundOnce(ABC):
+    """A road on which a question's answers do not depend on numbers, and are found once."""
+
+    needs_numbers = False
+
+    def __init__(self) -> None:
+        self._known: dict[Row, ScoredAnswers] = {}
+
+    def prepare(self, inputs: Row) -> None:
+        if inputs not in self._known:
+            self._known[inputs] = self._found(inputs)
+
+    def answers(self, inputs: Row, numbers: Sequence[float] | None) -> ScoredAnswers:
+        return self._known[inputs]
+
+    @abstractmethod
+    def _found(self, inputs: Row) -> ScoredAnswers: ...
+
+
 def place_of(found: Sequence[int], sizes: Sequence[int]) -> int:
     """Where an answer stands among all choices of the constants that are asked for."""
     place = 0
@@ -97,14 +117,28 @@ class SeparateChoices(ChoiceConstraints):
         return Drawn(tuple(chances), variables, outcomes)
 
 
-def key_of(made: SeparateChoices, roots: Sequence[int]) -> Hashable:
-    """What a form depends on: questions that differ in their constants alone have one."""
-    net = made.net
-    return tuple(roots), tuple(net.clauses), tuple(net.owners), tuple(net.groups), frozenset(made.grouped)
+class Forms:
+    """Forms of literals, compiled once: questions that differ in their constants alone have one."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._known: dict[Hashable, Form] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, made: SeparateChoices, roots: Sequence[int]) -> Form:
+        """What literals weigh together with the evidence, a root each."""
+        net = made.net
+        told = tuple(net.clauses), tuple(net.owners), tuple(net.groups), frozenset(made.grouped)
+        key = tuple(roots), told
+        if key not in self._known:
+            self._known[key] = form_of(made, roots, self._budget)
+        return self._known[key]
 
 
 def form_of(made: SeparateChoices, roots: Sequence[int], budget: Budget) -> Form:
-    """What literals weigh together with the evidence, a root each."""
+    """The same, compiled."""
     nodes = Nodes()
 
     def leaf(literal: int) -> int:
@@ -139,10 +173,6 @@ def _connected(net: Constraints, variables: Iterable[int]) -> Constraints:
             yield from (literal >> 1 for literal in rows[number])
 
     kept = set(reached(variables, others))
-    smaller = Constraints()
-    smaller.gates, smaller.consistent, smaller.counters = net.gates, net.consistent, net.counters
+    smaller = net.keeping(lambda clause, _: not clause or clause[0] >> 1 in kept)
     smaller.groups = [group for group in net.groups if group[0] >> 1 in kept]
-    for clause, owner in zip(net.clauses, net.owners, strict=True):
-        if not clause or clause[0] >> 1 in kept:
-            smaller.add(clause, owner)
     return smaller

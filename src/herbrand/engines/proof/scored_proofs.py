@@ -17,7 +17,7 @@ from herbrand.engines.proof.explain import ProofTree, heaviest
 from herbrand.engines.proof.goals import Shape, is_part
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
-from herbrand.engines.proof.scored_answers import ScoredAnswers, SeparateChoices, form_of, key_of, place_of
+from herbrand.engines.proof.scored_answers import Forms, FoundOnce, ScoredAnswers, SeparateChoices, place_of
 from herbrand.engines.proof.sources import Row, Sources, Used
 from herbrand.engines.proof.unrolled import GroundProofs
 
@@ -64,22 +64,13 @@ class ScoredProofs:
         return self.sources.of_rule(made.clause.rule)
 
 
-class BestProof:
+class BestProof(FoundOnce):
     """Each answer by the product of its best proof; weights are 0 or more."""
 
-    needs_numbers = False
-
     def __init__(self, proofs: ScoredProofs) -> None:
+        super().__init__()
         self._proofs = proofs
         self._forms: dict[Hashable, Form] = {}
-        self._known: dict[Row, ScoredAnswers] = {}
-
-    def prepare(self, inputs: Row) -> None:
-        if inputs not in self._known:
-            self._known[inputs] = self._found(inputs)
-
-    def answers(self, inputs: Row, numbers: Sequence[float] | None) -> ScoredAnswers:
-        return self._known[inputs]
 
     def _found(self, inputs: Row) -> ScoredAnswers:
         nodes, made, variables = Nodes(), dict[Node, int](), dict[int, int]()
@@ -113,9 +104,9 @@ class LikeliestProofs:
     needs_numbers = True
 
     def __init__(self, proofs: ScoredProofs, count: int, budget: Budget) -> None:
-        self._proofs, self._count, self._budget = proofs, count, budget
+        self._proofs, self._count = proofs, count
         self._graphs: dict[Row, list[tuple[int, Derivations, Node]]] = {}
-        self._forms: dict[Hashable, Form] = {}
+        self._forms = Forms(budget)
 
     def prepare(self, inputs: Row) -> None:
         if inputs not in self._graphs:
@@ -173,17 +164,6 @@ class LikeliestProofs:
         atoms = [id(exclusive[one.source]) for one in proof if one.source in exclusive]
         return len(set(atoms)) == len(atoms)
 
-    def _products(self, places: Sequence[int], proofs: Sequence[Sequence[ProofUse]]) -> ScoredAnswers:
-        """The product of each answer's one proof."""
-        order = dict.fromkeys(one.source for own in proofs for one in own[0])
-        variables = {source: number for number, source in enumerate(order)}
-        key = tuple(tuple(variables[one.source] for one in own[0]) for own in proofs)
-        if key not in self._forms:
-            nodes = Nodes()
-            leaves = [nodes.leaf(2 * variable) for variable in range(len(order))]
-            self._forms[key] = nodes.form([nodes.product([leaves[v] for v in used]) for used in key])
-        return ScoredAnswers.of(self._forms[key], places, dict(enumerate(order)))
-
     def _either(self, places: Sequence[int], proofs: Sequence[Sequence[ProofUse]]) -> ScoredAnswers:
         """The probability that one of each answer's proofs holds."""
         made, literals, sources = SeparateChoices(), dict[Hashable, int](), dict[int, int]()
@@ -198,10 +178,7 @@ class LikeliestProofs:
             made.net.either(made.net.every(literals[one.choice] for one in proof) for proof in own)
             for own in proofs
         ]
-        key = key_of(made, roots)
-        if key not in self._forms:
-            self._forms[key] = form_of(made, roots, self._budget)
-        return ScoredAnswers.of(self._forms[key], places, sources)
+        return ScoredAnswers.of(self._forms.of(made, roots), places, sources)
 
 
 def _choice(tree: ProofTree) -> Hashable:

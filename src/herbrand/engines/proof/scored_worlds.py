@@ -21,7 +21,7 @@ constants alone have one form, compiled once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -29,10 +29,10 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import impossible_evidence
 from herbrand.engines.circuit.constraints import FALSE, TRUE
-from herbrand.engines.circuit.forms import ZERO, Form
+from herbrand.engines.circuit.forms import ZERO
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.probability import ANY, Calls, Grounded, PossibleWorlds
-from herbrand.engines.proof.scored_answers import ScoredAnswers, SeparateChoices, form_of, key_of, place_of
+from herbrand.engines.proof.scored_answers import Forms, FoundOnce, ScoredAnswers, SeparateChoices, place_of
 from herbrand.engines.proof.sources import Row, Sources
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
@@ -43,12 +43,11 @@ DOUBT = 0.5
 """What a scored fact's probability counts as while it has none: anything but 0 and 1."""
 
 
-class ScoredWorlds:
+class ScoredWorlds(FoundOnce):
     """A goal in all worlds. ``depth``: how many calls it has, any number where it is ``None``."""
 
-    needs_numbers = False
-
     def __init__(self, sources: Sources, goal: Clause, depth: int | None, budget: Budget) -> None:
+        super().__init__()
         program = sources.program
         facts = _doubted(program, sources.scored)
         self._worlds = PossibleWorlds(HornProgram.of(program.rules, program.signature, facts))
@@ -57,15 +56,7 @@ class ScoredWorlds:
         self._sources, self._goal = sources, self._worlds.lowered(goal)
         self._sizes = [program.sizes[goal.types[name]] for name in goal.head]
         self._calls, self._budget = Calls(None if depth is None else depth + 2), budget
-        self._forms: dict[Hashable, Form] = {}
-        self._known: dict[Row, ScoredAnswers] = {}
-
-    def prepare(self, inputs: Row) -> None:
-        if inputs not in self._known:
-            self._known[inputs] = self._found(inputs)
-
-    def answers(self, inputs: Row, numbers: Sequence[float] | None) -> ScoredAnswers:
-        return self._known[inputs]
+        self._forms = Forms(budget)
 
     def _found(self, inputs: Row) -> ScoredAnswers:
         pattern = (*inputs, *(ANY,) * (len(self._sizes) - len(inputs)))
@@ -79,11 +70,7 @@ class ScoredWorlds:
             if (literal := grounded.derived.literal(atom)) != FALSE
         }
         places, observed = sorted(literals), bool(self._worlds.evidence)
-        roots = [*(literals[place] for place in places), *[TRUE] * observed]
-        key = key_of(made, roots)
-        if key not in self._forms:
-            self._forms[key] = form_of(made, roots, self._budget)
-        form = self._forms[key]
+        form = self._forms.of(made, [*(literals[place] for place in places), *[TRUE] * observed])
         if observed and form.roots[-1] == ZERO:
             raise impossible_evidence(made.smallest_evidence(self._budget))
         return ScoredAnswers.of(form, places, self._numbered(grounded), observed)

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from herbrand.engines.circuit.grounding import Row
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.language.syntax import Rule
-
-Row = tuple[int, ...]
 
 
 class Used(NamedTuple):
