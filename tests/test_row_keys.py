@@ -9,13 +9,17 @@ from hypothesis import strategies as st
 from herbrand.row_keys import (
     LARGEST_KEY,
     MANY,
+    STRIDE,
     Places,
+    counted,
+    each_in,
     fit,
     key_columns,
     places_among,
     row_keys,
     stable_order,
     unique_rows,
+    unique_sorted,
 )
 
 sizes_of = st.sampled_from(
@@ -101,6 +105,35 @@ def test_stable_order(seed, size):
     assert (stable_order(numbers, size) == np.argsort(numbers, kind="stable")).all()
     few = numbers[:20]
     assert (stable_order(few, size) == np.argsort(few, kind="stable")).all()
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([2**20, 2**32, 2**32 + 1, 2**44, 2**60, LARGEST_KEY]),
+    st.sampled_from(["random", "alike", "nearly in order"]),
+)
+def test_many_keys_sorted_and_counted(seed, size, kind):
+    """By counting their highest bits, by merging runs, or neither: the order is right whatever was chosen."""
+    draw = np.random.default_rng(seed)
+    keys = draw.integers(0, size, 2 * MANY, dtype=np.int64)
+    if kind == "alike":
+        keys = np.where(draw.random(len(keys)) < 0.9, keys % 7, keys)
+    if kind == "nearly in order":
+        keys = np.sort(keys)
+        keys[1::STRIDE], keys[2::STRIDE] = keys[2::STRIDE], keys[1::STRIDE].copy()
+    expected, counts = np.unique(keys, return_counts=True)
+    assert (unique_sorted(keys, [size]) == expected).all()
+    for found, right in zip(counted(keys, [size]), (expected, counts), strict=True):
+        assert (found == right).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 3)), max_size=9), st.integers(0, 3))
+def test_each_place_of_ranges(ranges, most):
+    starts = np.array([start for start, _ in ranges], np.int64)
+    counts = np.array([min(count, most) for _, count in ranges], np.int64)
+    numbers, places = each_in(starts, counts)
+    expected = [(i, s + k) for i, (s, n) in enumerate(zip(starts, counts, strict=True)) for k in range(n)]
+    assert list(zip(numbers, places, strict=True)) == expected
 
 
 @given(tables())

@@ -40,6 +40,7 @@ from herbrand.program.lower_rules import rule_clause, stated_clause
 from herbrand.row_keys import (
     Keys,
     Places,
+    each_in,
     fit,
     places_among,
     row_keys,
@@ -47,6 +48,9 @@ from herbrand.row_keys import (
     run_starts,
     stable_order,
 )
+
+MET = 4
+"""Where one of so many rows or more match, they are found by reading all once, without an order."""
 
 # Stated facts with their indexes
 
@@ -114,32 +118,77 @@ class _Runs:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """Rows in the order of the bound columns. One bound column: ``pointers`` by its value; else ``keys``."""
+    """Rows in the order of the bound columns. One bound column: ``pointers`` by its value; else ``keys``.
+
+    Rows are put in order when that is first needed: how many there are for each value is known without.
+    """
 
     relation: IndexedFacts
     bound: tuple[int, ...]
-    order: np.ndarray | None
     pointers: np.ndarray
-    keys: Keys | None
     _kept: dict[object, np.ndarray | None] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, relation: IndexedFacts, bound: tuple[int, ...]) -> Index:
         # A cycle with the relation, which keeps its indexes, would outlive both until the next collection.
         relation = weakref.proxy(relation)
-        columns = [relation.columns[place] for place in bound]
-        in_order = relation.is_sorted and bound == tuple(range(len(bound)))
         if len(bound) == 0:
-            return cls(relation, bound, None, np.array([0, relation.count]), None)
+            return cls(relation, bound, np.array([0, relation.count]))
         if len(bound) == 1:
-            size = relation.sizes[bound[0]]
-            order = None if in_order else stable_order(columns[0], size)
-            return cls(relation, bound, order, row_pointers(columns[0], size), None)
-        keys = row_keys(columns, [relation.sizes[place] for place in bound])
-        sizes = [max(1, relation.sizes[place]) for place in bound]
-        order = None if in_order else stable_order(keys, math.prod(sizes))
-        keys = keys if order is None else keys[order]
-        return cls(relation, bound, order, np.empty(0, np.int64), keys)
+            return cls(relation, bound, row_pointers(relation.columns[bound[0]], relation.sizes[bound[0]]))
+        return cls(relation, bound, np.empty(0, np.int64))
+
+    @cached_property
+    def order(self) -> np.ndarray | None:
+        """The relation's rows in this order; ``None``: as they stand."""
+        if not self._is_apart:
+            return None
+        if len(self.bound) > 1:
+            return self._ordered_keys[0]
+        return stable_order(*self._by_value)
+
+    @property
+    def _by_value(self) -> tuple[np.ndarray, int]:
+        """The column of the one place that is bound, and how many values it may have."""
+        place = self.bound[-1]
+        return self.relation.columns[place], self.relation.sizes[place]
+
+    @property
+    def keys(self) -> Keys | None:
+        return self._ordered_keys[1] if len(self.bound) > 1 else None
+
+    @cached_property
+    def _is_apart(self) -> bool:
+        """Whether rows do not stand in this order by themselves."""
+        in_order = self.relation.is_sorted and self.bound == tuple(range(len(self.bound)))
+        return len(self.bound) > 0 and not in_order
+
+    @cached_property
+    def _ordered_keys(self) -> tuple[np.ndarray | None, Keys]:
+        sizes = [max(1, self.relation.sizes[place]) for place in self.bound]
+        keys = row_keys([self.relation.columns[place] for place in self.bound], sizes)
+        if not self._is_apart:
+            return None, keys
+        order = stable_order(keys, math.prod(sizes))
+        return order, keys[order]
+
+    def is_read_through(self, matches: int) -> bool:
+        """Whether so many matches are found sooner by :meth:`met`: the order is not made yet, and where few
+        rows match it is made for the next question too."""
+        return (
+            self.is_unary
+            and self._is_apart
+            and "order" not in vars(self)
+            and matches * MET >= self.relation.count
+        )
+
+    def met(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs of a place in ``wanted``, values of the one bound column, and a row of the relation that
+        has it, in the order of the rows."""
+        column, size = self._by_value
+        starts = row_pointers(wanted, size)
+        rows, places = each_in(starts[column], starts[1:][column] - starts[column])
+        return stable_order(wanted, size)[places], rows
 
     def column(self, place: int) -> np.ndarray:
         """A column of the relation, rows in this index's order."""
@@ -185,10 +234,10 @@ class Index:
         """The relation's own rows at places of this index."""
         return places if self.order is None else self.order[places]
 
-    @cached_property
+    @property
     def is_unary(self) -> bool:
-        """One bound column of two or fewer, so that kernels over compressed rows apply."""
-        return self.keys is None and len(self.bound) == 1
+        """One bound column, so that kernels over compressed rows apply."""
+        return len(self.bound) == 1
 
     def _in_order(self, name: object, values: np.ndarray) -> np.ndarray:
         if name not in self._kept:

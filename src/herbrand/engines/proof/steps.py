@@ -252,14 +252,24 @@ class Runner:
                 else pushed
             )
         table = state.sparse()
+        widened = self._met(step, index, table)
+        return self.narrowed(widened, step.live, plan, rows, {*table.names, *step.arguments})
+
+    def _met(self, step: Join, index: Index, table: Table) -> Table:
+        """Each row of the table with each row of the relation that it meets."""
         keys = [table.column(step.arguments[place]) for place in step.bound]
-        first, counts = index.ranges(keys, len(table))
         free = [place for place in step.read if place not in step.bound]
         names = [step.arguments[place] for place in free]
-        weights = self._index_weights(step.predicate, index)
+        first, counts = index.ranges(keys, len(table))
+        matches = int(counts.sum())
+        if table.is_of_one_question and index.is_read_through(matches):
+            self.check_size(matches, len(table.names) + len(names) + 2)
+            columns = [index.relation.columns[place] for place in free]
+            weights = self.known_weights(step.predicate)
+            return self._paired(table, *index.met(keys[0]), names, columns, weights, step.live)
         columns = [index.column(place) for place in free]
-        widened = self.widened(table, first, counts, names, columns, weights, step.live)
-        return self.narrowed(widened, step.live, plan, rows, {*table.names, *step.arguments})
+        weights = self._index_weights(step.predicate, index)
+        return self.widened(table, first, counts, names, columns, weights, step.live)
 
     def widened(
         self,
@@ -272,11 +282,23 @@ class Runner:
         live: Collection[str] | None = None,
     ) -> Table:
         """Each row of the table with each of its matches, ``counts[i]`` rows of ``columns`` from
-        ``first[i]`` on; a repeated name keeps the matches that agree. Of the table only what is ``live`` is
-        written for each match, if that is given."""
+        ``first[i]`` on."""
         total = int(counts.sum())
         self.check_size(total, len(table.names) + len(names) + 2)
-        left, right = _pairs(first, counts, total)
+        return self._paired(table, *_pairs(first, counts, total), names, columns, weights, live)
+
+    def _paired(
+        self,
+        table: Table,
+        left: np.ndarray,
+        right: np.ndarray | slice,
+        names: Sequence[str],
+        columns: Sequence[np.ndarray],
+        weights: Values | None,
+        live: Collection[str] | None = None,
+    ) -> Table:
+        """Rows of the table with rows of ``columns``; a repeated name keeps the pairs that agree. Of the
+        table only what is ``live`` is written for each pair, if that is given."""
         kept = [name for name in table.names if live is None or name == ROW or name in live]
         made = {name: table.column(name)[left] for name in kept}
         agree = np.ones(1, bool)
@@ -287,7 +309,7 @@ class Runner:
                 made[name] = column[right].astype(np.int64)
         values = self.arithmetic.take(table.values, left)
         if weights is not None:
-            places = np.arange(total) + first[0] if isinstance(right, slice) else right
+            places = np.arange(right.start, right.stop) if isinstance(right, slice) else right
             values = self.arithmetic.multiply(values, self.arithmetic.take(weights, places))
         found = Table(tuple(made), tuple(made.values()), values)
         return found if agree.all() else found.take(np.flatnonzero(agree), self.arithmetic)

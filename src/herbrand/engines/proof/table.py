@@ -90,6 +90,11 @@ class Table:
         return self
 
     @property
+    def is_of_one_question(self) -> bool:
+        """Whether the first column is one number: rows in any order are then sorted by it."""
+        return bool(self) and bool(self.columns[0][0] == self.columns[0][-1])
+
+    @property
     def identity(self) -> tuple[int, ...]:
         """The same for tables that share their arrays."""
         return (id(self.values), *map(id, self.columns))
