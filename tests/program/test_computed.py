@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 import herbrand as hb
+from herbrand.errors import LanguageError
 from herbrand.language.check import check
 from herbrand.language.computed import separated
 from herbrand.language.dialects import write
@@ -452,3 +453,30 @@ def test_recursion_in_whole_steps_towards_a_limit_ends(step: str) -> None:
     found = hb.Model(hb.parse(text)).infer("b")
     held = sorted(row.arguments[0] for row in found.rows() if row.probability == 0.5)
     assert held == sorted(10 * value for value in expected)
+
+
+@pytest.mark.parametrize("ranging", ["z(x) :- x >= {first}", "0.5 :: z(x)", "0.5 :: z(x) :- x >= {first}"])
+@pytest.mark.parametrize(("first", "limit", "by"), [(1, 6, 1), (2, 9, 3), (0, 1, 2), (5, 3, 1)])
+def test_what_ranges_over_a_type_ranges_over_the_numbers_made_of_it(
+    ranging: str, first: int, limit: int, by: int
+) -> None:
+    """The loop: whatever is a constant may be in z, and what is made of z is a constant."""
+    least = first if "first" in ranging else -math.inf
+    constants, made = {first, limit}, set[int]()
+    while not (new := {x + by for x in constants if least <= x < limit}) <= made:
+        made |= new
+        constants |= new
+    held = {("z", x) for x in constants if x >= least} | {("r", y) for y in made}
+    text = f"p({first})\n{ranging.format(first=first)}\nr(y) :- z(x), x < {limit}, y = x + {by}"
+    model = hb.Model(hb.parse(f"predicate p(n): observed\npredicate z(n)\npredicate r(n)\n{text}"))
+    if "::" not in ranging:
+        assert {row["bindings"]["y"] for row in model.query("r(y)").to_dict()["answers"]} == made
+        return
+    found = {(row.predicate, row.arguments[0]): row.probability for row in model.infer(["z", "r"]).rows()}
+    assert {atom: p for atom, p in found.items() if p} == dict.fromkeys(held, 0.5)
+
+
+def test_a_choice_over_all_numbers_that_it_makes_more_of() -> None:
+    text = "predicate t(n)\npredicate r(n)\n0.5 :: t(x)\nt(1)\nr(y) :- t(x), y = x + 1"
+    with pytest.raises(LanguageError, match="makes new values of y without end: t -> t"):
+        hb.Model(hb.parse(text)).infer("r")

@@ -89,6 +89,7 @@ class Computation:
             )
         for name, definition in self._own.items():
             self._needs[name] = {*definition.called(), *(called for called, _ in definition.aggregated())}
+        self._need_makers()
         self._reached = {
             name: set(reached(needs, lambda other: self._needs.get(other, ())))
             for name, needs in self._needs.items()
@@ -100,6 +101,30 @@ class Computation:
         self.uncertain = unsure | {name for name, below in self._reached.items() if below & unsure}
         self.counting = list[Rule]()
         self._own = self._certain(self.definitions)
+
+    def _need_makers(self) -> None:
+        """What ranges over a type rests on all definitions that make constants of it."""
+        makers: dict[str, set[str]] = {}
+        for name, definition in self._own.items():
+            for made, type_name in self._types_made(definition).items():
+                if made in definition.made:
+                    makers.setdefault(type_name, set()).add(name)
+        for rule in self._rules if makers else ():
+            for type_name in self._ranging(rule):
+                self._needs[rule.head.predicate] |= makers.get(type_name, set())
+
+    def _types_made(self, definition: Definition) -> dict[str, str]:
+        """Of the arguments of its head, where that is an open type."""
+        types = zip(
+            _names(definition), self.signature.predicates[definition.head.predicate].types, strict=True
+        )
+        return {name: one for name, one in types if self.signature.types[one].values is None}
+
+    def _ranging(self, rule: Rule) -> set[str]:
+        """The types of those variables of its head that no atom of the body binds."""
+        bound = variables_of([part for part in rule.body if isinstance(part, Atom | ValueIs)])
+        types = variable_types([rule.head, *rule.body], self.signature)
+        return {types[name] for name in variables_of(rule.head).keys() - bound.keys() if name in types}
 
     def _certain(self, definitions: Iterable[Definition]) -> dict[str, Definition]:
         """Those that have rows, and not rules that count what is uncertain."""

@@ -143,3 +143,16 @@ def test_random_programs_have_the_answers_of_prolog_or_are_refused(clauses: list
         return  # an answer without a value, where ProbLog ends with an error
     with contextlib.suppress(LanguageError):
         check(clauses, asked)
+
+
+@pytest.mark.parametrize("free", ["0.9::t(_).", "0.9::t(N).", "0.9::t(N) :- N > 0.", "0.9::t(N); 0.1::u(N)."])
+@pytest.mark.parametrize("end", ["c(0).", "c(N) :- N =< 0."])
+def test_a_choice_of_anything_gives_no_values(free: str, end: str) -> None:
+    """Each call of it is one more choice: four of them, where the text names but two numbers."""
+    text = f"{end} c(N) :- N > 0, M is N - 1, t(N), c(M). {free} query(c(4))."
+    assert answers(text) == pytest.approx({"c(4)": 0.9**4})
+
+
+def test_what_fits_anything_with_itself_gives_values() -> None:
+    text = "same(X, X). 0.5::a(1). 0.5::a(4). big(Y) :- a(X), same(X, Y), Y > 2. query(big(_))."
+    assert {atom: p for atom, p in answers(text).items() if p} == {"big(4)": 0.5}

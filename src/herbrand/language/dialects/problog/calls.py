@@ -8,7 +8,8 @@ for those arguments alone that have no value otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
@@ -26,6 +27,9 @@ from herbrand.language.syntax import (
     Variable,
 )
 
+Places = Mapping[str, tuple[int, ...]]
+"""Some arguments of predicates."""
+
 
 def with_calls(
     clauses: Sequence[PrologClause], asked: Iterable[Atom], names: PredicateNames
@@ -34,10 +38,11 @@ def with_calls(
 
     ``asked``: the atoms of queries and evidence, which call first.
     """
-    places = _called_places(clauses)
+    free = _free_places(clauses)
+    places = _called_places(clauses, free)
     if not places:
         return list(clauses)
-    work = _Calls(places, names)
+    work = _Calls(places, _joined(places, free), names)
     found = [work.guarded(clause) for clause in clauses]
     calls = [call for clause in found for call in work.made_by(clause)]
     calls += [PrologClause((call,), ()) for atom in asked if (call := work.call(atom)) is not None]
@@ -47,27 +52,50 @@ def with_calls(
     return [*found, *work.made, *dict.fromkeys(calls)]
 
 
-def _called_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
+def _free_places(clauses: Sequence[PrologClause]) -> Places:
+    """The arguments that some clause leaves to anything, as ``0.9::t(_)`` does: asked for its answers such a
+    predicate has no value to give."""
+    found: Places = {}
+    for clause in clauses:
+        known = valued(clause.body)
+        for head in clause.heads:
+            once = Counter(term.name for term in head.arguments if isinstance(term, Variable))
+            own = {
+                place
+                for place, term in enumerate(head.arguments)
+                if isinstance(term, Variable) and once[term.name] == 1 and term.name not in known
+            }
+            found = _joined(found, {head.predicate: tuple(own)} if own else {})
+    return found
+
+
+def _joined(one: Places, other: Places) -> Places:
+    """The places of both."""
+    return {
+        name: tuple(sorted({*one.get(name, ()), *other.get(name, ())})) for name in one.keys() | other.keys()
+    }
+
+
+def _called_places(clauses: Sequence[PrologClause], free: Places) -> Places:
     """The arguments of each predicate that only a caller can give values."""
-    found: dict[str, tuple[int, ...]] = {}
+    found: Places = {}
     while True:
-        before = dict(found)
+        before = found
         for clause in clauses:
             needed = _needed(clause.body, found)
-            missing = needed - valued(clause.body, found) if needed else needed
+            missing = needed - valued(clause.body, _joined(found, free)) if needed else needed
             for head in clause.heads:
                 own = {
                     place
                     for place, term in enumerate(head.arguments)
                     if isinstance(term, Variable) and term.name in missing
                 }
-                if own:
-                    found[head.predicate] = tuple(sorted(own.union(found.get(head.predicate, ()))))
+                found = _joined(found, {head.predicate: tuple(own)} if own else {})
         if found == before:
             return found
 
 
-def _needed(body: Body, places: dict[str, tuple[int, ...]]) -> set[str]:
+def _needed(body: Body, places: Places) -> set[str]:
     """The variables that goals compute with, compare, or hand on."""
     found: set[str] = set()
     for literal in body:
@@ -85,7 +113,7 @@ def _needed(body: Body, places: dict[str, tuple[int, ...]]) -> set[str]:
     return found
 
 
-def _at(atom: Atom, places: dict[str, tuple[int, ...]]) -> list[Term]:
+def _at(atom: Atom, places: Places) -> list[Term]:
     return [atom.arguments[place] for place in places.get(atom.predicate, ())]
 
 
@@ -102,8 +130,9 @@ def _refuse_unknown(call: Atom, known: set[str]) -> None:
 class _Calls:
     """Clauses and their calls, by the arguments that callers give."""
 
-    def __init__(self, places: dict[str, tuple[int, ...]], names: PredicateNames) -> None:
-        self._places, self._names = places, names
+    def __init__(self, places: Places, silent: Places, names: PredicateNames) -> None:
+        """``silent``: the places to which atoms give no values, ``places`` among them."""
+        self._places, self._silent, self._names = places, silent, names
         self.made: list[PrologClause] = []
 
     def call(self, atom: Atom) -> Atom | None:
@@ -115,7 +144,7 @@ class _Calls:
 
     def guarded(self, clause: PrologClause) -> PrologClause:
         """The clause for those values alone that it is called with, if it has no others."""
-        known = valued(clause.body, self._places)
+        known = valued(clause.body, self._silent)
         calls = {
             call: None
             for head in clause.heads
@@ -143,10 +172,10 @@ class _Calls:
             before: list[BodyLiteral] = []
             wanted = variables_of(call).keys()
             for part in clause.body[:place]:
-                known = valued([*before, *tests], self._places)
+                known = valued([*before, *tests], self._silent)
                 if isinstance(part, Atom) and not wanted <= known:
                     before.append(part)
-            known = valued([*before, *tests], self._places)
+            known = valued([*before, *tests], self._silent)
             _refuse_unknown(call, known)
             before += [test for test in tests if variables_of(test).keys() <= known]
             if before != [call]:
