@@ -480,3 +480,44 @@ def test_a_choice_over_all_numbers_that_it_makes_more_of() -> None:
     text = "predicate t(n)\npredicate r(n)\n0.5 :: t(x)\nt(1)\nr(y) :- t(x), y = x + 1"
     with pytest.raises(LanguageError, match="makes new values of y without end: t -> t"):
         hb.Model(hb.parse(text)).infer("r")
+
+
+ROUNDS = [
+    "r(n, s) :- throw(n, v), m = n - 1, r(m, t), s = t * 2 + v",
+    "r(n, s) :- throw(n, v), r(m, t), n = m + 1, s = t - v",
+    "r(n, s) :- throw(n, v), 1 + m = n, r(m, t), n = 1 + m, s = t + v",
+    "r(n, s) :- r(m, t), n = m + 2, n < 7, s = t * 3",
+    "r(n, s) :- throw(n, v), m = n - 1, k = n - 2, r(m, t), r(k, u), s = t + u + v",
+    "r(n, s) :- r(m, t), throw(m, v), n = m - 1, n >= -2, s = t + v",
+    "r(n, s) :- throw(n, v), r(m, t), m = n + 1, s = t + v",
+]
+
+
+@pytest.mark.parametrize("rule", ROUNDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_recursion_that_counts_along_one_argument_makes_values_of_others(rule: str, seed: int) -> None:
+    rng = random.Random(seed)
+    facts = {"throw": {(n, rng.randint(-3, 4)) for n in range(-1, 6) for _ in range(2)}}
+    facts["start"] = {(n, rng.randint(0, 3)) for n in (0, 1, 4)}
+    text = f"r(n, s) :- start(n, s)\n{rule}"
+    expected = least_model(hb.parse(text), dict(facts), [["r"]])["r"]
+    model = hb.Model(hb.parse(text), {name: sorted(rows) for name, rows in facts.items()})
+    found = model.query("r(n, s)", algebra="boolean", depth="fixpoint").to_dict()["answers"]
+    assert {(row["bindings"]["n"], row["bindings"]["s"]) for row in found} == expected
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "r(n, s) :- r(m, t), throw(n, v), m = n - 1, s = t + v\nr(n, s) :- r(n, t), s = t + 1",
+        "r(n, s) :- r(m, t), n = m + 1, s = t + 1",
+        "r(n, s) :- r(m, t), n = m + 1, n > 0, s = t + 1",
+        "r(n, s) :- throw(n, v), r(m, t), m = n - v, s = t + v",
+        "r(n, s) :- throw(n, v), r(m, t), m = n - 0.5, s = t + v",
+        "r(n, s) :- throw(n, v), r(m, t), r(n, u), m = n - 1, s = t + u",
+    ],
+)
+def test_recursion_whose_rounds_may_not_end_is_refused(rules: str) -> None:
+    text = f"r(n, s) :- start(n, s)\n{rules}"
+    with pytest.raises(LanguageError, match=r"makes new values of . without end: r -> r"):
+        hb.Model(hb.parse(text), {"throw": [(1, 2)], "start": [(0, 0)]}).query("r(n, s)")

@@ -9,7 +9,7 @@ constants of their types.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from herbrand.budget import Budget
 from herbrand.errors import HerbrandError, LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import reached
-from herbrand.language.computed import Definition, aggregates, assigned, variables_of, with_inner
+from herbrand.language.computed import Definition, Test, aggregates, variables_of, with_inner
 from herbrand.language.formulas import (
     Aggregate,
     Arithmetic,
@@ -240,9 +240,50 @@ class Computation:
                 if name in self._reached[name]
                 and self.signature.types[types[made]].values is None
                 and not _has_end(made, definition)
+                and not self._is_counted(name)
             ]
         if mistakes:
             raise LanguageError(mistakes)
+
+    def _is_counted(self, name: str) -> bool:
+        """Whether each round of the cycle through a definition is a whole step along one argument that has
+        limits, as in ``total(n, s) :- throw(n, v), m = n - 1, total(m, t), s = t + v``: rounds then have an
+        end, and so has what they make."""
+        group = {other for other in self._reached[name] & self._reached.keys() if self._together(other, name)}
+        if len(derived := group - self._own.keys()) != 1:
+            return False
+        rules = [rule for rule in self._rules if rule.head.predicate in derived]
+        rounds = [rule for rule in rules if not group.isdisjoint(name for name, _ in body_predicates(rule))]
+        places = range(self._arity(*derived))
+        return not any(map(self._ranging, rules)) and any(
+            all(self._steps(rule, place, group, up) for rule in rounds)
+            for place in places
+            for up in (True, False)
+        )
+
+    def _steps(self, rule: Rule, place: int, group: Collection[str], up: bool) -> bool:
+        """Whether an argument of the head is whole steps above those of calls, or below, and has a limit."""
+        atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
+        own = rule.head.arguments[place]
+        if not isinstance(own, Variable) or any(
+            name in group and not isinstance(literal, Atom) for name, literal in body_predicates(rule)
+        ):
+            return False
+        computed = [self._own[atom.predicate] for atom in atoms if atom.predicate in self._own]
+        tests = [part for part in rule.body if isinstance(part, Comparison)]
+        tests = [*tests, *(test for one in computed for test in one.tests)]
+        free = [atom for atom in atoms if atom.predicate not in group]
+        if own.name not in variables_of(free) and not any(
+            _limits(test, {own.name}, not up) for test in tests
+        ):
+            return False
+        steps = [step for test in tests for step in _steps_in(test)]
+        above = {(one, other) if step > 0 else (other, one) for one, other, step in steps if step}
+        calls = [atom.arguments[place] for atom in atoms if atom.predicate == rule.head.predicate]
+        return all(
+            isinstance(term, Variable) and ((own.name, term.name) if up else (term.name, own.name)) in above
+            for term in calls
+        )
 
     def _wrong_aggregate(self, name: str, called: str, one: Aggregate) -> Mistake | None:
         if name in self._reached.get(called, ()):
@@ -363,16 +404,28 @@ def _bound_names(definition: Definition, body: Sequence[Formula], types: Mapping
 def _has_end(made: str, definition: Definition) -> bool:
     """Whether a value is made by whole steps towards a limit: ``x > 0, y = x - 1``. Where all rules of a
     cycle make theirs so, all values are whole steps from the first ones, within fixed limits."""
-    bound = variables_of(definition.body).keys() - {made}
-    for test in definition.tests:
-        match assigned(test, bound):
-            case name, Arithmetic(
+    return any(
+        one == made and _limits(part, {made, old}, below=step < 0)
+        for test in definition.tests
+        for one, old, step in _steps_in(test)
+        for part in (*definition.body, *definition.tests)
+    )
+
+
+def _steps_in(test: Test) -> Iterator[tuple[str, str, int]]:
+    """Two variables, of which the first is the second and a whole number that stands in an equation."""
+    if test.operator != "=":
+        return
+    for made, value in ((test.left, test.right), (test.right, test.left)):
+        match made, value:
+            case Variable(name=one), Arithmetic(
                 sign="+" | "-" as sign, operands=(Variable(name=old), Constant(value=int(step)))
-            ) if name == made:
-                falls = (step < 0) == (sign == "+")
-                if any(_limits(part, {made, old}, falls) for part in (*definition.body, *definition.tests)):
-                    return True
-    return False
+            ):
+                yield one, old, step if sign == "+" else -step
+            case Variable(name=one), Arithmetic(
+                sign="+", operands=(Constant(value=int(step)), Variable(name=old))
+            ):
+                yield one, old, step
 
 
 def _limits(part: Formula, names: Collection[str], below: bool) -> bool:

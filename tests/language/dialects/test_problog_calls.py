@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -156,3 +157,23 @@ def test_a_choice_of_anything_gives_no_values(free: str, end: str) -> None:
 def test_what_fits_anything_with_itself_gives_values() -> None:
     text = "same(X, X). 0.5::a(1). 0.5::a(4). big(Y) :- a(X), same(X, Y), Y > 2. query(big(_))."
     assert {atom: p for atom, p in answers(text).items() if p} == {"big(4)": 0.5}
+
+
+def test_a_sum_of_throws() -> None:
+    """Recursion that counts down makes sums on the way, each in as many ways as a loop finds."""
+    sides = "; ".join(f"1/6::throw(N, {value})" for value in range(1, 7))
+    total = "total(0, 0). total(N, S) :- N > 0, M is N - 1, total(M, T), throw(N, V), S is T + V."
+    sums = [sum(thrown) for thrown in product(range(1, 7), repeat=3)]
+    expected = {f"total(3, {value})": sums.count(value) / 6**3 for value in set(sums)}
+    found = {atom: p for atom, p in answers(f"{sides}. {total} query(total(3, _)).").items() if p}
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_factorials_and_fibonacci_numbers() -> None:
+    text = """
+        f(0, 1). f(N, F) :- N > 0, M is N - 1, f(M, G), F is N * G.
+        fib(0, 0). fib(1, 1).
+        fib(N, F) :- N > 1, A is N - 1, B is N - 2, fib(A, X), fib(B, Y), F is X + Y.
+        0.3::go. r(F) :- go, f(5, F). r(F) :- go, fib(9, F). query(r(_)).
+    """
+    assert {atom: p for atom, p in answers(text).items() if p} == pytest.approx({"r(120)": 0.3, "r(34)": 0.3})
