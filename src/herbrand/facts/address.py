@@ -51,6 +51,10 @@ class Selection:
         """Whether it is about names of columns."""
         return self.columns is not None or self.where is not None
 
+    def of(self, table: str) -> str:
+        """How messages call what is chosen of a table."""
+        return table if self.where is None else f"{table} where {self.where}"
+
     def among(self, table: str, present: Sequence[str], named_by: str = "") -> tuple[tuple[str, str], ...]:
         """The columns as the table spells them; raises for one that it has not. ``named_by``: what gives the
         table's columns their names, where that was assumed.

@@ -43,14 +43,12 @@ class ArrowData(FactSource):
         """A pandas column of objects may hold anything; its values show which row does."""
         columns = [list(self.data[name]) for name in getattr(self.data, "columns", ())]
         try:
-            python_columns([list(map(_none_if_nan, c)) for c in columns[: len(types)]], types, self._place)
+            cells = [list(map(_none_if_nan, column)) for column in columns[: len(types)]]
+            python_columns(cells, types, lambda row: Place(self.name, row + 1))
         except FactsError as wrong:
             return wrong
         reason = str(error).split("\n")[0]
         return FactsError(f"{self.name}: the table cannot be read as Arrow data: {reason}")
-
-    def _place(self, row: int) -> Place:
-        return Place(self.name, row + 1)
 
 
 def _none_if_nan(value: Any) -> Any:
@@ -72,9 +70,6 @@ class ArrowTable(OpenTable):
         self.width = table.num_columns
         self.names = tuple(table.column_names)
         self.size = table.get_total_buffer_size()  # `nbytes` refuses string views before pyarrow 24
-
-    def place(self, row: int) -> Place:
-        return Place(self.name, row + 1)
 
     def selected(self, selection: Selection) -> OpenTable:
         if selection.where is not None:

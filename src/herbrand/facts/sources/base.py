@@ -79,9 +79,9 @@ class OpenTable(ABC):
         """Where the table as a whole stands."""
         return Place(self.name)
 
-    @abstractmethod
     def place(self, row: int) -> Place:
-        """Where the row (from 0) stands."""
+        """Where the row (from 0) stands: its number, where no file has lines."""
+        return Place(self.name, row + 1)
 
     def places_of(self, arguments: Sequence[Value]) -> list[Place]:
         """Where rows that begin with these constants stand, where that is known without reading on."""

@@ -24,6 +24,7 @@ from herbrand.facts.column import Interned
 from herbrand.facts.sources.base import FactSource, FileSource, OpenTable, Reading
 from herbrand.facts.sources.stored import (
     StoredTable,
+    listed_as,
     literal,
     quoted,
     refuse_statements,
@@ -179,7 +180,7 @@ class StreamedTable(StoredTable):
         chosen = selection.among(self.name, self.columns)
         try:
             rows = self._streamed if selection.where is None else self._streamed.filter(selection.where)
-            columns = rows.project(", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in chosen))
+            columns = rows.project(listed_as(chosen))
         except duckdb.Error as error:
             raise unreadable(self.name, error) from None
         return StreamedTable(self.predicate, self.store, columns)

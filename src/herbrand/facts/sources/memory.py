@@ -109,9 +109,6 @@ class _PythonTable(OpenTable):
         self.width = width
         self.size = BYTES_A_CELL * width * len(rows)
 
-    def place(self, row: int) -> Place:
-        return Place(self.name, row + 1)
-
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         rows = self.rows
         if set(map(type, rows)) - {tuple}:

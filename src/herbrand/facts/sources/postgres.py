@@ -18,11 +18,10 @@ from herbrand.errors import FactsError
 from herbrand.extras import imported
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
-from herbrand.facts.place import Place
 from herbrand.facts.sources.arrow import ArrowTable
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.sources.duckdb_tables import wanted
-from herbrand.facts.sources.stored import quoted
+from herbrand.facts.sources.stored import listed_as, quoted
 from herbrand.facts.store import Progress, Store
 
 _LISTED = (
@@ -84,16 +83,11 @@ class PostgresTable(OpenTable):
         self.names = tuple(self.schema.names)
         self.width = len(self.names)
 
-    def place(self, row: int) -> Place:
-        return Place(self.name, row + 1)
-
     def selected(self, selection: Selection) -> OpenTable:
         chosen = selection.among(self.name, self.names or ())
-        listed = ", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in chosen)
         ending = "" if selection.where is None else f" WHERE ({selection.where}\n)"
-        name = self.name if selection.where is None else f"{self.name} where {selection.where}"
-        query = f"SELECT {listed} FROM ({self.query}\n) AS q{ending}"
-        return PostgresTable(self.database, self.predicate, name, query, self.store)
+        query = f"SELECT {listed_as(chosen)} FROM ({self.query}\n) AS q{ending}"
+        return PostgresTable(self.database, self.predicate, selection.of(self.name), query, self.store)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         listed = ", ".join(map(_readable, self.schema))

@@ -22,11 +22,10 @@ import pyarrow as pa
 from herbrand.errors import FactsError
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
-from herbrand.facts.place import Place
 from herbrand.facts.sources.base import FileSource, OpenTable, Reading
 from herbrand.facts.sources.duckdb_tables import wanted
 from herbrand.facts.sources.memory import python_columns
-from herbrand.facts.sources.stored import quoted
+from herbrand.facts.sources.stored import listed_as, quoted
 from herbrand.facts.store import Progress, Store
 
 _ALLOWED = (
@@ -88,18 +87,11 @@ class SqliteTable(OpenTable):
         self.width = len(self.names)
         self.size = file.path.stat().st_size
 
-    def place(self, row: int) -> Place:
-        return Place(self.name, row + 1)
-
     def selected(self, selection: Selection) -> OpenTable:
-        listed = ", ".join(
-            f"{quoted(old)} AS {quoted(new)}" for old, new in selection.among(self.name, self.names or ())
-        )
-        query = f"SELECT {listed} FROM ({self.query})"
-        if selection.where is None:
-            return SqliteTable(self.file, self.predicate, self.name, query)
-        name = f"{self.name} where {selection.where}"
-        return SqliteTable(self.file, self.predicate, name, f"{query} WHERE ({selection.where}\n)")
+        chosen = selection.among(self.name, self.names or ())
+        ending = "" if selection.where is None else f" WHERE ({selection.where}\n)"
+        query = f"SELECT {listed_as(chosen)} FROM ({self.query}){ending}"
+        return SqliteTable(self.file, self.predicate, selection.of(self.name), query)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         _, rows = self.file.rows(self.query)

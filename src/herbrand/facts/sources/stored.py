@@ -10,14 +10,13 @@ Text files, Parquet, JSON lines and DuckDB's own tables all end here; they diffe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import duckdb
 
 from herbrand.errors import FactsError, Mistake
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
-from herbrand.facts.place import Place
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.store import Progress, Store
 
@@ -68,9 +67,6 @@ class StoredTable(OpenTable):
         self.width = len(columns)
         self.size = size
 
-    def place(self, row: int) -> Place:
-        return Place(self.name, row + 1)
-
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         chosen = self.constants(len(types))
         if marked:
@@ -88,10 +84,9 @@ class StoredTable(OpenTable):
         store = self.store
         if selection.where is not None and not store.is_sealed:
             store = store.apart(self.files)
-        listed = ", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in chosen)
-        relation = f"(SELECT {listed} FROM {self.relation}{where(self.name, selection.where)})"
-        name = self.name if selection.where is None else f"{self.name} where {selection.where}"
-        return stored_table(store, self.predicate, name, relation, self.size, self.files)
+        rows = f"{self.relation}{where(self.name, selection.where)}"
+        relation = f"(SELECT {listed_as(chosen)} FROM {rows})"
+        return stored_table(store, self.predicate, selection.of(self.name), relation, self.size, self.files)
 
     def constants(self, count: int) -> list[str]:
         """The first columns, as expressions for text or numbers."""
@@ -171,6 +166,15 @@ def not_constants(table: str, column: int, found: str) -> Mistake:
 def quoted(name: str) -> str:
     """A column or table name in SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def listed_as(columns: Iterable[tuple[str, str]]) -> str:
+    """Columns under other names, as a query lists them.
+
+    >>> listed_as([("from", "sender")])
+    '"from" AS "sender"'
+    """
+    return ", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in columns)
 
 
 def literal(text: str) -> str:

@@ -244,9 +244,8 @@ class SelectedText(StoredTable):
     def __init__(
         self, table: TextTable, store: Store, relation: str, names: Sequence[str], selection: Selection
     ) -> None:
-        name = table.name if selection.where is None else f"{table.name} where {selection.where}"
         columns = [(column, "VARCHAR") for column in names]
-        super().__init__(table.predicate, name, store, relation, columns, table.size)
+        super().__init__(table.predicate, selection.of(table.name), store, relation, columns, table.size)
         self._all = table if selection.where is None else None
 
     def place(self, row: int) -> Place:
