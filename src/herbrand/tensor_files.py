@@ -67,6 +67,13 @@ def _refuse_another_format(path: str | Path, found: object) -> None:
         )
 
 
+def within(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors that were saved under ``name.``, by what follows it."""
+    return {
+        key.removeprefix(f"{name}."): tensor for key, tensor in tensors.items() if key.startswith(f"{name}.")
+    }
+
+
 @contextmanager
 def restoring(path: str | Path) -> Iterator[None]:
     """While a state is put back from a file: what is missing or of another kind is the file's fault."""

@@ -17,17 +17,16 @@ from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.induction import machine as machines
 from herbrand.induction.checkpoint import (
     load_machine,
-    optimiser_slots,
-    restore_optimiser,
+    restore_training,
     save_machine,
-    within,
+    training_tensors,
 )
 from herbrand.induction.examination import Marks, examine, failed_worlds
 from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import LogicMachine, draw_weights
 from herbrand.induction.target import Shape, TargetMachine
 from herbrand.induction.task import Sample, Task, joined, range_of
-from herbrand.tensor_files import save_tensors
+from herbrand.tensor_files import save_tensors, within
 
 
 def sample(worlds: int, objects: int = 3, start: int = 0, known: bool = False) -> Sample:
@@ -262,13 +261,12 @@ class TestFiles:
             optimiser.step()
 
         (model, optimiser), (other, again) = made(), made()
-        assert optimiser_slots(optimiser, model) == {}
+        assert training_tensors("m", model, optimiser).keys() == {"m.weight", "m.bias"}
         for _ in range(3):
             step(model, optimiser)
-        slots = {name: tensor.clone() for name, tensor in optimiser_slots(optimiser, model).items()}
-        assert "optimiser.weight.exp_avg" in slots and len(slots) == 6
-        other.load_state_dict(model.state_dict())
-        restore_optimiser(again, other, slots)
+        saved = {name: tensor.clone() for name, tensor in training_tensors("m", model, optimiser).items()}
+        assert "optimiser.weight.exp_avg" in saved and len(saved) == 8
+        restore_training("m", other, again, saved)
         step(model, optimiser)
         step(other, again)
         assert all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))

@@ -10,7 +10,7 @@ import torch
 
 from herbrand.errors import HerbrandError
 from herbrand.induction.target import Shape, TargetMachine
-from herbrand.tensor_files import read_tensors, restoring, save_tensors
+from herbrand.tensor_files import read_tensors, restoring, save_tensors, within
 
 
 def save_machine(path: str | Path, machine: TargetMachine, about: dict[str, Any]) -> None:
@@ -30,31 +30,27 @@ def load_machine(path: str | Path) -> tuple[TargetMachine, dict[str, Any]]:
     return machine, about
 
 
-def within(name: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The tensors that were saved under ``name.``, by what follows it."""
-    return {
-        key.removeprefix(f"{name}."): tensor for key, tensor in tensors.items() if key.startswith(f"{name}.")
-    }
-
-
-def optimiser_slots(optimiser: torch.optim.Optimizer, model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """What Adam remembers of each parameter, by names to save it under."""
-    names = [name for name, _ in model.named_parameters()]
-    held = optimiser.state_dict()["state"]
-    return {
+def training_tensors(
+    name: str, model: torch.nn.Module, optimiser: torch.optim.Optimizer
+) -> dict[str, torch.Tensor]:
+    """What is learned, under ``name.``, and what Adam remembers of each parameter."""
+    learned = {f"{name}.{key}": tensor for key, tensor in model.state_dict().items()}
+    names = [key for key, _ in model.named_parameters()]
+    return learned | {
         f"optimiser.{names[number]}.{slot}": value
-        for number, slots in held.items()
+        for number, slots in optimiser.state_dict()["state"].items()
         for slot, value in slots.items()
     }
 
 
-def restore_optimiser(
-    optimiser: torch.optim.Optimizer, model: torch.nn.Module, tensors: dict[str, torch.Tensor]
+def restore_training(
+    name: str, model: torch.nn.Module, optimiser: torch.optim.Optimizer, tensors: Mapping[str, torch.Tensor]
 ) -> None:
-    """Gives a fresh Adam of the same model what :func:`optimiser_slots` gave."""
-    held: dict[int, dict[str, Any]] = {}
-    for number, (name, _) in enumerate(model.named_parameters()):
-        slots = {s: tensors.get(f"optimiser.{name}.{s}") for s in ("step", "exp_avg", "exp_avg_sq")}
-        if slots["step"] is not None:
-            held[number] = slots
+    """Gives a model and its Adam what :func:`training_tensors` gave, which stays as it is."""
+    model.load_state_dict(within(name, tensors))
+    saved, held = within("optimiser", tensors), dict[int, dict[str, Any]]()
+    for number, (parameter, _) in enumerate(model.named_parameters()):
+        if f"{parameter}.step" in saved:
+            slots = ("step", "exp_avg", "exp_avg_sq")
+            held[number] = {slot: saved[f"{parameter}.{slot}"].clone() for slot in slots}
     optimiser.load_state_dict({**optimiser.state_dict(), "state": held})

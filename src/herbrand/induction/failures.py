@@ -15,8 +15,8 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
-from herbrand.induction.checkpoint import within
 from herbrand.induction.task import Sample, joined
+from herbrand.tensor_files import within
 
 MOST = 300
 """Worlds that are kept at most."""

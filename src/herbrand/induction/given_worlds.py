@@ -1,8 +1,7 @@
 """The user's own example worlds: a folder of fact tables each, the target's true tuples among them.
 
-Gives each world as numbered objects and tuples. Constants are distinguished by their declared types; where
-nothing is declared, equal constants are one object. A world that lists false tuples of the target is taken
-at its word: only what it lists, true or false, is then known of the target there."""
+Gives each world as numbered objects (:mod:`.objects`) and tuples. A world that lists false tuples of the
+target is taken at its word: only what it lists, true or false, is then known of the target there."""
 
 from __future__ import annotations
 
@@ -13,23 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from herbrand.budget import UNLIMITED
 from herbrand.errors import ContradictionError, FactsError, Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts
-from herbrand.facts.load import load_facts
-from herbrand.facts.source import FactSource, fact_sources, inner_folders
+from herbrand.facts.source import fact_sources, inner_folders
 from herbrand.facts.sources.text import without_empty_tables
 from herbrand.induction.database import Rows
 from herbrand.induction.machine import WIDEST
 from herbrand.induction.number_columns import unordered_numbers
+from herbrand.induction.objects import Object, declared_types, known_facts, numbered
 from herbrand.language.check import check
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Theory, Value
+from herbrand.language.syntax import Theory
 from herbrand.program.dependencies import refuse_choices
-from herbrand.program.derive import derived
-
-Object = tuple[str | None, bool, Value]
-"""A declared type or ``None``, whether the constant is text, and the constant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +80,7 @@ def read_worlds(
         name = path.name
         if progress is not None:
             progress(f"reading {name}", number / len(folders))
-        loaded.append((name, *_loaded(theory, signature, target, (*shared, *sources), header)))
+        loaded.append((name, *known_facts(theory, signature, (*shared, *sources), header, target)))
     if note is not None:
         for text in dict.fromkeys(text for *_, found in loaded for text in found.notes):
             note(text)
@@ -118,7 +112,7 @@ def read_world(
     note: Callable[[str], None] | None = None,
 ) -> GivenWorld:
     """One world from tables, in which the target need not be told of."""
-    known, loaded = _loaded(theory, check(theory), target, fact_sources(facts), header)
+    known, loaded = known_facts(theory, check(theory), fact_sources(facts), header, target)
     if note is not None:
         for text in loaded.notes:
             note(text)
@@ -136,26 +130,9 @@ def _world_folders(folder: Path) -> list[Path]:
     return inner_folders(folder) or [folder]
 
 
-def _loaded(
-    theory: Theory, signature: Signature, target: str, sources: Sequence[FactSource], header: bool | None
-) -> tuple[Signature, Facts]:
-    heads = [rule.head.predicate for rule in theory.rules if rule.head.predicate != target]
-    closed = [p.name for p in theory.predicates if p.role is None]
-    known, facts = load_facts(
-        theory.facts, signature, sources, rule_heads=heads, closed=closed, header=header
-    )
-    rules = [rule for rule in theory.rules if rule.head.predicate != target]
-    return known, derived(rules, known, facts, UNLIMITED) if rules else facts
-
-
 def _world(name: str, known: Signature, facts: Facts, target: str, arity: int) -> GivenWorld:
-    named_types = _declared_types(known)
     numbers: dict[Object, int] = {}
-    places: dict[str, np.ndarray] = {}
-    for type_name, domain in facts.domains.items():
-        declared = type_name if type_name in named_types else None
-        keys = [(declared, isinstance(value, str), value) for value in domain]
-        places[type_name] = np.array([numbers.setdefault(k, len(numbers)) for k in keys], np.int64)
+    places = numbered(known, facts, facts.domains, numbers)
     if not numbers:
         raise FactsError(f"the world '{name}' has no constants", hint="leave empty worlds out")
 
@@ -172,15 +149,10 @@ def _world(name: str, known: Signature, facts: Facts, target: str, arity: int) -
             name, tuple(numbers), tables, np.zeros((0, arity), np.int64), None, (every,) * arity
         )
     predicate, table = known.predicates[target], facts.tables[target]
+    named_types = declared_types(known)
     typed = tuple(_typed(places, t, named_types, len(numbers)) for t in predicate.types)
     false = rows(predicate, table.false) if len(table.false) else None
     return GivenWorld(name, tuple(numbers), tables, rows(predicate, table.true), false, typed)
-
-
-def _declared_types(known: Signature) -> set[str]:
-    """Types that somebody named; the others were made up, one for each column of a table."""
-    named = {t for predicate in known.predicates.values() if predicate.declared for t in predicate.types}
-    return named | {name for name, kind in known.types.items() if kind.declared}
 
 
 def _typed(places: dict[str, np.ndarray], type_name: str, named_types: set[str], objects: int) -> np.ndarray:

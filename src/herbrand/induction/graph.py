@@ -15,20 +15,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from herbrand.budget import UNLIMITED, allowed_bytes, readable
+from herbrand.budget import allowed_bytes, readable
 from herbrand.errors import BudgetError, FactsError
 from herbrand.facts.facts import Facts
-from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from herbrand.induction.database import Rows
+from herbrand.induction.objects import Object, known_facts, numbered
 from herbrand.language.check import check
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory, Value
+from herbrand.language.syntax import Theory
 from herbrand.program.dependencies import refuse_choices
-from herbrand.program.derive import derived
-
-Entity = tuple[str | None, bool, Value]
-"""A declared type or ``None``, whether the constant is text, and the constant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +35,10 @@ class KnowledgeGraph:
     relations: tuple[str, ...]
     offsets: Rows
     targets: Rows
-    entities: tuple[Entity, ...] = ()
+    entities: tuple[Object, ...] = ()
 
     @classmethod
-    def of(cls, tables: Mapping[str, Rows], size: int, entities: Sequence[Entity] = ()) -> KnowledgeGraph:
+    def of(cls, tables: Mapping[str, Rows], size: int, entities: Sequence[Object] = ()) -> KnowledgeGraph:
         """``tables``: distinct rows of two entity numbers, by relation."""
         steps = 2 * len(tables)
         needed = steps * (size + 1) * 8
@@ -114,7 +110,7 @@ class KnowledgeGraph:
         return starts, steps[order], self.targets[order]
 
     @cached_property
-    def number_of(self) -> dict[Entity, int]:
+    def number_of(self) -> dict[Object, int]:
         return {entity: number for number, entity in enumerate(self.entities)}
 
 
@@ -122,8 +118,8 @@ def read_graph(theory: Theory, facts: Any, header: bool | None = None) -> tuple[
     """The graph of all binary relations of a theory's facts and of ``facts``, rules applied, and what was
     assumed when tables were read. Raises where no relation has two arguments."""
     refuse_choices(theory.statements, "induce")
-    known, loaded = _loaded(theory, facts, header)
-    numbers: dict[Entity, int] = {}
+    known, loaded = known_facts(theory, check(theory), fact_sources(facts), header)
+    numbers: dict[Object, int] = {}
     tables = pairs(known, loaded, numbers)
     if not any(len(rows) for rows in tables.values()):
         raise FactsError(
@@ -136,8 +132,8 @@ def read_graph(theory: Theory, facts: Any, header: bool | None = None) -> tuple[
 def read_triples(theory: Theory, facts: Any, graph: KnowledgeGraph, header: bool | None = None) -> Rows:
     """Triples ``[relation, subject, object]`` of other facts about a graph; what names an entity or a
     relation that the graph does not have is -1 there."""
-    known, loaded = _loaded(theory, facts, header)
-    numbers: dict[Entity, int] = {}
+    known, loaded = known_facts(theory, check(theory), fact_sources(facts), header)
+    numbers: dict[Object, int] = {}
     tables = pairs(known, loaded, numbers)
     places = np.array([graph.number_of.get(entity, -1) for entity in numbers], np.int64)
     found = [np.zeros((0, 3), np.int64)]
@@ -147,26 +143,11 @@ def read_triples(theory: Theory, facts: Any, graph: KnowledgeGraph, header: bool
     return np.concatenate(found)
 
 
-def _loaded(theory: Theory, facts: Any, header: bool | None) -> tuple[Signature, Facts]:
-    heads = [rule.head.predicate for rule in theory.rules]
-    closed = [p.name for p in theory.predicates if p.role is None]
-    known, loaded = load_facts(
-        theory.facts, check(theory), fact_sources(facts), rule_heads=heads, closed=closed, header=header
-    )
-    return known, derived(theory.rules, known, loaded, UNLIMITED) if theory.rules else loaded
-
-
-def pairs(known: Signature, facts: Facts, numbers: dict[Entity, int]) -> dict[str, Rows]:
-    """The true rows of every predicate with two arguments, constants numbered in ``numbers``. Where types are
-    not declared, equal constants are one entity."""
-    declared = {t for p in known.predicates.values() if p.declared for t in p.types}
-    declared |= {name for name, kind in known.types.items() if kind.declared}
+def pairs(known: Signature, facts: Facts, numbers: dict[Object, int]) -> dict[str, Rows]:
+    """The true rows of every predicate with two arguments, constants numbered in ``numbers``."""
     binary = [p for p in known.predicates.values() if p.arity == 2 and p.value_type is None]
-    places: dict[str, Rows] = {}
-    for name in dict.fromkeys(t for predicate in binary for t in predicate.types):
-        kind = name if name in declared else None
-        keys = [(kind, isinstance(value, str), value) for value in facts.domains[name]]
-        places[name] = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+    types = dict.fromkeys(t for predicate in binary for t in predicate.types)
+    places = numbered(known, facts, types, numbers)
     return {
         p.name: np.stack([places[t][facts.tables[p.name].true[:, i]] for i, t in enumerate(p.types)], 1)
         for p in binary

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from herbrand.induction.reductions import best, index_type
+from herbrand.induction.reductions import index_type, note_best
 from herbrand.induction.tiles import Place, exclude, tiles
 
 
@@ -43,10 +43,7 @@ class _Best(torch.autograd.Function):
             tile = _sum(addends, place, kept)
             for which, fill in enumerate((-torch.inf, torch.inf)):
                 exclude(tile, fill, arity, place, present)
-                values, places = best(tile, which, kept)
-                result[place][..., which] = values
-                if indices is not None and places is not None:
-                    indices[which][place] = places.to(indices.dtype)
+                note_best(tile, which, place, result, indices)
         ctx.save_for_backward(indices)
         ctx.shapes = shape, len(addends)
         return result

@@ -42,12 +42,16 @@ def laid_out(tile: torch.Tensor, kept: bool) -> torch.Tensor:
     return tile.movedim(-2, 1).clone(memory_format=torch.contiguous_format).movedim(1, -2)
 
 
-def best(tile: torch.Tensor, which: int, kept: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
+def note_best(
+    tile: torch.Tensor, which: int, here: Any, result: torch.Tensor, indices: torch.Tensor | None
+) -> None:
     """The largest (0) or the smallest (1) along the last object axis, and where it stood if that is kept."""
-    if not kept:
-        return (torch.amax(tile, -2) if which == 0 else torch.amin(tile, -2)), None
+    if indices is None:
+        result[here][..., which] = torch.amax(tile, -2) if which == 0 else torch.amin(tile, -2)
+        return
     values, places = torch.max(tile, -2) if which == 0 else torch.min(tile, -2)
-    return values, places
+    result[here][..., which] = values
+    indices[which][here] = places.to(indices.dtype)
 
 
 class _Reduction(torch.autograd.Function):
@@ -66,10 +70,7 @@ class _Reduction(torch.autograd.Function):
             tile = laid_out(tile_of(group, place, outer), kept)
             for which, fill in enumerate((0.0, 1.0)):
                 exclude(tile, fill, arity, place, present)
-                values, places = best(tile, which, kept)
-                result[here][..., which] = values
-                if indices is not None and places is not None:
-                    indices[which][here] = places.to(indices.dtype)
+                note_best(tile, which, here, result, indices)
         ctx.save_for_backward(indices, present)
         ctx.group_shape = group.shape
         return result.flatten(-2)

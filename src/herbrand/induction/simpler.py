@@ -67,11 +67,15 @@ def _shortened(clause: Clause, literal: Literal) -> Clause:
 def safe(clause: Clause) -> bool:
     """Every variable of the head, of a negated literal and of a comparison stands in a positive literal, or
     for one constant."""
-    bound = {v for literal in clause.body if not literal.negated for v in literal.variables}
-    bound |= {one.left for one in clause.conditions if one.binds}
     needed = set(clause.variables) | {v for x in clause.body if x.negated for v in x.named}
     needed |= {v for pair in clause.apart for v in pair}
-    return needed | {v for one in clause.conditions for v in one.variables} <= bound
+    return needed | {v for one in clause.conditions for v in one.variables} <= _bound(clause)
+
+
+def _bound(clause: Clause) -> set[int]:
+    """The variables that a positive literal has, or that stand for one constant."""
+    bound = {v for literal in clause.body if not literal.negated for v in literal.variables}
+    return bound | {one.left for one in clause.conditions if one.binds}
 
 
 class Guard(NamedTuple):
@@ -103,8 +107,7 @@ def guarded(clause: Clause, options: Sequence[Sequence[Guard]], covers: np.ndarr
     """The clause with a literal for each variable of the head that none binds, such that all covered examples
     stay. ``None`` where there is none."""
     fresh = 1 + max([*clause.variables, *(v for x in clause.body for v in x.variables)], default=0)
-    bound = {v for literal in clause.body if not literal.negated for v in literal.variables}
-    bound |= {one.left for one in clause.conditions if one.binds}
+    bound = _bound(clause)
     for variable, own in zip(clause.variables, options, strict=True):
         if variable in bound:
             continue

@@ -26,14 +26,14 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from herbrand.induction.checkpoint import optimiser_slots, restore_optimiser, within
+from herbrand.induction.checkpoint import restore_training, training_tensors
 from herbrand.induction.examination import Marks, examine, failed_worlds
 from herbrand.induction.failures import Failures
 from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import draw_weights
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.task import Sample, Task, joined
-from herbrand.tensor_files import read_tensors, restoring, save_tensors
+from herbrand.tensor_files import read_tensors, restoring, save_tensors, within
 
 NEARLY = 0.999
 """The share of right tuples from which on a training may slow down."""
@@ -277,13 +277,10 @@ class Training:
 
     def _learned(self) -> dict[str, torch.Tensor]:
         """Weights and what the optimiser remembers of them, by names to save them under."""
-        tensors = {f"machine.{name}": tensor for name, tensor in self.machine.state_dict().items()}
-        return tensors | optimiser_slots(self._optimiser, self.machine)
+        return training_tensors("machine", self.machine, self._optimiser)
 
     def _take_up(self, tensors: dict[str, torch.Tensor]) -> None:
-        self.machine.load_state_dict(within("machine", tensors))
-        self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)
-        restore_optimiser(self._optimiser, self.machine, tensors)
+        restore_training("machine", self.machine, self._optimiser, tensors)
         self._set_rate()
 
 

@@ -32,7 +32,7 @@ from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
-from herbrand.tensor_files import alike, read_tensors, restoring, save_tensors, whole_number
+from herbrand.tensor_files import alike, read_tensors, restoring, save_tensors, whole_number, within
 
 STEPS, LAYERS, SIZE, RATE, OBSERVED = 1000, 5, 128, 5e-4, 0.9
 SMOOTHING = 0.98
@@ -226,12 +226,11 @@ def save(state: Training, path: str) -> None:
     for name, parameter in state.predictor.named_parameters():
         for key, value in state.optimizer.state.get(parameter, {}).items():
             tensors[f"adam.{key}.{name}"] = torch.as_tensor(value)
-    stopping = state.stopping
     about = {
         "steps": state.steps,
         "groundings": state.groundings,
         "lessons": state.lessons.state(),
-        "stopping": [repr(stopping.mean), repr(stopping.best), stopping.waited],
+        "stopping": state.stopping.saved,
     }
     save_tensors(path, tensors, about)
 
@@ -240,9 +239,7 @@ def restore(state: Training, path: str) -> None:
     """Go on where a training was saved; raises where it was of other predicates, constants or sizes."""
     tensors, about = read_tensors(path)
     own = state.predictor.state_dict()
-    kept = {
-        name.removeprefix("predictor."): t for name, t in tensors.items() if name.startswith("predictor.")
-    }
+    kept = within("predictor", tensors)
     if {n: t.shape for n, t in kept.items()} != {n: t.shape for n, t in own.items()}:
         raise UnsupportedError(
             f"'{path}' was trained on other predicates, constants or sizes",

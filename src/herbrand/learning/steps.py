@@ -37,8 +37,13 @@ class EarlyStopping:
     best: float = math.inf
     waited: int = 0
 
+    @property
+    def saved(self) -> list[Any]:
+        """As JSON holds it: the mean, the best and how long it has waited."""
+        return [repr(self.mean), repr(self.best), self.waited]
+
     def restored(self, saved: Sequence[Any]) -> EarlyStopping:
-        """This one where a training was saved: the mean, the best and how long it has waited."""
+        """This one where a training was saved, which :attr:`saved` tells."""
         mean, best, waited = saved
         return replace(self, mean=float(mean), best=float(best), waited=whole_number(waited))
 

@@ -21,14 +21,14 @@ import torch
 from torch import nn
 
 from herbrand.errors import UnsupportedError
-from herbrand.induction.checkpoint import optimiser_slots, restore_optimiser, within
+from herbrand.induction.checkpoint import restore_training, training_tensors
 from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import SPREAD
 from herbrand.tasks.games import Games, together
 from herbrand.tasks.policies import fresh_policy
 from herbrand.tasks.reinforce import Reinforce
 from herbrand.tasks.rollouts import Episodes, play
-from herbrand.tensor_files import read_tensors, restoring, save_tensors
+from herbrand.tensor_files import read_tensors, restoring, save_tensors, within
 
 RECENT = 3
 """Exams and training take their sizes from so many latest lessons."""
@@ -327,13 +327,10 @@ class Schooling:
 
     def _held(self) -> dict[str, torch.Tensor]:
         """What is learned, and what the optimiser remembers of it."""
-        learned = {f"learned.{name}": tensor for name, tensor in self._learned.state_dict().items()}
-        return learned | optimiser_slots(self._optimiser, self._learned)
+        return training_tensors("learned", self._learned, self._optimiser)
 
     def _take(self, held: dict[str, torch.Tensor]) -> None:
-        self._learned.load_state_dict(within("learned", held))
-        own = {name: tensor.clone() for name, tensor in held.items()}  # an optimiser takes them as they are
-        restore_optimiser(self._optimiser, self._learned, own)
+        restore_training("learned", self._learned, self._optimiser, held)
         self._set_rate()
 
     def _pools_in(self, tensors: dict[str, torch.Tensor]) -> dict[tuple[int, bool], Any]:

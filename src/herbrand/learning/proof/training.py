@@ -26,7 +26,7 @@ from herbrand.learning.proof.questions import Questions
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.steps import EarlyStopping, run_steps
 from herbrand.nn.rule_weights import RuleWeights
-from herbrand.tensor_files import read_tensors, restoring, save_tensors, whole_number
+from herbrand.tensor_files import read_tensors, restoring, save_tensors, whole_number, within
 
 STEPS, RATE = 100, 0.1
 SMOOTHING = 0.9
@@ -155,12 +155,11 @@ def save(state: Training, path: str) -> None:
     tensors = {f"weights.{name}": value for name, value in state.weights.state_dict().items()}
     tensors |= state.adam.tensors()
     tensors["waiting"] = torch.from_numpy(state.waiting.copy())
-    stopping = state.stopping
     about = {
         "learned": list(state.weights.predicates),
         "steps": state.steps,
         "random": state.rng.bit_generator.state,
-        "stopping": [repr(stopping.mean), repr(stopping.best), stopping.waited],
+        "stopping": state.stopping.saved,
     }
     save_tensors(path, tensors, about)
 
@@ -169,7 +168,7 @@ def restore(state: Training, path: str) -> None:
     """Go on where a run was saved; raises where it was of other facts or rules."""
     tensors, about = read_tensors(path)
     own = state.weights.state_dict()
-    kept = {n.removeprefix("weights."): t for n, t in tensors.items() if n.startswith("weights.")}
+    kept = within("weights", tensors)
     same = {n: t.shape for n, t in kept.items()} == {n: t.shape for n, t in own.items()}
     if not same or about.get("learned") != list(state.weights.predicates):
         raise UnsupportedError(
