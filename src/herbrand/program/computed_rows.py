@@ -272,18 +272,16 @@ class Computation:
         computed = [self._own[atom.predicate] for atom in atoms if atom.predicate in self._own]
         tests = [part for part in rule.body if isinstance(part, Comparison)]
         tests = [*tests, *(test for one in computed for test in one.tests)]
-        free = [atom for atom in atoms if atom.predicate not in group]
-        if own.name not in variables_of(free) and not any(
-            _limits(test, {own.name}, not up) for test in tests
-        ):
-            return False
         steps = [step for test in tests for step in _steps_in(test)]
         above = {(one, other) if step > 0 else (other, one) for one, other, step in steps if step}
         calls = [atom.arguments[place] for atom in atoms if atom.predicate == rule.head.predicate]
-        return all(
-            isinstance(term, Variable) and ((own.name, term.name) if up else (term.name, own.name)) in above
-            for term in calls
+        called = [term.name for term in calls if isinstance(term, Variable)]
+        free = [atom for atom in atoms if atom.predicate not in group]
+        has_limit = own.name in variables_of(free) or any(
+            _limits(test, {own.name, *called}, not up) for test in tests
         )
+        along = {(own.name, name) if up else (name, own.name) for name in called}
+        return has_limit and len(called) == len(calls) and along <= above
 
     def _wrong_aggregate(self, name: str, called: str, one: Aggregate) -> Mistake | None:
         if name in self._reached.get(called, ()):

@@ -177,3 +177,31 @@ def test_factorials_and_fibonacci_numbers() -> None:
         0.3::go. r(F) :- go, f(5, F). r(F) :- go, fib(9, F). query(r(_)).
     """
     assert {atom: p for atom, p in answers(text).items() if p} == pytest.approx({"r(120)": 0.3, "r(34)": 0.3})
+
+
+def test_a_walk_of_so_many_steps() -> None:
+    """Time counts down, and the place goes up or down: one choice for each moment."""
+    text = """
+        0.4::down(_). ruin(0, _).
+        ruin(N, T) :- N > 0, T > 0, S is T - 1, down(T), M is N - 1, ruin(M, S).
+        ruin(N, T) :- N > 0, T > 0, S is T - 1, \\+down(T), M is N + 1, ruin(M, S).
+        query(ruin(2, 5)).
+    """
+    lost = 0.0
+    for steps in product((-1, 1), repeat=5):
+        if any(2 + sum(steps[:count]) == 0 for count in range(6)):
+            lost += 0.4 ** steps.count(-1) * 0.6 ** steps.count(1)
+    assert answers(text) == pytest.approx({"ruin(2, 5)": lost}, abs=1e-12)
+
+
+def test_powers_and_division_rounded_down() -> None:
+    text = (
+        "0.3::f(-7). h(Y) :- f(X), Y is X div 4. k(Y) :- f(X), Y is X ^ 2 + X ** 1. query(h(_)). query(k(_))."
+    )
+    assert {atom: p for atom, p in answers(text).items() if p} == {"h(-2)": 0.3, "k(42)": 0.3}
+
+
+@pytest.mark.parametrize("value", ["X rem 4", "X ** 0.5", "X ^ X", "X ** 99", "X xor 1"])
+def test_what_computes_no_number_here_is_refused_by_name(value: str) -> None:
+    with pytest.raises(LanguageError, match=r"(rem|\*\*|\^|xor)/2 computes no number here"):
+        read_theory_text(f"f(7). h(Y) :- f(X), Y is {value}. query(h(_)).", "pl")

@@ -11,6 +11,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import count
 from typing import Any
 
@@ -52,8 +53,11 @@ _SIGNS |= {"=\\=": "!=", "<": "<", "=<": "<=", ">": ">", ">=": ">="}
 _SIGNS |= {"@<": "<", "@=<": "<=", "@>": ">", "@>=": ">="}
 _ARITHMETIC: dict[tuple[str, int], Sign] = {
     ("+", 2): "+", ("-", 2): "-", ("*", 2): "*", ("/", 2): "/", ("//", 2): "//", ("mod", 2): "%",
+    ("div", 2): "//",
     ("-", 1): "negative", ("abs", 1): "abs", ("min", 2): "min", ("max", 2): "max",
 }  # fmt: skip
+LARGEST_EXPONENT = 9
+"""Powers up to here are written as products."""
 _NUMERIC = {"is", "=:=", "=\\=", "<", "=<", ">", ">="}
 _TESTS = {"==", "\\==", "\\=", "@<", "@=<", "@>", "@>="}
 _OPPOSITE: dict[Operator, Operator] = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -125,7 +129,7 @@ class Goals:
         if number is not None:
             return Constant(number, term.span)
         if term.arguments:
-            what = "arithmetic" if term.name in ("+", "-", "*", "/", "//", "**", "mod") else "a functor"
+            what = "arithmetic" if term.name in ("+", "-", "*", "/", "//", "**", "^", "mod") else "a functor"
             hint = "arguments are constants and variables"
             raise LanguageError(f"{what} in an argument is not read: {term}", span=term.span, hint=hint)
         return Constant(term.name, term.span)
@@ -249,11 +253,27 @@ class Goals:
             return Constant(number, side.span)
         if side.kind == "variable":
             return self.term(side)
+        if (exponent := _small_exponent(side)) is not None:
+            base = self.number(side.arguments[0])
+            return reduce(
+                lambda power, _: Arithmetic("*", (power, base), side.span), range(1, exponent), base
+            )
         sign = _ARITHMETIC.get((side.name, len(side.arguments)))
         if side.kind != "name" or sign is None:
-            hint = "the language computes with + - * / // mod, abs, min and max of numbers"
+            hint = (
+                "the language computes with + - * / // mod, abs, min and max of numbers, and ** by a whole "
+                f"number from 1 to {LARGEST_EXPONENT}"
+            )
             raise LanguageError(f"{side.indicator} computes no number here", span=side.span, hint=hint)
         return Arithmetic(sign, tuple(self.number(operand) for operand in side.arguments), side.span)
+
+
+def _small_exponent(side: PrologTerm) -> int | None:
+    """How often a power multiplies, if the text says so."""
+    if side.name not in ("**", "^") or len(side.arguments) != 2:
+        return None
+    exponent = constant_value(side.arguments[1])
+    return exponent if isinstance(exponent, int) and 1 <= exponent <= LARGEST_EXPONENT else None
 
 
 def not_in_the_language(indicator: str, span: Span | None) -> LanguageError:

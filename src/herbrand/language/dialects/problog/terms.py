@@ -34,10 +34,12 @@ _TOKENS = re.compile(
 )
 _INFIX = {":-": 1200, "<-": 1200, "-->": 1200, ";": 1100, "|": 1100, "->": 1050, ",": 1000, "::": 950}
 _INFIX |= dict.fromkeys(
-    ["=", "\\=", "==", "\\==", "is", "=:=", "=\\=", "<", "=<", ">", ">=", "=..", "@<", "@=<", "@>", "@>="],
+    ["=", "\\=", "==", "\\==", "=:=", "=\\=", "<", "=<", ">", ">=", "=..", "@<", "@=<", "@>", "@>="],
     700,
 )
-_INFIX |= {":": 200, "+": 500, "-": 500, "*": 400, "/": 400, "//": 400, "mod": 400, "**": 200}
+_WORDS = {"is": 700, "mod": 400, "rem": 400, "div": 400, "rdiv": 400, "xor": 500}
+"""Operators that are names."""
+_INFIX |= _WORDS | {":": 200, "+": 500, "-": 500, "*": 400, "/": 400, "//": 400, "**": 200, "^": 200}
 _RIGHT = {";", "|", "->", ",", ":"}
 _PREFIX = {":-": 1200, "\\+": 900, "not": 900, "-": 200, "+": 200}
 _ARGUMENT = 999
@@ -98,7 +100,7 @@ def _term(cursor: Cursor, highest: int) -> PrologTerm:
 
 
 def _infix(token: Token) -> int:
-    known = token.kind == "sign" or token.text in ("is", "mod")
+    known = token.kind == "sign" or token.text in _WORDS
     return _INFIX.get(token.text, 9999) if known else 9999
 
 
