@@ -10,6 +10,8 @@
 [['c'], ['a', 'b']]
 >>> len(set(strong_component_of(3, np.array([[0, 1], [1, 0], [1, 2]])).tolist()))
 2
+>>> [is_without_circle(2, np.array(links)) for links in ([[0, 1]], [[0, 1], [1, 0]], [[1, 1]])]
+[True, False, False]
 """
 
 from __future__ import annotations
@@ -142,3 +144,9 @@ def strong_component_of(count: int, links: npt.NDArray[np.integer]) -> npt.NDArr
 
     graph = coo_array((np.ones(len(links), bool), (links[:, 0], links[:, 1])), shape=(count, count))
     return csgraph.connected_components(graph, connection="strong")[1].astype(np.int64)
+
+
+def is_without_circle(count: int, links: npt.NDArray[np.integer]) -> bool:
+    """Whether no links [n, 2] lead from a vertex back to it."""
+    loops = (links[:, 0] == links[:, 1]).any()
+    return not loops and int(strong_component_of(count, links).max(initial=-1)) == count - 1

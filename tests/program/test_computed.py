@@ -521,3 +521,55 @@ def test_recursion_whose_rounds_may_not_end_is_refused(rules: str) -> None:
     text = f"r(n, s) :- start(n, s)\n{rules}"
     with pytest.raises(LanguageError, match=r"makes new values of . without end: r -> r"):
         hb.Model(hb.parse(text), {"throw": [(1, 2)], "start": [(0, 0)]}).query("r(n, s)")
+
+
+LINKED = [
+    "w(x, z, n) :- road(x, y, k), w(y, z, m), n = k + m",
+    "w(x, z, n) :- w(x, y, k), road(y, z, m), n = k * m + 1",
+    "w(x, z, n) :- road(x, y, k), w(y, z, m), w(y, z, l), n = k + m + l, n < 99",
+    "w(x, z, n) :- road(x, y, k), w(y, z, m), n = k + m\nw(x, z, n) :- road(x, y, k), w(y, z, m), n = k - m",
+]
+
+
+@pytest.mark.parametrize("rules", LINKED)
+@pytest.mark.parametrize("seed", range(3))
+def test_recursion_along_a_relation_without_circles(rules: str, seed: int) -> None:
+    rng = random.Random(seed)
+    pairs = [("abcde"[i], "abcde"[j]) for i in range(5) for j in range(i + 1, 5) if rng.random() < 0.6]
+    facts = {"road": {(x, y, rng.randint(1, 4)) for x, y in pairs}}
+    text = f"w(x, y, n) :- road(x, y, n)\n{rules}"
+    expected = least_model(hb.parse(text), dict(facts), [["w"]])["w"]
+    model = hb.Model(hb.parse(text), {name: sorted(rows) for name, rows in facts.items()})
+    found = model.query("w(x, y, n)", algebra="boolean", depth="fixpoint").to_dict()["answers"]
+    assert {tuple(row["bindings"][name] for name in "xyn") for row in found} == expected
+    round_trip = {"road": [*sorted(facts["road"]), ("e", "a", 1), ("a", "e", 1)]}
+    with pytest.raises(LanguageError, match="makes new values of n without end: w -> w"):
+        hb.Model(hb.parse(text), round_trip).query("w(x, y, n)")
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "w(x, z, n) :- w(x, y, k), w(y, z, m), n = k + m",
+        "w(x, z, n) :- road(x, y, k), w(y, z, m), n = k + m\nw(x, y, n) :- w(x, y, m), n = m + 1",
+        "w(x, z, n) :- road(u, y, k), w(y, z, m), road(x, u, _), n = k + m",
+    ],
+)
+def test_recursion_that_follows_no_one_relation_is_refused(rules: str) -> None:
+    text = f"w(x, y, n) :- road(x, y, n)\n{rules}"
+    with pytest.raises(LanguageError, match=r"makes new values of . without end"):
+        hb.Model(hb.parse(text), {"road": [("a", "b", 1), ("b", "c", 2)]}).query("w(x, y, n)")
+
+
+def test_costs_over_roads_that_may_be_open() -> None:
+    text = """
+        0.5 :: road("a", "b", 2)
+        0.4 :: road("b", "c", 3)
+        0.3 :: road("a", "c", 7)
+        w(x, y, n) :- road(x, y, n)
+        w(x, z, n) :- road(x, y, k), w(y, z, m), n = k + m
+    """
+    found = hb.Model(hb.parse(text)).infer('w("a", "c", n)').rows()
+    assert {row.arguments[2]: row.probability for row in found if row.probability} == pytest.approx(
+        {5: 0.2, 7: 0.3}
+    )

@@ -9,22 +9,21 @@ constants of their types.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from herbrand.budget import Budget
 from herbrand.errors import HerbrandError, LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
-from herbrand.graphs import reached
-from herbrand.language.computed import Definition, Test, aggregates, variables_of, with_inner
+from herbrand.graphs import is_without_circle, reached
+from herbrand.language.computed import Definition, aggregates, variables_of, with_inner
 from herbrand.language.formulas import (
     Aggregate,
-    Arithmetic,
     Atom,
-    Comparison,
-    Constant,
     Formula,
     Not,
     ValueIs,
@@ -41,6 +40,7 @@ from herbrand.program.dependencies import body_predicates
 from herbrand.program.derive import FactRelations
 from herbrand.program.growing_facts import GrowingFacts, with_new_constants
 from herbrand.program.lower_rules import goal_clause, rule_clause
+from herbrand.program.rounds import Rounds, has_end
 from herbrand.program.unused_types import NoRowsError, UnusedTypes
 from herbrand.relations.expression import column, literal
 from herbrand.relations.relation import Relation
@@ -63,6 +63,21 @@ def with_computed(
     computation = Computation(definitions, statements, signature, facts, source)
     rows = {name: known.table_rows(name, found) for name, found in computation.rows().items()}
     return with_new_constants(facts, signature, source, rows), tuple(computation.counting)
+
+
+_LIMITS = (
+    "declare their type with a range, such as: type steps = 0..100; or count in whole numbers towards a "
+    "limit, such as: x > 0, y = x - 1; or go along a relation without circles"
+)
+
+
+@dataclass(frozen=True)
+class _Endless:
+    """A definition of which no rule says that its values have an end; its facts may."""
+
+    name: str
+    rounds: Rounds | None
+    mistake: Mistake
 
 
 @dataclass(eq=False)
@@ -100,6 +115,7 @@ class Computation:
         self._open = open_ones - self._needs.keys()
         self.uncertain = unsure | {name for name, below in self._reached.items() if below & unsure}
         self.counting = list[Rule]()
+        self._endless = list[_Endless]()
         self._own = self._certain(self.definitions)
 
     def _need_makers(self) -> None:
@@ -165,6 +181,7 @@ class Computation:
     def _complete(self, group: Sequence[str]) -> None:
         """Complete what rests on each other: a definition again once there is more of what it reads, and the
         rules over what that made anew."""
+        self._refuse_endless(group)
         derived = [name for name in group if name not in self._own]
         own = [name for name in group if name in self._own]
         for name in derived:
@@ -225,63 +242,68 @@ class Computation:
             for called, one in definition.aggregated()
             if (mistake := self._wrong_aggregate(name, called, one)) is not None
         ]
-        for definition in () if mistakes else self.definitions:
-            name = definition.head.predicate
-            types = dict(zip(_names(definition), self.signature.predicates[name].types, strict=True))
-            mistakes += [
-                Mistake(
-                    f"this rule makes new values of {shown_name(written(made))} without end: "
-                    f"{self._cycle(name, name)}",
-                    definition.span,
-                    "declare their type with a range, such as: type steps = 0..100; or count in whole "
-                    "numbers towards a limit, such as: x > 0, y = x - 1",
-                )
-                for made in sorted(definition.made & types.keys())
-                if name in self._reached[name]
-                and self.signature.types[types[made]].values is None
-                and not _has_end(made, definition)
-                and not self._is_counted(name)
-            ]
+        if mistakes:
+            raise LanguageError(mistakes)
+        for definition in self.definitions:
+            self._endless += self._without_end(definition)
+        mistakes = [endless.mistake for endless in self._endless if endless.rounds is None]
         if mistakes:
             raise LanguageError(mistakes)
 
-    def _is_counted(self, name: str) -> bool:
-        """Whether each round of the cycle through a definition is a whole step along one argument that has
-        limits, as in ``total(n, s) :- throw(n, v), m = n - 1, total(m, t), s = t + v``: rounds then have an
-        end, and so has what they make."""
-        group = {other for other in self._reached[name] & self._reached.keys() if self._together(other, name)}
-        if len(derived := group - self._own.keys()) != 1:
-            return False
-        rules = [rule for rule in self._rules if rule.head.predicate in derived]
-        rounds = [rule for rule in rules if not group.isdisjoint(name for name, _ in body_predicates(rule))]
-        places = range(self._arity(*derived))
-        return not any(map(self._ranging, rules)) and any(
-            all(self._steps(rule, place, group, up) for rule in rounds)
-            for place in places
-            for up in (True, False)
-        )
+    def _without_end(self, definition: Definition) -> Iterator[_Endless]:
+        """The values that a definition makes of its own ones for which no rule has a limit."""
+        name = definition.head.predicate
+        if name not in self._reached[name]:
+            return
+        types = self._types_made(definition)
+        rounds = self._rounds(name)
+        for made in sorted(definition.made & types.keys()):
+            if not has_end(made, definition) and (rounds is None or not rounds.count):
+                message = (
+                    f"this rule makes new values of {shown_name(written(made))} without end: "
+                    f"{self._cycle(name, name)}"
+                )
+                yield _Endless(name, rounds, Mistake(message, definition.span, _LIMITS))
 
-    def _steps(self, rule: Rule, place: int, group: Collection[str], up: bool) -> bool:
-        """Whether an argument of the head is whole steps above those of calls, or below, and has a limit."""
-        atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
-        own = rule.head.arguments[place]
-        if not isinstance(own, Variable) or any(
-            name in group and not isinstance(literal, Atom) for name, literal in body_predicates(rule)
-        ):
-            return False
-        computed = [self._own[atom.predicate] for atom in atoms if atom.predicate in self._own]
-        tests = [part for part in rule.body if isinstance(part, Comparison)]
-        tests = [*tests, *(test for one in computed for test in one.tests)]
-        steps = [step for test in tests for step in _steps_in(test)]
-        above = {(one, other) if step > 0 else (other, one) for one, other, step in steps if step}
-        calls = [atom.arguments[place] for atom in atoms if atom.predicate == rule.head.predicate]
-        called = [term.name for term in calls if isinstance(term, Variable)]
-        free = [atom for atom in atoms if atom.predicate not in group]
-        has_limit = own.name in variables_of(free) or any(
-            _limits(test, {own.name, *called}, not up) for test in tests
-        )
-        along = {(own.name, name) if up else (name, own.name) for name in called}
-        return has_limit and len(called) == len(calls) and along <= above
+    def _rounds(self, name: str) -> Rounds | None:
+        """The recursion that a definition is part of, where one predicate calls itself."""
+        known = self._reached[name] & self._reached.keys()
+        group = frozenset(other for other in known if self._together(other, name))
+        if len(derived := group - self._own.keys()) != 1:
+            return None
+        rules = [rule for rule in self._rules if rule.head.predicate in derived]
+        if any(map(self._ranging, rules)):
+            return None
+        return Rounds.of(rules, group, self._own)
+
+    def _refuse_endless(self, group: Sequence[str]) -> None:
+        """Raise for what a group makes without end. All is known that it rests on: its rounds may follow a
+        relation without circles."""
+        mistakes = [
+            endless.mistake
+            for endless in self._endless
+            if endless.name in group and not (endless.rounds and self._follows(endless.rounds))
+        ]
+        if mistakes:
+            raise LanguageError(mistakes)
+
+    def _follows(self, rounds: Rounds) -> bool:
+        """Whether one argument of each round is linked to that of the round before without a circle."""
+        types = self.signature.predicates[rounds.predicate].column_types
+        return any(self._is_without_circle(rounds, place, types[place]) for place in range(len(types)))
+
+    def _is_without_circle(self, rounds: Rounds, place: int, type_name: str) -> bool:
+        found = []
+        for rule, own, called in rounds.calls(place):
+            linking = [atom for atom in rounds.free(rule) if {own, called} <= variables_of(atom).keys()]
+            linking = [atom for atom in linking if self._counts(atom)]
+            if own == called or not linking:
+                return False
+            types = variable_types([rule.head, *rule.body], self.signature)
+            rows = self._body_rows(types, linking, [own, called]).arrays()
+            found.append(np.stack([rows[name] for name in columns_of(2)], 1))
+        size = self.source.size(type_name)
+        return is_without_circle(size, np.concatenate([np.empty((0, 2), np.int64), *found]))
 
     def _wrong_aggregate(self, name: str, called: str, one: Aggregate) -> Mistake | None:
         if name in self._reached.get(called, ()):
@@ -397,42 +419,6 @@ def _bound_names(definition: Definition, body: Sequence[Formula], types: Mapping
     bound = variables_of(list(body)).keys()
     given = assigned_by(definition.tests, {name for name in needed if name in types and name in bound})
     return [name for name in needed if name in types and name not in given]
-
-
-def _has_end(made: str, definition: Definition) -> bool:
-    """Whether a value is made by whole steps towards a limit: ``x > 0, y = x - 1``. Where all rules of a
-    cycle make theirs so, all values are whole steps from the first ones, within fixed limits."""
-    return any(
-        one == made and _limits(part, {made, old}, below=step < 0)
-        for test in definition.tests
-        for one, old, step in _steps_in(test)
-        for part in (*definition.body, *definition.tests)
-    )
-
-
-def _steps_in(test: Test) -> Iterator[tuple[str, str, int]]:
-    """Two variables, of which the first is the second and a whole number that stands in an equation."""
-    if test.operator != "=":
-        return
-    for made, value in ((test.left, test.right), (test.right, test.left)):
-        match made, value:
-            case Variable(name=one), Arithmetic(
-                sign="+" | "-" as sign, operands=(Variable(name=old), Constant(value=int(step)))
-            ):
-                yield one, old, step if sign == "+" else -step
-            case Variable(name=one), Arithmetic(
-                sign="+", operands=(Constant(value=int(step)), Variable(name=old))
-            ):
-                yield one, old, step
-
-
-def _limits(part: Formula, names: Collection[str], below: bool) -> bool:
-    """Whether a comparison with a constant keeps one of these variables above it, or below it."""
-    if not isinstance(part, Comparison) or part.operator not in ("<", "<=", ">", ">="):
-        return False
-    least = (part.left, part.right) if part.operator in (">", ">=") else (part.right, part.left)
-    free, limit = least if below else least[::-1]
-    return isinstance(free, Variable) and free.name in names and isinstance(limit, Constant)
 
 
 def _names(definition: Definition) -> list[str]:

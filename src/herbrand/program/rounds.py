@@ -1,0 +1,130 @@
+"""Whether recursion that makes values has an end.
+
+``x > 0, y = x - 1`` makes values by whole steps towards a limit (:func:`has_end`). Where one argument of a
+predicate goes on so with each call of itself, there are so many rounds at most, and what else they make has
+an end too (:attr:`Rounds.count`). So it has where each call follows a relation without circles, which only
+facts can say: :meth:`Rounds.calls` tells what has to be linked.
+
+>>> import herbrand as hb
+>>> text = "total(n, s) :- throw(n, v), total(m, t), n = m + 1"
+>>> rounds = Rounds.of(hb.parse(text).rules, {"total"}, {})
+>>> rounds.count, [(own, called) for _, own, called in rounds.calls(1)]
+(True, [('s', 't')])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from herbrand.language.computed import Definition, Test, variables_of
+from herbrand.language.formulas import Arithmetic, Atom, Comparison, Computed, Constant, Variable
+from herbrand.language.syntax import Rule
+from herbrand.program.dependencies import body_predicates
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """The rules by which a predicate calls itself. ``group``: the predicates of the cycle, with those of what
+    is computed; ``definitions``: what these compute."""
+
+    predicate: str
+    rules: tuple[Rule, ...]
+    group: Collection[str]
+    definitions: Mapping[str, Definition]
+
+    @classmethod
+    def of(
+        cls, rules: Iterable[Rule], group: Collection[str], definitions: Mapping[str, Definition]
+    ) -> Rounds | None:
+        """Of the rules of one predicate; ``None`` where what a rule calls stands in no atom of its own."""
+        calling = [r for r in rules if any(name in group for name, _ in body_predicates(r))]
+        within = [pair for rule in calling for pair in body_predicates(rule) if pair[0] in group]
+        if not calling or not all(isinstance(literal, Atom) for _, literal in within):
+            return None
+        found = cls(calling[0].head.predicate, tuple(calling), group, definitions)
+        return found if all(map(found._called, calling)) else None
+
+    @cached_property
+    def count(self) -> bool:
+        """Whether each round is some whole steps along one argument that has limits."""
+        ways = product(range(len(self.rules[0].head.arguments)), (True, False))
+        return any(all(self._steps(rule, place, up) for rule in self.rules) for place, up in ways)
+
+    def calls(self, place: int) -> Iterator[tuple[Rule, str, str]]:
+        """What stands in this place of a head and of each call in its body; equal names for what is no
+        variable."""
+        for rule in self.rules:
+            for call in self._called(rule):
+                match rule.head.arguments[place], call.arguments[place]:
+                    case Variable(name=own), Variable(name=other):
+                        yield rule, own, other
+                    case _:
+                        yield rule, "", ""
+
+    def free(self, rule: Rule) -> list[Atom]:
+        """The atoms of a body that rest on nothing of the cycle."""
+        return [part for part in rule.body if isinstance(part, Atom) and part.predicate not in self.group]
+
+    def _called(self, rule: Rule) -> list[Atom]:
+        return [part for part in rule.body if isinstance(part, Atom) and part.predicate == self.predicate]
+
+    def _tests(self, rule: Rule) -> Iterator[Test]:
+        """What a body compares and computes."""
+        for part in rule.body:
+            if isinstance(part, Comparison | Computed):
+                yield part
+            elif isinstance(part, Atom) and part.predicate in self.definitions:
+                yield from self.definitions[part.predicate].tests
+
+    def _steps(self, rule: Rule, place: int, up: bool) -> bool:
+        """Whether an argument of the head is whole steps above those of calls, or below, and has a limit."""
+        own, tests = rule.head.arguments[place], list(self._tests(rule))
+        called = [call.arguments[place] for call in self._called(rule)]
+        names = {term.name for term in called if isinstance(term, Variable)}
+        if not isinstance(own, Variable) or not all(isinstance(term, Variable) for term in called):
+            return False
+        steps = [step for test in tests for step in _steps_in(test)]
+        above = {(one, other) if step > 0 else (other, one) for one, other, step in steps if step}
+        has_limit = own.name in variables_of(self.free(rule)) or any(
+            _limits(test, {own.name, *names}, below=not up) for test in tests
+        )
+        return has_limit and {(own.name, name) if up else (name, own.name) for name in names} <= above
+
+
+def has_end(made: str, definition: Definition) -> bool:
+    """Whether a value is made by whole steps towards a limit: ``x > 0, y = x - 1``. Where all rules of a
+    cycle make theirs so, all values are whole steps from the first ones, within fixed limits."""
+    return any(
+        one == made and _limits(part, {made, old}, below=step < 0)
+        for test in definition.tests
+        for one, old, step in _steps_in(test)
+        for part in (*definition.body, *definition.tests)
+    )
+
+
+def _steps_in(test: Test) -> Iterator[tuple[str, str, int]]:
+    """Two variables, of which the first is the second and a whole number that stands in an equation."""
+    if test.operator != "=":
+        return
+    for made, value in ((test.left, test.right), (test.right, test.left)):
+        match made, value:
+            case Variable(name=one), Arithmetic(
+                sign="+" | "-" as sign, operands=(Variable(name=old), Constant(value=int(step)))
+            ):
+                yield one, old, step if sign == "+" else -step
+            case Variable(name=one), Arithmetic(
+                sign="+", operands=(Constant(value=int(step)), Variable(name=old))
+            ):
+                yield one, old, step
+
+
+def _limits(part: object, names: Collection[str], below: bool) -> bool:
+    """Whether a comparison with a constant keeps one of these variables above it, or below it."""
+    if not isinstance(part, Comparison) or part.operator not in ("<", "<=", ">", ">="):
+        return False
+    least = (part.left, part.right) if part.operator in (">", ">=") else (part.right, part.left)
+    free, limit = least if below else least[::-1]
+    return isinstance(free, Variable) and free.name in names and isinstance(limit, Constant)
