@@ -2,7 +2,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/.ready
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # two workers share the cores: a thread each
+# Two workers share the cores: a thread each. Compiled modules are kept, for the commands that tests start too.
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .PHONY: setup demo dist extras release test check check-all lint docs site changelog bench bench-query bench-bounds bench-circuit bench-induction bench-layer bench-learning bench-lifted bench-mean-field bench-scale bench-serve bench-structure bench-peers fuzz fault limits test-oldest test-scale test-studio studio studio-check studio-pictures clean
 
