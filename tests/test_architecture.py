@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -65,26 +66,38 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+Import = ast.Import | ast.ImportFrom
+
+
 @cache
+def import_statements(path: Path) -> list[tuple[Import, bool]]:
+    """Those that run, and whether each stands inside a function. Only statements are walked, and once:
+    nothing else can hold an import."""
+    found: list[tuple[Import, bool]] = []
+
+    def walk(parts: Iterable[ast.AST], inside: bool) -> None:
+        for part in parts:
+            if isinstance(part, Import):
+                found.append((part, inside))
+            elif isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING":
+                walk(part.orelse, inside)
+            elif isinstance(part, ast.stmt | ast.ExceptHandler | ast.match_case):
+                function = isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
+                walk(ast.iter_child_nodes(part), inside or function)
+
+    walk(parsed(path).body, False)
+    return found
+
+
 def imports(path: Path, inside_functions: bool | None = None) -> set[str]:
     """Modules that a file imports when it runs; those for type checking only do not count."""
-    tree = parsed(path)
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    within = {id(n) for function in functions for n in ast.walk(function)}
-    guarded = {
-        id(n)
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
-        for statement in block.body
-        for n in ast.walk(statement)
-    }
     names: set[str] = set()
-    for node in ast.walk(tree):
-        if id(node) in guarded or (inside_functions is not None and (id(node) in within) != inside_functions):
+    for node, inside in import_statements(path):
+        if inside_functions is not None and inside != inside_functions:
             continue
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             names |= {
                 f"{node.module}.{alias.name}" if f"{node.module}.{alias.name}" in MODULES else node.module
                 for alias in node.names

@@ -138,7 +138,7 @@ def test_what_is_no_regular_file_is_refused(herbrand: Run, tmp_path: Path, kind:
 
 
 def test_a_theory_through_a_pipe_of_the_shell() -> None:
-    for command in ("echo rain | {} check /dev/stdin", "{} check <(echo rain)"):
+    for command in ("echo rain | {} convert /dev/stdin", "{} convert <(echo rain)"):
         done = subprocess.run(
             ["bash", "-c", command.format(" ".join(PROGRAM))], capture_output=True, text=True
         )
@@ -149,7 +149,7 @@ def test_a_theory_through_a_pipe_of_the_shell() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("check", "a.hb"), ("query", "a.hb", "p(y)", "--format", "parquet"), ("--help",)]
+    "arguments", [("convert", "a.hb"), ("query", "a.hb", "p(y)", "--format", "parquet"), ("--help",)]
 )
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_device_is_a_plain_error(tmp_path: Path, arguments: tuple[str, ...], unbuffered: str) -> None:
@@ -170,7 +170,7 @@ def test_a_full_device_is_a_plain_error(tmp_path: Path, arguments: tuple[str, ..
 @pytest.mark.parametrize(("closing", "status"), [(">&-", 1), ("2>&-", 0), ("2>/dev/full", 0)])
 def test_closed_streams(tmp_path: Path, closing: str, status: int) -> None:
     (tmp_path / "a.hb").write_text("rain\n")
-    command = f"{' '.join(PROGRAM)} check a.hb {closing}"
+    command = f"{' '.join(PROGRAM)} convert a.hb {closing}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == status and "Traceback" not in done.stderr
     assert ("standard output cannot be written" in done.stderr) == bool(status)

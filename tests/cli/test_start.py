@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def test_bounds_need_no_tensors() -> None:
 
 
 WITHOUT_TORCH = """
-import sys
+import contextlib, io, json, sys
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
@@ -67,54 +68,66 @@ class Missing:
 
 sys.meta_path.insert(0, Missing())
 from herbrand.cli import main
-main()
+
+def outcome(arguments):
+    sys.argv = ["herbrand", *arguments]
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    status = 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+    return status, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
+
+print(json.dumps([outcome(arguments) for arguments in json.load(sys.stdin)]))
 """
-"""The command line where no PyTorch is installed."""
+"""Command lines where no PyTorch is installed, one after another: a process each would mostly import."""
+
+ANSWERED = [
+    ["infer", SMOKERS],
+    *(["infer", SMOKERS, "--engine", name] for name in ("exact", "lifted", "regions", "bp")),
+    ["infer", SMOKERS, "--map"],
+    ["explain", SMOKERS, 'cancer("anna")'],
+    ["check", SMOKERS],
+    ["convert", SMOKERS],
+    ["bound", "examples/alarm_bounds/alarm.hb"],
+    ["query", "examples/family/family.hb", 'uncle("liam", y)'],
+]
+REFUSED = [
+    ["infer", SMOKERS, "--engine", "mean-field"],
+    ["learn", "examples/learning/smokers.hb", "--facts", "examples/smokers/facts"],
+    ["induce", "examples/families/families.hb", "--worlds", "examples/families/worlds", "--target", "uncle"],
+]
 
 
-def plain(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", WITHOUT_TORCH, *arguments], capture_output=True, text=True)
+@pytest.fixture(scope="module")
+def plain() -> Callable[[list[str]], Outcome]:
+    """What commands do without PyTorch, all of them in one process that cannot import it."""
+    lines = [*ANSWERED, *REFUSED]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH], input=json.dumps(lines), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    outcomes = [Outcome(*one) for one in json.loads(done.stdout)]
+    return lambda arguments: outcomes[lines.index(arguments)]
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["infer", SMOKERS],
-        *(["infer", SMOKERS, "--engine", name] for name in ("exact", "lifted", "regions", "bp")),
-        ["infer", SMOKERS, "--map"],
-        ["explain", SMOKERS, 'cancer("anna")'],
-        ["check", SMOKERS],
-        ["convert", SMOKERS],
-        ["bound", "examples/alarm_bounds/alarm.hb"],
-        ["query", "examples/family/family.hb", 'uncle("liam", y)'],
-    ],
-    ids=lambda arguments: " ".join(arguments[:1] + arguments[3:4]),
+    "arguments", ANSWERED, ids=lambda arguments: " ".join(arguments[:1] + arguments[3:4])
 )
-def test_a_plain_installation_answers(arguments: list[str]) -> None:
-    done = plain(*arguments)
-    assert (done.returncode, bool(done.stdout)) == (0, True), done.stderr
+def test_a_plain_installation_answers(arguments: list[str], plain: Callable[[list[str]], Outcome]) -> None:
+    done = plain(arguments)
+    assert (done.status, bool(done.out)) == (0, True), done.err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["infer", SMOKERS, "--engine", "mean-field"],
-        ["learn", "examples/learning/smokers.hb", "--facts", "examples/smokers/facts"],
-        [
-            "induce",
-            "examples/families/families.hb",
-            "--worlds",
-            "examples/families/worlds",
-            "--target",
-            "uncle",
-        ],
-    ],
-    ids=lambda arguments: arguments[0],
-)
-def test_what_needs_torch_says_what_to_install(arguments: list[str]) -> None:
-    done = plain(*arguments)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "this needs PyTorch" in done.stderr and "pip install 'herbrand[torch]'" in done.stderr
+@pytest.mark.parametrize("arguments", REFUSED, ids=lambda arguments: arguments[0])
+def test_what_needs_torch_says_what_to_install(
+    arguments: list[str], plain: Callable[[list[str]], Outcome]
+) -> None:
+    done = plain(arguments)
+    assert (done.status, done.out) == (1, "")
+    assert "this needs PyTorch" in done.err and "pip install 'herbrand[torch]'" in done.err
 
 
 def process(*arguments: str, **given: Any) -> subprocess.CompletedProcess[str]:

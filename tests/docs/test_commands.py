@@ -14,6 +14,9 @@ from tests.conftest import ROOT, Outcome
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = re.compile(r"<!-- run -->\n```\n(.*?)```", re.DOTALL)
+FIRST_BLOCKS = {"docs/own-task.md": 3}
+"""Pages that train for long: `make check-all` runs them to the end, the ordinary tests so many blocks. The
+game that is trained further down has its short tests in tests/tasks/test_own_tasks.py."""
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 STEP = re.compile(
@@ -41,7 +44,12 @@ def python_pages() -> list[object]:
         page: [block for block in PYTHON.findall(page.read_text()) if not block.startswith(">>>")]
         for page in PAGES
     }
-    return [pytest.param(blocks, id=str(page.relative_to(ROOT))) for page, blocks in found.items() if blocks]
+    named = {str(page.relative_to(ROOT)): blocks for page, blocks in found.items() if blocks}
+    begun = [pytest.param(named[name][:most], id=f"{name}-begun") for name, most in FIRST_BLOCKS.items()]
+    return begun + [
+        pytest.param(blocks, id=name, marks=[pytest.mark.slow] * (name in FIRST_BLOCKS))
+        for name, blocks in named.items()
+    ]
 
 
 @pytest.mark.parametrize("block", commands())

@@ -15,7 +15,7 @@ from herbrand.language.check import check
 from herbrand.language.parse import parse_formula, parse_literal, parse_probability, parse_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import And, Atom, Constant, Theory, WeightedFormula
-from tests.laws import tries
+from tests.laws import long, tries
 from tests.work import calls
 
 TOKENS = [
@@ -101,7 +101,7 @@ def test_tabs_keep_carets_in_place() -> None:
     assert message("\t1:\ta\t-> b").split("\n")[1:3] == ["   1: a -> b", "        ^^"]
 
 
-@pytest.mark.parametrize("count", [201, 10_000])
+@pytest.mark.parametrize("count", long([201, 2_000, 10_000], 2))
 @pytest.mark.parametrize(
     ("begin", "middle", "end"),
     [

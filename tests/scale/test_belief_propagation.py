@@ -310,12 +310,11 @@ def test_messages_that_run_away_begin_again_more_gently(monkeypatch: pytest.Monk
     some = [f"p{i}" for i in range(4)]
     pairs = [f"hard: not ({one} and {other})" for one in some for other in some if one < other]
     theory = hb.parse("\n".join([*(f"predicate {p}" for p in some), f"hard: {' or '.join(some)}", *pairs]))
-    found = on_duckdb(theory, iterations=12)
-    assert not found.status.converged
-    assert "not to be relied on" in found.status.advice and "--damping" in found.status.advice
     steps, step = [], StoredBeliefPropagation.step
     monkeypatch.setattr(StoredBeliefPropagation, "step", lambda *a: steps.append(step(*a)) or steps[-1])
-    on_duckdb(theory, iterations=22)
+    found = on_duckdb(theory, iterations=20)
+    assert not found.status.converged
+    assert "not to be relied on" in found.status.advice and "--damping" in found.status.advice
     assert [state.pace.restarts for state in steps][-1] >= 1
     begun = next(state for state in steps if state.pace.restarts)
     assert begun.pace.damping == 0.5 and begun.pace.mark == math.inf
