@@ -12,7 +12,7 @@ from tests.laws import long
 
 
 @pytest.mark.parametrize("l2", [0.1, 0.0])
-@pytest.mark.parametrize("seed", long(range(100, 104), 2))
+@pytest.mark.parametrize("seed", long([101, 102, 103, 100], 3))  # every kind of theory is in the first
 def test_tops_are_those_of_all_worlds(seed: int, l2: float) -> None:
     found = optimum(seed, l2)
     assert found.kinds == combination(seed, KINDS)
