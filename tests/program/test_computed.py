@@ -573,3 +573,20 @@ def test_costs_over_roads_that_may_be_open() -> None:
     assert {row.arguments[2]: row.probability for row in found if row.probability} == pytest.approx(
         {5: 0.2, 7: 0.3}
     )
+
+
+def test_what_is_made_of_other_values_alone_has_an_end() -> None:
+    """Whatever is in t, as the new numbers are, z is made of those of p alone."""
+    text = """
+        predicate p(n): observed
+        predicate t(n)
+        predicate r(n)
+        p(2)
+        p(3)
+        0.5 :: t(x)
+        r(z) :- p(x), t(x), z = x * x
+    """
+    found = hb.Model(hb.parse(text)).infer(["r", "t"]).rows()
+    held = {(row.predicate, row.arguments[0]) for row in found if row.probability}
+    assert held == {("r", 4), ("r", 9)} | {("t", value) for value in (2, 3, 4, 9)}
+    assert {row.probability for row in found} == {0.0, 0.5}

@@ -253,7 +253,7 @@ class Computation:
     def _without_end(self, definition: Definition) -> Iterator[_Endless]:
         """The values that a definition makes of its own ones for which no rule has a limit."""
         name = definition.head.predicate
-        if name not in self._reached[name]:
+        if name not in self._reached[name] or self._is_of_others(definition):
             return
         types = self._types_made(definition)
         rounds = self._rounds(name)
@@ -265,10 +265,22 @@ class Computation:
                 )
                 yield _Endless(name, rounds, Mistake(message, definition.span, _LIMITS))
 
+    def _group(self, name: str) -> frozenset[str]:
+        """A predicate and those that rest on each other with it."""
+        known = self._reached[name] & self._reached.keys()
+        return frozenset(other for other in known if self._together(other, name))
+
+    def _is_of_others(self, definition: Definition) -> bool:
+        """Whether all that its tests read are values of predicates that do not rest on it."""
+        group = self._group(definition.head.predicate)
+        free = [
+            x for x in definition.body if isinstance(x, Atom) and x.predicate not in group and self._counts(x)
+        ]
+        return variables_of(definition.tests).keys() - definition.made <= variables_of(free).keys()
+
     def _rounds(self, name: str) -> Rounds | None:
         """The recursion that a definition is part of, where one predicate calls itself."""
-        known = self._reached[name] & self._reached.keys()
-        group = frozenset(other for other in known if self._together(other, name))
+        group = self._group(name)
         if len(derived := group - self._own.keys()) != 1:
             return None
         rules = [rule for rule in self._rules if rule.head.predicate in derived]
