@@ -586,7 +586,7 @@ def test_what_is_made_of_other_values_alone_has_an_end() -> None:
         0.5 :: t(x)
         r(z) :- p(x), t(x), z = x * x
     """
-    found = hb.Model(hb.parse(text)).infer(["r", "t"]).rows()
+    found = list(hb.Model(hb.parse(text)).infer(["r", "t"]).rows())
     held = {(row.predicate, row.arguments[0]) for row in found if row.probability}
     assert held == {("r", 4), ("r", 9)} | {("t", value) for value in (2, 3, 4, 9)}
     assert {row.probability for row in found} == {0.0, 0.5}
