@@ -31,7 +31,7 @@ Run = Callable[..., Outcome]
 @pytest.fixture
 def worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Random graphs, and a target with wrong labels that many beams look at; a search that no clock ends."""
-    monkeypatch.setattr(induce_module, "STEPS_A_MINUTE", 350.0)
+    monkeypatch.setattr(induce_module, "STEPS_A_MINUTE", 700.0)
     rng = np.random.default_rng(5)
     for number in range(5):
         edge = (rng.random((7, 7)) < 0.25) & ~np.eye(7, dtype=bool)
@@ -95,7 +95,7 @@ def test_a_killed_process_goes_on(worlds: Path, tmp_path: Path) -> None:
     kept, text = tmp_path / "run", tmp_path / "rules.hb"
     program = (
         "import sys; from herbrand.induction import induce; from herbrand.cli.app import main; "
-        "induce.STEPS_A_MINUTE = 350.0; main()"
+        "induce.STEPS_A_MINUTE = 700.0; main()"
     )
     command = [
         sys.executable, "-c", program, "induce", "--target", "goes", "--worlds", str(worlds), "--budget", "1",
