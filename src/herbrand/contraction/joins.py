@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from herbrand.contraction.expression import Axes
 from herbrand.contraction.relation import Integers, Support, positions
-from herbrand.row_keys import each_in, unique_rows
+from herbrand.row_keys import each_in, places_among, unique_rows
 
 ROOMY = 4
 """Rows are numbered by key up to this many times as many keys as entries."""
@@ -264,10 +264,7 @@ def places_in(support: Support, axes: Axes, other: Support, other_axes: Axes) ->
     rows, shape = _columns(support, axes, other_axes)
     numbers = _Numbers.of([rows, other.indices], shape)
     wanted, known = numbers.each
-    if not len(known):
-        return np.full(len(wanted), -1)
-    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return np.where(known[places] == wanted, places, -1)
+    return places_among(known, wanted)
 
 
 def product(left: Support, left_axes: Axes, right: Support, right_axes: Axes, output: Axes) -> Product:

@@ -30,7 +30,15 @@ import numpy as np
 from herbrand.budget import readable
 from herbrand.errors import BudgetError
 from herbrand.factors.graph import Array
-from herbrand.program.program import Argument, Block, Conjunction, Literal, literals_of
+from herbrand.program.program import (
+    Argument,
+    Block,
+    Conjunction,
+    differing,
+    literals_of,
+    renamed,
+    variables_of,
+)
 
 ABSENT = -1
 
@@ -204,36 +212,15 @@ class Quantified:
 def quantified(block: Block) -> Quantified:
     """Two blocks with equal pieces and equal constants for ``outer`` are one ground quantifier."""
     names: dict[str, str] = {}
-    own = {name for piece in block.pieces for name in _own_variables(piece)}
+    own = {name for piece in block.pieces for name in variables_of(piece)}
     for piece in block.pieces:
         for literal in literals_of(piece):
             for argument in literal.arguments:
                 if isinstance(argument, str):
                     names.setdefault(argument, f"v{len(names)}")
-        for name in sorted(_own_variables(piece) | _differing_variables(piece)):
+        apart = {a for pair in differing(piece) for a in pair if isinstance(a, str)}
+        for name in sorted(variables_of(piece) | apart):
             names.setdefault(name, f"v{len(names)}")
     outer = tuple(name for name in names if name not in own)
-    pieces = tuple(_renamed(piece, names) for piece in block.pieces)
+    pieces = tuple(renamed(piece, names) for piece in block.pieces)
     return Quantified(pieces, outer, tuple(names[name] for name in outer))
-
-
-def _own_variables(piece: Conjunction) -> set[str]:
-    inner = {name for b in piece.blocks for p in b.pieces for name in _own_variables(p)}
-    return {name for name, _ in piece.variables} | inner
-
-
-def _differing_variables(piece: Conjunction) -> set[str]:
-    own = {a for pair in piece.distinct for a in pair if isinstance(a, str)}
-    return own | {name for b in piece.blocks for p in b.pieces for name in _differing_variables(p)}
-
-
-def _renamed(piece: Conjunction, names: dict[str, str]) -> Conjunction:
-    def image(argument: Argument) -> Argument:
-        return names[argument] if isinstance(argument, str) else argument
-
-    return Conjunction(
-        tuple(sorted((names[name], type_name) for name, type_name in piece.variables)),
-        tuple(Literal(x.predicate, tuple(map(image, x.arguments)), x.allowed) for x in piece.literals),
-        frozenset((image(a), image(b)) for a, b in piece.distinct),
-        tuple(Block(tuple(_renamed(p, names) for p in b.pieces), b.some) for b in piece.blocks),
-    )

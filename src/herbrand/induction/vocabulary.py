@@ -24,6 +24,7 @@ import numpy.typing as npt
 from herbrand.induction.database import Database, Rows
 from herbrand.induction.evaluation import ANY, Condition, Literal
 from herbrand.induction.order import order_of
+from herbrand.row_keys import places_among
 
 Bits = npt.NDArray[np.uint64]
 """``[rows, words]``: 64 tests a word, the first in the lowest bit."""
@@ -307,8 +308,7 @@ class Vocabulary:
         known, asked = self._pairs[name], left * size + right
         if known.dtype == bool:
             return known[asked]
-        places = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-        return known[places] == asked
+        return places_among(known, asked) >= 0
 
     def world_tests(self, worlds: Rows) -> tuple[list[Part], list[np.ndarray]]:
         """Predicates without arguments, and where they hold in the world of each row."""

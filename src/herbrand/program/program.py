@@ -172,6 +172,26 @@ def _settled_apart(pair: Pair) -> bool:
     return all(isinstance(argument, int) for argument in pair) and pair[0] != pair[1]
 
 
+def renamed(conjunction: Conjunction, names: Mapping[str, str]) -> Conjunction:
+    """The conjunction with other names for some variables, those inside blocks included; in their order."""
+
+    def image(argument: Argument) -> Argument:
+        return names.get(argument, argument) if isinstance(argument, str) else argument
+
+    return Conjunction(
+        tuple(sorted((names.get(name, name), kind) for name, kind in conjunction.variables)),
+        tuple(replace(x, arguments=tuple(map(image, x.arguments))) for x in conjunction.literals),
+        frozenset((image(a), image(b)) for a, b in conjunction.distinct),
+        tuple(Block(tuple(renamed(p, names) for p in b.pieces), b.some) for b in conjunction.blocks),
+    )
+
+
+def variables_of(conjunction: Conjunction) -> set[str]:
+    """The names of all variables that it ranges over, those inside blocks included."""
+    pieces = (piece for block in conjunction.blocks for piece in block.pieces)
+    return {name for name, _ in conjunction.variables}.union(*map(variables_of, pieces))
+
+
 def literals_of(conjunction: Conjunction) -> Iterator[Literal]:
     """All literals, those inside blocks included."""
     yield from conjunction.literals

@@ -320,38 +320,36 @@ def _truths(theory: Theory) -> Iterator[LintWarning]:
 
 
 def _is_true(formula: Formula) -> bool:
+    return _decided(formula) is True
+
+
+def _is_false(formula: Formula) -> bool:
+    return _decided(formula) is False
+
+
+def _decided(formula: Formula) -> bool | None:
+    """Whether a formula holds, where its form alone tells."""
     match formula:
         case Truth(value=value):
             return value
         case Not(operand=operand):
-            return _is_false(operand)
+            inner = _decided(operand)
+            return None if inner is None else not inner
         case Implies(premise=premise, conclusion=conclusion):
             parts = premise.operands if isinstance(premise, And) else (premise,)
-            return _is_true(Or((*map(Not, parts), conclusion)))
-        case Or(operands=operands):
-            return any(map(_is_true, operands)) or _opposed(_flat(Or, operands))
-        case And(operands=operands):
-            return bool(operands) and all(map(_is_true, operands))
-        case Comparison(operator="=" | "<=" | ">=", left=left, right=right):
-            return left == right and not (isinstance(left, Variable) and left.anonymous)
-    return False
-
-
-def _is_false(formula: Formula) -> bool:
-    match formula:
-        case Truth(value=value):
-            return not value
-        case Not(operand=operand):
-            return _is_true(operand)
-        case Implies(premise=premise, conclusion=conclusion):
-            return _is_true(premise) and _is_false(conclusion)
-        case And(operands=operands):
-            return any(map(_is_false, operands)) or _opposed(_flat(And, operands))
-        case Or(operands=operands):
-            return bool(operands) and all(map(_is_false, operands))
-        case Comparison(operator="!=" | "<" | ">", left=left, right=right):
-            return left == right and not (isinstance(left, Variable) and left.anonymous)
-    return False
+            return _decided(Or((*map(Not, parts), conclusion)))
+        case Or(operands=()) | And(operands=()):
+            return None
+        case Or(operands=operands) | And(operands=operands):
+            settling = isinstance(formula, Or)  # one such operand settles all
+            found = [_decided(operand) for operand in operands]
+            if settling in found or _opposed(_flat(type(formula), operands)):
+                return settling
+            return None if None in found else not settling
+        case Comparison(operator=sign, left=left, right=right):
+            same = left == right and not (isinstance(left, Variable) and left.anonymous)
+            return sign in ("=", "<=", ">=") if same else None
+    return None
 
 
 def _flat(kind: type[And | Or], parts: Sequence[Formula]) -> list[Formula]:

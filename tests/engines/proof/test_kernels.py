@@ -44,7 +44,7 @@ def test_marks_begin_anew(left: int, best: bool) -> None:
     first, length = np.array([0, 1, 3]), np.array([3, 0, 2])
     allowed = np.array([1, 2, 3, 0, 3], np.int32)
     masked = MaskedPush(
-        GROUPS, PIVOTS, VALUES, POINTERS, COLUMNS, FREE, first, length, allowed, FREE, WIDTH, workspace
+        GROUPS, PIVOTS, VALUES, POINTERS, COLUMNS, FREE, WIDTH, workspace, first, length, allowed, FREE
     )
     marks, base = workspace.of(WIDTH)
     wanted = expected(best)

@@ -97,7 +97,7 @@ def test_pushes_where_a_second_relation_has_a_row(rng: np.random.Generator, best
     number = len(groups[0]) - 1
     others = compressed(rng, number, width)
     masked = MaskedPush(
-        *groups, *relation, others[0][:-1], np.diff(others[0]), others[1], others[2], width, Workspace()
+        *groups, *relation, width, Workspace(), others[0][:-1], np.diff(others[0]), others[1], others[2]
     )
     second = dense(*others, width)
     expected = [

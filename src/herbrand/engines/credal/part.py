@@ -31,6 +31,9 @@ from herbrand.engines.credal.network import NO_LINKS, Network
 from herbrand.engines.credal.rounding import complement
 from herbrand.graphs import component_of
 
+CaseBound = tuple[np.ndarray, float, float]
+"""Which cases of the parents a sentence is about, and its interval."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
@@ -54,7 +57,7 @@ class Sentence:
         """The same with nothing said."""
         return replace(self, lower=0.0, upper=1.0)
 
-    def conditional_on(self, atom: int, parents: Sequence[int]) -> tuple[np.ndarray, float, float] | None:
+    def conditional_on(self, atom: int, parents: Sequence[int]) -> CaseBound | None:
         """For ``P(atom | some cases of the parents)``, also of its negation: the cases and the interval.
 
         Ends that are not stated as they stand are rounded outward.
@@ -112,13 +115,8 @@ def single_case_intervals(
 
     Where lower is above upper the case has probability 0.
     """
-    lower, upper = np.zeros(2 ** len(parents)), np.ones(2 ** len(parents))
-    for sentence in sentences:
-        found = sentence.conditional_on(atom, parents)
-        if found is not None and found[0].sum() == 1:
-            cases, low, high = found
-            lower[cases], upper[cases] = np.maximum(lower[cases], low), np.minimum(upper[cases], high)
-    return lower, upper
+    found = (sentence.conditional_on(atom, parents) for sentence in sentences)
+    return _case_intervals(parents, [one for one in found if one is not None and one[0].sum() == 1])
 
 
 def satisfied_case_by_case(atom: int, parents: Sequence[int], sentences: Iterable[Sentence]) -> bool:
@@ -127,14 +125,22 @@ def satisfied_case_by_case(atom: int, parents: Sequence[int], sentences: Iterabl
     Then each case's value may be chosen within all sentences that speak of it, and a sentence about several
     cases, being an average of them, holds too.
     """
-    lower, upper = np.zeros(2 ** len(parents)), np.ones(2 ** len(parents))
+    found: list[CaseBound] = []
     for sentence in sentences:
-        found = sentence.conditional_on(atom, parents)
-        if found is None:
+        said = sentence.conditional_on(atom, parents)
+        if said is None:
             return False
-        cases, low, high = found
-        lower[cases], upper[cases] = np.maximum(lower[cases], low), np.minimum(upper[cases], high)
+        found.append(said)
+    lower, upper = _case_intervals(parents, found)
     return bool((lower <= upper).all())
+
+
+def _case_intervals(parents: Sequence[int], found: Iterable[CaseBound]) -> tuple[np.ndarray, np.ndarray]:
+    """What bounds on cases of the parents leave of each case."""
+    lower, upper = np.zeros(2 ** len(parents)), np.ones(2 ** len(parents))
+    for cases, low, high in found:
+        lower[cases], upper[cases] = np.maximum(lower[cases], low), np.minimum(upper[cases], high)
+    return lower, upper
 
 
 MOST_PARENTS = 12

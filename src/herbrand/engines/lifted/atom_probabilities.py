@@ -22,6 +22,7 @@ from herbrand.engines.lifted.pairs import turned
 from herbrand.engines.lifted.summation import Sums
 from herbrand.engines.lifted.tabulated import Link, Tabulated, pair_count, swings
 from herbrand.engines.lifted.terms import PROPOSITIONS, Own
+from herbrand.row_keys import places_among
 
 
 class Summed(Protocol):
@@ -97,10 +98,8 @@ class AtomProbabilities:
         table = self._between(group, predicate)
         found = table[self.bunch_of[families[0]][rows], self.bunch_of[families[1]][columns]]
         unusual, values = self._unusual(group, predicate, width, same_order)
-        if len(unusual):
-            at = np.minimum(np.searchsorted(unusual, codes), len(unusual) - 1)
-            hit = unusual[at] == codes
-            found[hit] = values[at[hit]]
+        at = places_among(unusual, codes)
+        found[at >= 0] = values[at[at >= 0]]
         if scene.groups[group].within:
             own = Own(predicate, diagonal=True)
             diagonal = rows == columns

@@ -21,6 +21,7 @@ from herbrand.engines.lifted.families import Family
 from herbrand.engines.lifted.terms import Literals, NotLiftableError, PairTerm, Slot
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.program import Program
+from herbrand.row_keys import Places
 
 MOST_ENTRIES = 2**22
 
@@ -159,11 +160,9 @@ def _opinions_at(predicate: str, codes: np.ndarray, size: int, evidence: Evidenc
     """What opinions add to each value of these atoms [atom, value]."""
     added = np.zeros((len(codes), size))
     about, values, worths = evidence.weights(predicate)
-    if len(about) and len(codes):
-        order = np.argsort(codes)
-        rows = order[np.minimum(np.searchsorted(codes, about, sorter=order), len(codes) - 1)]
-        hit = codes[rows] == about
-        np.add.at(added, (rows[hit], values[hit]), worths[hit])
+    rows = Places(codes).of(about)
+    hit = rows >= 0
+    np.add.at(added, (rows[hit], values[hit]), worths[hit])
     return added
 
 

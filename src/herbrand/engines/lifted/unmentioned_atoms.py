@@ -12,6 +12,7 @@ from herbrand.arrays import Array
 from herbrand.contraction.extreme import first_maximum
 from herbrand.engines.lifted.families import has_say
 from herbrand.program.evidence import LATENT, Evidence
+from herbrand.row_keys import places_among
 
 WIDEST = 2
 
@@ -54,10 +55,8 @@ def bystander_shares(predicate: str, evidence: Evidence, codes: np.ndarray, most
     """The probabilities of the values of latent atoms [atom, value]."""
     held, added = opinionated(predicate, evidence)
     rows = np.zeros((len(codes), added.shape[1]))
-    if len(held):
-        at = np.minimum(np.searchsorted(held, codes), len(held) - 1)
-        hit = held[at] == codes
-        rows[hit] = added[at[hit]]
+    at = places_among(held, codes)
+    rows[at >= 0] = added[at[at >= 0]]
     if most:
         return np.eye(rows.shape[1])[rows.argmax(1)]
     weights = np.exp(rows - rows.max(1, keepdims=True))

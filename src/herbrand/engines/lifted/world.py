@@ -10,6 +10,7 @@ import numpy as np
 from herbrand.engines.lifted.pairs import turned
 from herbrand.engines.lifted.summation import Summation, Sums
 from herbrand.engines.lifted.terms import PROPOSITIONS, Own
+from herbrand.row_keys import places_among
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,8 @@ class AlikeWorld:
         width = int(max(columns.max(initial=0), knowledge.pairs[:, 1].max())) + 1
         stated = knowledge.pairs[:, 0] * width + knowledge.pairs[:, 1]
         wanted = rows * width + columns
-        order = np.argsort(stated)
-        at = order[np.minimum(np.searchsorted(stated, wanted, sorter=order), len(stated) - 1)]
-        return np.where(stated[at] == wanted, knowledge.pattern_of[at], 0)
+        at = places_among(stated, wanted)
+        return np.where(at >= 0, knowledge.pattern_of[at], 0)
 
     def _best(self, pair: _Pair, atom: tuple[str, bool], left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The best value of an atom, given the cells of the left elements and of the right ones."""

@@ -21,6 +21,8 @@ from herbrand.program.program import (
     Pair,
     differing,
     literals_of,
+    renamed,
+    variables_of,
 )
 
 
@@ -125,22 +127,10 @@ def _unified(left: Literal, right: Literal, distinct: Iterable[Pair]) -> Classes
 
 def _apart(group: ExclusivePieces) -> ExclusivePieces:
     """The group with names of its own for all variables inside it."""
-    pieces = tuple(_renamed(piece, frozenset()) for piece in group.pieces)
-    return ExclusivePieces(tuple((_primed(name), kind) for name, kind in group.variables), pieces)
-
-
-def _renamed(piece: Conjunction, inside: frozenset[str]) -> Conjunction:
-    inside = inside | {name for name, _ in piece.variables}
-
-    def image(argument: Argument) -> Argument:
-        return _primed(argument) if isinstance(argument, str) and argument in inside else argument
-
-    return Conjunction(
-        tuple((_primed(name), kind) for name, kind in piece.variables),
-        tuple(Literal(x.predicate, tuple(map(image, x.arguments)), x.allowed) for x in piece.literals),
-        frozenset((image(a), image(b)) for a, b in piece.distinct),
-        tuple(Block(tuple(_renamed(p, inside) for p in b.pieces), b.some) for b in piece.blocks),
+    pieces = tuple(
+        renamed(piece, {name: _primed(name) for name in variables_of(piece)}) for piece in group.pieces
     )
+    return ExclusivePieces(tuple((_primed(name), kind) for name, kind in group.variables), pieces)
 
 
 def _primed(name: str) -> str:

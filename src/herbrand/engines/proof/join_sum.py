@@ -56,8 +56,8 @@ class Workspace(threading.local):
 
 
 @dataclass(frozen=True, eq=False)
-class Push:
-    """What one push takes, and its way back."""
+class Taken:
+    """What a push takes."""
 
     groups: np.ndarray
     pivots: np.ndarray
@@ -67,6 +67,11 @@ class Push:
     weights: np.ndarray
     width: int
     workspace: Workspace
+
+
+@dataclass(frozen=True, eq=False)
+class Push(Taken):
+    """One push, and its way back."""
 
     @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
     def forward(
@@ -111,21 +116,13 @@ class Push:
 
 
 @dataclass(frozen=True, eq=False)
-class MaskedPush:
-    """What a push under a mask takes, and its way back."""
+class MaskedPush(Taken):
+    """A push under a mask: group g's rows there are ``length[g]`` places of ``allowed`` from ``first[g]``."""
 
-    groups: np.ndarray
-    pivots: np.ndarray
-    values: np.ndarray
-    pointers: np.ndarray
-    columns: np.ndarray
-    weights: np.ndarray
     first: np.ndarray
     length: np.ndarray
     allowed: np.ndarray
     allowed_weights: np.ndarray
-    width: int
-    workspace: Workspace
 
     @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
     def forward(self, best: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -260,9 +257,8 @@ class JoinSums:
         ordered_masks = self._arithmetic.ordered(allowed, mask_weights)
         call = MaskedPush(
             groups.pointers, groups.column(pivot), self._arithmetic.numbers(groups.values), index.pointers,
-            index.column(place), self._numbers(ordered), first, length,
-            allowed.column(mask.arguments.index(new)), self._numbers(ordered_masks),
-            index.relation.sizes[place], self._workspace,
+            index.column(place), self._numbers(ordered), index.relation.sizes[place], self._workspace,
+            first, length, allowed.column(mask.arguments.index(new)), self._numbers(ordered_masks),
         )  # fmt: skip
         counts, found, totals = call.forward(self._arithmetic.best)
         way_back = partial(call.back, np.append(0, np.cumsum(counts)), found)

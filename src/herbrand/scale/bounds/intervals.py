@@ -29,6 +29,7 @@ from herbrand.engines.loop import Resumed
 from herbrand.errors import BudgetError, ContradictionError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.relations.database import Database
+from herbrand.row_keys import Places
 from herbrand.scale.bounds.parts import Shelves, shelved
 from herbrand.scale.bounds.sentences import Sentences, StoredLowering
 from herbrand.scale.bounds.solving import Solver
@@ -70,14 +71,10 @@ def intervals_in(
         texts = [query.text for query in question.queries]
         numbers = np.array([_atom(query) for query in question.queries], np.int64)
         found = _some(database, table, np.unique(numbers))
-    atom = found["atom"].to_numpy()
-    order = np.argsort(atom)
+    at = Places(found["atom"].to_numpy().astype(np.int64)).of(numbers)
     lower, upper = np.zeros(len(numbers)), np.ones(len(numbers))
-    if len(atom):
-        at = np.minimum(np.searchsorted(atom[order], numbers), len(atom) - 1)
-        known = atom[order][at] == numbers
-        lower[known] = found["lower"].to_numpy()[order][at[known]]
-        upper[known] = found["upper"].to_numpy()[order][at[known]]
+    lower[at >= 0] = found["lower"].to_numpy()[at[at >= 0]]
+    upper[at >= 0] = found["upper"].to_numpy()[at[at >= 0]]
     return texts, lower, upper
 
 
