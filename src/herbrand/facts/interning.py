@@ -22,7 +22,7 @@ from herbrand.facts.column import ABSENT, Column
 from herbrand.facts.domain import Domain, arrays_of, one_number_type
 from herbrand.facts.place import Place, mixed_mistake, shown
 from herbrand.facts.table_claims import Claims, rows_with
-from herbrand.language.signature import Kind, Type
+from herbrand.language.signature import Kind, Type, kind_of
 from herbrand.language.syntax import Value
 
 MENTIONED = Place("a formula")
@@ -118,15 +118,11 @@ def mixed_numbers(type_name: str) -> FactsError:
 def _wrong_kind(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]) -> list[Mistake]:
     if declared.declared and declared.kind is not None:
         return [_other_kind(use, declared) for use in uses if use.kind not in (None, declared.kind)]
-    kinds = {use.kind for use in uses} | {_kind(value) for value in mentioned}
+    kinds = {use.kind for use in uses} | {kind_of(value) for value in mentioned}
     if not {"text", "number"} <= kinds:
         return []
     text, number = _first_of("text", uses, mentioned), _first_of("number", uses, mentioned)
     return [mixed_mistake(declared.name, text, number)]
-
-
-def _kind(value: Value) -> Kind:
-    return "text" if isinstance(value, str) else "number"
 
 
 def _other_kind(use: Use, declared: Type) -> Mistake:
@@ -144,7 +140,7 @@ def _first_of(kind: Kind, uses: Sequence[Use], mentioned: Sequence[Value]) -> tu
     for use in uses:
         if use.kind == kind:
             return use.first()
-    return next(value for value in mentioned if _kind(value) == kind), MENTIONED
+    return next(value for value in mentioned if kind_of(value) == kind), MENTIONED
 
 
 # Constants that a closed type does not have

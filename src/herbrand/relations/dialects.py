@@ -40,8 +40,8 @@ class Dialect:
         return f"{self.kind}({', '.join(fields)})"
 
     def quoted(self, name: str) -> str:
-        """The name of a column."""
-        return f"{self.quote}{name}{self.quote}"
+        """The name of a column or a table."""
+        return f"{self.quote}{name.replace(self.quote, 2 * self.quote)}{self.quote}"
 
     def text_value(self, text: str) -> str:
         """A constant text."""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
+from herbrand.engines.belief.pace import Pace
 from herbrand.engines.engine import first_state
 from herbrand.engines.loop import Limits, Patience, Schedule, run, settle
 from herbrand.engines.regions.engine import ROUNDS_A_START, Regions, RegionState
@@ -87,7 +88,7 @@ def test_damping_is_raised_where_the_residual_has_not_halved(residuals: list[flo
             if residual > mark / 2:
                 damping = 1 - max(0.01, (1 - damping) / 2)
             mark, waited = residual, 0
-        assert (state.damping, state.moved, state.since) == (damping, residual, waited)
+        assert (state.pace.damping, state.pace.moved, state.pace.since) == (damping, residual, waited)
     assert state.rounds == len(residuals)
 
 
@@ -96,7 +97,7 @@ def test_damping_that_was_asked_for_is_kept() -> None:
     state = begun(propagation, 0.3)
     for _ in range(300):
         state = stepped(state, Schedule.parallel, free=False)
-    assert state.damping == 0.3 and state.rounds == 300
+    assert state.pace.damping == 0.3 and state.rounds == 300
 
 
 def test_damping_never_stops_a_run() -> None:
@@ -105,7 +106,7 @@ def test_damping_never_stops_a_run() -> None:
     seen = set()
     for _ in range(6000):
         state = stepped(state, Schedule.sequential, free=True)
-        seen.add(state.damping)
+        seen.add(state.pace.damping)
     assert sorted(seen) == pytest.approx([0.0, 0.5, 0.75, 0.875, 0.9375, 0.96875, 0.984375, 0.99])
 
 
@@ -122,13 +123,13 @@ def test_patience_as_a_value() -> None:
 def test_nothing_is_damped_that_needs_none() -> None:
     """Without cycles, or on two levels; three levels with cycles start half-way."""
     tree = part_of(loop(2), Regions()).propagation
-    assert tree.graph.acyclic and begun(tree, None).damping == 0.0
+    assert tree.graph.acyclic and begun(tree, None).pace.damping == 0.0
     flat = cycle()
-    assert flat.graph.flat and not flat.graph.acyclic and begun(flat, None).damping == 0.0
-    assert begun(tree, 0.7).damping == begun(flat, 0.7).damping == 0.7
+    assert flat.graph.flat and not flat.graph.acyclic and begun(flat, None).pace.damping == 0.0
+    assert begun(tree, 0.7).pace.damping == begun(flat, 0.7).pace.damping == 0.7
     deep = part_of(ring(3), Regions(cost=64, starts=1)).propagation
     assert not deep.graph.flat and not deep.graph.acyclic
-    assert begun(deep, None).damping == DAMPING
+    assert begun(deep, None).pace.damping == DAMPING
 
 
 def ring(size: int, more: str = "") -> hb.Model:
@@ -194,7 +195,7 @@ def test_regions_without_cycles_forget_how_they_began(schedule: Schedule) -> Non
             )
             for _ in range(30):
                 state = stepped(state, schedule, free=True)
-            assert state.moved < 1e-12
+            assert state.pace.moved < 1e-12
             ends.append(one.free_energy(state.messages))
         assert ends == pytest.approx([ends[0]] * 3, abs=1e-9)
 
@@ -261,13 +262,13 @@ def test_of_runs_at_rest_the_largest_free_energy_is_believed() -> None:
     runs = []
     for seed in range(4):
         messages = first_messages(propagation, drawn_leanings(propagation, np.random.default_rng(seed)))
-        runs.append(RegionRun(propagation, messages, 0.0, moved=1e-12))
+        runs.append(RegionRun(propagation, messages, Pace(moved=1e-12)))
     energies = [propagation.free_energy(one.messages) for one in runs]
     assert engine._best(tuple(runs)) is runs[energies.index(max(energies))]
-    runs[energies.index(max(energies))] = replace(runs[energies.index(max(energies))], moved=0.9)
+    runs[energies.index(max(energies))] = replace(runs[energies.index(max(energies))], pace=Pace(moved=0.9))
     left = [e for e in energies if e != max(energies)]
     assert engine._best(tuple(runs)) is runs[energies.index(max(left))]
-    nowhere = tuple(replace(one, moved=0.5 - 0.1 * i) for i, one in enumerate(runs))
+    nowhere = tuple(replace(one, pace=Pace(moved=0.5 - 0.1 * i)) for i, one in enumerate(runs))
     assert engine._best(nowhere) is nowhere[3]
 
 
@@ -284,7 +285,7 @@ def test_steps_leave_earlier_states_as_they_were() -> None:
         for later in kept[number + 1 :]:
             again = engine.step(again)
             for one, other in zip(again.runs[0], later.runs[0], strict=True):
-                assert one.moved == other.moved or math.isinf(one.moved)
+                assert one.pace.moved == other.pace.moved or math.isinf(one.pace.moved)
                 assert all((a == b).all() for a, b in zip(one.messages, other.messages, strict=True))
             energies.append(engine.residual(again) == engine.residual(later))
     assert all(energies)

@@ -1,8 +1,8 @@
 """How far a run of messages has come: damping, and whether it must begin again.
 
 Messages run away where their residual grows: what is believed then changes e-fold in every round. They begin
-again, gentler each time; where rounds do not help, more of the old messages is kept. One rule for messages in
-memory and on a database.
+again, gentler each time; where rounds do not help, more of the old messages is kept. One rule for messages
+between atoms, in memory and on a database, and between regions.
 
 >>> pace = Pace(mark=2.0)
 >>> for residual in 10 * [8.0]:
@@ -34,18 +34,24 @@ class Pace:
     since: int = 0
     restarts: int = 0
 
-    def after(self, moved: float, given: float | None, gentler: tuple[float, ...]) -> tuple[Pace, bool]:
+    def after(
+        self,
+        moved: float,
+        given: float | None,
+        gentler: tuple[float, ...] = (),
+        patience: Patience = PATIENCE,
+    ) -> tuple[Pace, bool]:
         """The pace after a round, and whether messages must begin again.
 
         ``given``: the damping that the user wants, which stays; ``gentler``: the dampings of the runs after
-        the first, one after another.
+        the first, one after another; ``patience``: how many rounds may pass without a gain.
         """
         now = replace(self, moved=moved, since=self.since + 1)
-        if not PATIENCE.is_over(now.since, now.damping):
+        if not patience.is_over(now.since, now.damping):
             return now, False
         if RUN_AWAY < moved >= 2 * now.mark and now.restarts < len(gentler):
             return Pace(gentler[now.restarts], moved, restarts=now.restarts + 1), True
-        damping = now.damping if given is not None else PATIENCE.raised(now.damping, moved, now.mark)
+        damping = now.damping if given is not None else patience.raised(now.damping, moved, now.mark)
         return replace(now, damping=damping, mark=moved, since=0), False
 
 

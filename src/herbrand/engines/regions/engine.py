@@ -189,7 +189,7 @@ class Regions:
             gentler = state.parts[part].gentler[number - self._starts(state.parts[part])]
             runs = (*runs, begun(gentler, self.damping))
         run = stepped(runs[number], Schedule(self.schedule or SCHEDULE), self.damping is None)
-        if math.isnan(run.moved):
+        if math.isnan(run.pace.moved):
             return self._without(state, part)
         runs = (*runs[:number], run, *runs[number + 1 :])
         return self._outdone(replace(state, runs=(*state.runs[:part], runs, *state.runs[part + 1 :])))
@@ -200,7 +200,7 @@ class Regions:
         if any(self._waiting(part, runs) is not None for part, runs in pairs):
             return math.inf
         best = [self._best(runs) for runs in state.runs]
-        return 0.0 if all(map(self._at_rest, best)) else max(run.moved for run in best)
+        return 0.0 if all(map(self._at_rest, best)) else max(run.pace.moved for run in best)
 
     def read(self, state: RegionState, status: Status) -> Marginals:
         solution = self._solution(state)
@@ -285,14 +285,14 @@ class Regions:
 
     def _at_rest(self, run: RegionRun) -> bool:
         exact = run.propagation.graph.acyclic
-        return run.moved <= (min(self.tolerance, AT_REST) if exact else self.tolerance)
+        return run.pace.moved <= (min(self.tolerance, AT_REST) if exact else self.tolerance)
 
     def _best(self, runs: tuple[RegionRun, ...]) -> RegionRun:
         """Of those at rest in the mode of the largest lower bound the one with the largest free energy; else
         the one nearest to rest."""
         at_rest = [run for run in runs if self._at_rest(run)]
         if not at_rest:
-            return min(runs, key=lambda run: run.moved)
+            return min(runs, key=lambda run: run.pace.moved)
         if len(at_rest) == 1:
             return at_rest[0]
         largest = max(run.bound for run in at_rest)

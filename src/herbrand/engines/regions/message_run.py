@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.engines.belief.pace import Pace
 from herbrand.engines.loop import Patience, Schedule
 from herbrand.engines.regions.expected import Beliefs
 from herbrand.engines.regions.graph import choices
@@ -24,16 +25,12 @@ HIGHEST_ODDS = 4.0
 
 @dataclass(frozen=True, eq=False)
 class RegionRun:
-    """``moved``: how far parents and children disagreed before the last round. ``since`` counts the rounds
-    since that was ``mark``, to see whether it falls."""
+    """``pace``: how far parents and children disagreed before the last round, and whether that falls."""
 
     propagation: Propagation
     messages: Messages
-    damping: float
-    moved: float = math.inf
+    pace: Pace
     rounds: int = 0
-    mark: float = math.inf
-    since: int = 0
 
     @cached_property
     def bound(self) -> float:
@@ -77,15 +74,12 @@ def begun(propagation: Propagation, damping: float | None, lean: Leanings | None
     raised where it does not; on more, undamped messages may swing for ever, be clusters a tree or not."""
     if damping is None:
         damping = 0.0 if propagation.graph.flat else DAMPING
-    return RegionRun(propagation, first_messages(propagation, lean), damping)
+    return RegionRun(propagation, first_messages(propagation, lean), Pace(damping))
 
 
 def stepped(run: RegionRun, schedule: Schedule, free: bool) -> RegionRun:
     """A round more; ``free``: damping is raised by itself where rounds do not help."""
     update = run.propagation.sweep if schedule is Schedule.sequential else run.propagation.round
-    messages, moved = update(run.messages, run.damping)
-    run = replace(run, messages=messages, moved=moved, rounds=run.rounds + 1, since=run.since + 1)
-    if not free or not PATIENCE.is_over(run.since, run.damping):
-        return run
-    damping = PATIENCE.raised(run.damping, moved, run.mark)
-    return replace(run, damping=damping, mark=moved, since=0)
+    messages, moved = update(run.messages, run.pace.damping)
+    pace, _ = run.pace.after(moved, None if free else run.pace.damping, patience=PATIENCE)
+    return replace(run, messages=messages, pace=pace, rounds=run.rounds + 1)

@@ -19,7 +19,10 @@ from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.store import Progress, Store
+from herbrand.relations.dialects import DUCKDB
 
+quoted, literal = DUCKDB.quoted, DUCKDB.text_value
+"""A column or table name, and a string, in SQL."""
 _TEXTS = ("VARCHAR", "ENUM", "UUID", "NULL")
 _INTEGERS = (
     "TINYINT",
@@ -163,11 +166,6 @@ def not_constants(table: str, column: int, found: str) -> Mistake:
     )
 
 
-def quoted(name: str) -> str:
-    """A column or table name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def listed_as(columns: Iterable[tuple[str, str]]) -> str:
     """Columns under other names, as a query lists them.
 
@@ -175,8 +173,3 @@ def listed_as(columns: Iterable[tuple[str, str]]) -> str:
     '"from" AS "sender"'
     """
     return ", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in columns)
-
-
-def literal(text: str) -> str:
-    """A string in SQL."""
-    return "'" + text.replace("'", "''") + "'"
