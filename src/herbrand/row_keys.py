@@ -248,6 +248,15 @@ def row_pointers(sorted_or_not: np.ndarray, size: int) -> np.ndarray:
     return pointers
 
 
+def by_number(numbers: np.ndarray, size: int) -> tuple[npt.NDArray[np.int64], np.ndarray]:
+    """Rows in the order of their numbers, which are below ``size``, and where those of each number begin.
+
+    >>> [part.tolist() for part in by_number(np.array([2, 0, 2]), 3)]
+    [[1, 0, 2], [0, 1, 1, 3]]
+    """
+    return stable_order(numbers, size), row_pointers(numbers, size)
+
+
 def run_starts(numbers: Keys) -> np.ndarray:
     """Where each run of equal numbers begins."""
     if not len(numbers):

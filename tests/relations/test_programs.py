@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from herbrand.relations.database import DuckDB
 from herbrand.relations.expression import (
+    DTYPES,
     Expression,
     Kind,
     cast,
@@ -126,7 +128,9 @@ def scratch() -> Iterator[Scratch]:
 
 
 def both(rows: list[Row], scratch: Scratch, kinds: dict[str, Kind] = KINDS) -> Iterator[Relation]:
-    memory = Memory.from_rows(kinds, [tuple(row[name] for name in kinds) for row in rows])
+    memory = Memory.of(
+        **{name: np.array([row[name] for row in rows], DTYPES[kind]) for name, kind in kinds.items()}
+    )
     yield memory
     yield scratch.put(memory)
 

@@ -1,4 +1,4 @@
-"""Which hard statements cannot hold together: a smallest set, found by leaving out one after another.
+"""Which hard statements cannot hold together: a smallest set, found by leaving out one block after another.
 
 That there is none is proved first, of all of them together; what is named has itself been proved to have no
 world.
@@ -19,6 +19,7 @@ import numpy as np
 
 from herbrand.budget import Budget
 from herbrand.engines.elimination import planned
+from herbrand.engines.smallest_set import smallest, together
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
 from herbrand.factors.graph import FORBIDDEN, FactorGraph
 from herbrand.factors.ground_graph import ground_graph
@@ -118,11 +119,7 @@ def contradicting(
     needed = list(dict.fromkeys(t.template.statement for t in ground.templates if t.template.weight is None))
     if has_worlds(needed):
         return None
-    for statement in tuple(needed):
-        rest = [other for other in needed if other != statement]
-        if not has_worlds(rest):
-            needed = rest
-    return needed
+    return smallest(needed, lambda kept: not has_worlds(kept))
 
 
 def _hard_graph(ground: Ground, statements: Collection[int]) -> FactorGraph:
@@ -138,8 +135,7 @@ def _hard_graph(ground: Ground, statements: Collection[int]) -> FactorGraph:
 def _mistake(ground: Ground, number: int, count: int) -> Mistake:
     statement = ground.program.statements[number]
     text = next(iter(show_statement(statement)))
-    together = "this statement" if count == 1 else f"these {count} statements together"
-    message = f"with the facts, no world satisfies {together}"
+    message = f"with the facts, no world satisfies {together(count)}"
     return Mistake(message if statement.span else f"{message}: {text}", statement.span)
 
 

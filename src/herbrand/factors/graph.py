@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.row_keys import row_pointers
+from herbrand.row_keys import by_number
 
 Array = NDArray[Any]
 FORBIDDEN = -np.inf
@@ -103,8 +103,8 @@ class FactorGraph(NamedTuple):
     def edges_by_axis(self, edges: Array | None = None) -> tuple[Array, Array]:
         """Where each axis's edges (among these) begin, and the edges in that order."""
         edges = np.arange(self.edge_count) if edges is None else edges
-        axes = self.edge_axes[edges]
-        return row_pointers(axes, self.axis_count), edges[np.argsort(axes, kind="stable")]
+        order, begins = by_number(self.edge_axes[edges], self.axis_count)
+        return begins, edges[order]
 
     def by_axis(self, values: Array, fill: float = 0.0) -> Array:
         """Values that lie as ``unary`` does as a table [axis, value], ``fill`` where an axis has fewer."""

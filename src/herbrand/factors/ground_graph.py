@@ -39,6 +39,7 @@ from herbrand.factors.program_graph import Origin, ProgramGraph, own_weights
 from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import Ground
+from herbrand.row_keys import by_number
 
 Source = tuple[int, Array]
 """The number of a template, and rows of it."""
@@ -382,15 +383,13 @@ def _added_up(
     """Layers over the same scope become one factor, equal sums share a table; where each layer row went."""
     first, group = unique_rows(scopes)
     marks = np.random.default_rng(0).integers(1, 2**62, len(layers), dtype=np.uint64)
-    order = np.argsort(group, kind="stable")
-    begins = np.searchsorted(group[order], np.arange(len(first)))
-    keys = np.add.reduceat(marks[of_layer[order]], begins)
+    order, bounds = by_number(group, len(first))
+    keys = np.add.reduceat(marks[of_layer[order]], bounds[:-1])
     _, example, which = np.unique(keys, return_index=True, return_inverse=True)
-    ends = np.append(begins[1:], len(order))
     sizes = layers[0].sizes
     refuse_tables(float(len(example)) * math.prod(sizes), budget.bytes)
     tables = np.zeros((len(example), *sizes))
     for table, e in zip(tables, example, strict=True):
-        for layer in of_layer[order[begins[e] : ends[e]]].tolist():
+        for layer in of_layer[order[bounds[e] : bounds[e + 1]]].tolist():
             layers[layer].add_to(table)
     return Tables(scopes[first], which.reshape(-1), tables), group

@@ -39,6 +39,7 @@ from herbrand.program.program import (
     renamed,
     variables_of,
 )
+from herbrand.row_keys import by_number
 
 ABSENT = -1
 
@@ -63,8 +64,7 @@ def shapes(atoms: Array, alive: Array, *, rising: bool = True) -> Iterator[RowSh
     slots = _slots(atoms) if rising else _slots_as_met(atoms)
     codes = np.concatenate([slots, alive.astype(np.int16)], axis=1)
     first, group = unique_rows(codes)
-    order = np.argsort(group, kind="stable")
-    bounds = np.searchsorted(group[order], np.arange(len(first) + 1))
+    order, bounds = by_number(group, len(first))
     for number, representative in enumerate(first.tolist()):
         rows = order[bounds[number] : bounds[number + 1]]
         places = slots[representative]

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from herbrand.induction.order import order_of
 from herbrand.induction.task import Sample, Task
 from herbrand.language.syntax import Value
+from herbrand.row_keys import by_number
 
 Rows = npt.NDArray[np.int64]
 
@@ -132,10 +133,7 @@ class Database:
         """``order, offsets``: the rows of a table in the order of a column, and where each object's begin."""
         key = (name, column)
         if key not in self._indices:
-            values = self.tables[name][:, column]
-            order = np.argsort(values, kind="stable")
-            offsets = np.searchsorted(values[order], np.arange(self.size + 1))
-            self._indices[key] = order, offsets
+            self._indices[key] = by_number(self.tables[name][:, column], self.size)
         return self._indices[key]
 
     def by_world(self, name: str) -> tuple[Rows, Rows]:
@@ -144,8 +142,7 @@ class Database:
         if key not in self._indices:
             rows = self.tables[name]
             worlds = self.world_of[rows[:, 0]] if self.arities[name] else rows[:, 0]
-            order = np.argsort(worlds, kind="stable")
-            self._indices[key] = order, np.searchsorted(worlds[order], np.arange(len(self.starts)))
+            self._indices[key] = by_number(worlds, len(self.starts) - 1)
         return self._indices[key]
 
     def every_tuple(self, arity: int) -> Rows:

@@ -25,6 +25,7 @@ from herbrand.language.check import check
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
 from herbrand.program.dependencies import refuse_choices
+from herbrand.row_keys import by_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +106,7 @@ class KnowledgeGraph:
         """``starts, steps, ends``: all steps from each entity, whatever their relation."""
         sources = np.concatenate([self.rows(step)[:, 0] for step in range(self.steps)])
         steps = np.repeat(np.arange(self.steps), [self.count(step) for step in range(self.steps)])
-        order = np.argsort(sources, kind="stable")
-        starts = np.searchsorted(sources[order], np.arange(self.size + 1))
+        order, starts = by_number(sources, self.size)
         return starts, steps[order], self.targets[order]
 
     @cached_property

@@ -24,7 +24,6 @@ from herbrand.relations.expression import (
     DTYPES,
     Array,
     Expression,
-    Kind,
     Kinds,
     column,
     evaluated,
@@ -107,15 +106,6 @@ class Memory(Relation):
     def numbers(cls, name: str, count: int) -> Memory:
         """The numbers from 0 up to ``count``, in a column of this name."""
         return cls({checked_name(name): np.arange(count)}, count)
-
-    @classmethod
-    def from_rows(cls, kinds: Mapping[str, Kind], rows: Sequence[Sequence[Any]]) -> Memory:
-        """A relation of rows in the order of these columns."""
-        data = {
-            checked_name(name): np.array([row[place] for row in rows], dtype=DTYPES[kind])
-            for place, (name, kind) in enumerate(kinds.items())
-        }
-        return cls(data, len(rows))
 
     @classmethod
     def of_indices(cls, rows: Array, names: Sequence[str], budget: Allowance = UNLIMITED) -> Memory:
@@ -369,9 +359,7 @@ def _column(name: str, values: Any) -> Array:
     if array.ndim != 1:
         raise HerbrandError(f"the column '{name}' has {array.ndim} dimensions")
     if not len(array) and isinstance(values, list):
-        raise HerbrandError(
-            f"the column '{name}' of no values has no kind", hint="give an array, or from_rows"
-        )
+        raise HerbrandError(f"the column '{name}' of no values has no kind", hint="give an array")
     if array.dtype == np.uint64 and array.max(initial=0) > np.iinfo(np.int64).max:
         raise HerbrandError(f"the column '{name}' holds numbers that do not fit in 64 bits")
     return array.astype(DTYPES[kind_of_array(array)], copy=False)

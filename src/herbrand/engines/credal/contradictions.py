@@ -28,6 +28,7 @@ from herbrand.engines.credal.interval import Clock, is_consistent, size_of
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import NO_LINKS, Network
 from herbrand.engines.credal.part import NetworkPart, sentences_of, whole_part
+from herbrand.engines.smallest_set import smallest, together
 from herbrand.errors import ContradictionError, Mistake
 from herbrand.language.show import show_formula, show_statement
 from herbrand.language.syntax import Atom, Bound, Iff, Not, Truth
@@ -84,40 +85,17 @@ def _prover(
     return inconsistent
 
 
-def smallest(everything: Sequence[int], inconsistent: Callable[[Sequence[int]], bool]) -> list[int]:
-    """A set that is inconsistent, none of which could be left out; ``everything`` is inconsistent.
-
-    >>> smallest(range(100), lambda kept: {3, 77} <= set(kept))
-    [3, 77]
-    """
-    kept = list(everything)
-    block = max(1, len(kept) // 2)
-    start = 0
-    while True:
-        rest = kept[:start] + kept[start + block :]
-        if start < len(kept) and inconsistent(rest):
-            kept = rest
-        else:
-            start += block
-        if start >= len(kept):
-            if block == 1:
-                return kept
-            block, start = max(1, min(block, len(kept)) // 2), 0
-
-
 def _named(network: Network, sources: Sequence[Sequence[Source]], markov: bool) -> ContradictionError:
     """The error for statements that cannot hold together, each given by its ground sentences.
 
     ``markov``: with the independences of the network, which may be part of the reason.
     """
-    count = len(sources)
-    together = "this statement" if count == 1 else f"these {count} statements together"
     mistakes = []
     for statements in sources:
         group, row = statements[0]
         number = int(network.groups[group].statement[row])
         said = network.statements[number]
-        message = f"no distribution satisfies {together}"
+        message = f"no distribution satisfies {together(len(sources))}"
         text = next(iter(show_statement(said)))
         mistakes.append(
             Mistake(message if said.span else f"{message}: {text}", said.span, _instance(network, statements))

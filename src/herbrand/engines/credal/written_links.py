@@ -28,6 +28,7 @@ import numpy as np
 
 from herbrand.engines.credal.shape import FALSE, TRUE, Shape, columns_of, shape_of
 from herbrand.language.syntax import Bound, Exists, Forall, Formula, Leaf, Truth, children
+from herbrand.row_keys import by_number
 
 Column = Callable[[Leaf], Shape]
 Instances = Callable[[Exists | Forall], Iterable[Formula]]
@@ -96,9 +97,7 @@ def patterns_of(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     if values.shape[1] > COMPARED_PAIR_BY_PAIR:
         _same_atoms(values, patterns)
     distinct, which = np.unique(patterns, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    order = np.argsort(which, kind="stable")
-    ends = np.searchsorted(which[order], np.arange(len(distinct) + 1))
+    order, ends = by_number(which.reshape(-1), len(distinct))
     for number, pattern in enumerate(distinct):
         yield pattern, order[ends[number] : ends[number + 1]]
 

@@ -23,7 +23,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_name
 from herbrand.language.signature import Signature
-from herbrand.row_keys import row_keys
+from herbrand.row_keys import row_keys, run_starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Questions:
         keys = row_keys([rows[:, p] for p in given], [sizes[p] for p in given], len(rows))
         order = np.argsort(keys, kind="stable")
         rows, keys = rows[order], keys[order]
-        starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]][: len(rows)])
+        starts = run_starts(keys)
         pointers = np.append(starts, len(rows))
         weights = np.ones(len(rows)) if table.weights is None else table.weights[order]
         if len(rows) and weights.min() <= 0:

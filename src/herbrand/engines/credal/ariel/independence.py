@@ -30,6 +30,7 @@ from herbrand.engines.credal.ariel.simplex import Cells
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.graphs import strong_component_of
+from herbrand.row_keys import by_number
 
 Array = NDArray[Any]
 
@@ -278,8 +279,9 @@ class Links:
     @staticmethod
     def over(graph: Graph) -> Links:
         sources, targets = graph.links[:, 0], graph.links[:, 1]
-        into_start, into = _compressed(graph.count, targets, sources)
-        out_start, out = _compressed(graph.count, sources, targets)
+        by_target, into_start = by_number(targets, graph.count)
+        by_source, out_start = by_number(sources, graph.count)
+        into, out = sources[by_target], targets[by_source]
         strong = strong_component_of(graph.count, graph.links)
         return Links(into_start, into, out_start, out, len(np.unique(strong)) == graph.count)
 
@@ -301,9 +303,7 @@ def coded_separations(codes: np.ndarray, k: int, acyclic: bool) -> Iterator[tupl
     """Which rows of :meth:`Links.codes`, over scopes of k atoms, say the same, and what."""
     read = partial(_from_separators, subsets=_subsets(k), k=k) if acyclic else _from_statements
     patterns, which = np.unique(codes, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    order = np.argsort(which, kind="stable")
-    ends = np.searchsorted(which[order], np.arange(len(patterns) + 1))
+    order, ends = by_number(which.reshape(-1), len(patterns))
     for number, pattern in enumerate(patterns):
         yield order[ends[number] : ends[number + 1]], read(pattern.tolist())
 
@@ -311,11 +311,6 @@ def coded_separations(codes: np.ndarray, k: int, acyclic: bool) -> Iterator[tupl
 def pairwise(columns: Iterable[int]) -> Separations:
     """Equation 24: each two of the columns are independent."""
     return tuple(Separation(i, (), (j,)) for i, j in combinations(columns, 2))
-
-
-def _compressed(count: int, keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    order = np.argsort(keys, kind="stable")
-    return np.searchsorted(keys[order], np.arange(count + 1)), values[order]
 
 
 def _subsets(k: int) -> np.ndarray:

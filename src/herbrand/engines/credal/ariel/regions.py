@@ -16,6 +16,7 @@ import numpy as np
 from herbrand.engines.credal.ariel.scopes import at_least, at_most
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.rounding import stated_ends
+from herbrand.row_keys import by_number
 
 
 class Said(NamedTuple):
@@ -44,8 +45,8 @@ class Incidence:
             sentences.append(first + np.repeat(np.arange(len(group)), group.arity))
             first += len(group)
         keys, values = np.concatenate(atoms), np.concatenate(sentences)
-        order = np.argsort(keys, kind="stable")
-        return np.searchsorted(keys[order], np.arange(len(self.network.atoms) + 1)), values[order]
+        order, starts = by_number(keys, len(self.network.atoms))
+        return starts, values[order]
 
     @cached_property
     def _first(self) -> np.ndarray:
