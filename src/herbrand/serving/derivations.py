@@ -46,15 +46,11 @@ def _below(start: Atom, deriving: Mapping[Atom, Sequence[Instance]]) -> dict[Ato
     near, edge = {start: 0}, [start]
     while edge:
         instances = chain.from_iterable(deriving.get(atom, ()) for atom in edge)
-        reached = chain.from_iterable(map(_body, instances))
+        reached = chain.from_iterable(instance.parts for instance in instances)
         steps = near[edge[0]] + 1
         edge = [atom for atom in dict.fromkeys(reached) if atom not in near]
         near |= dict.fromkeys(edge, steps)
     return near
-
-
-def _body(instance: Instance) -> Iterator[Atom]:
-    return chain(instance.held, instance.absent, *instance.counted)
 
 
 def _groundings(
@@ -62,11 +58,11 @@ def _groundings(
 ) -> Iterator[dict[str, Any]]:
     own = {id(instance): instance for atom in drawn for instance in deriving.get(atom, ())}
     for instance in own.values():
-        if all(part in drawn for part in _body(instance)):
+        if all(part in drawn for part in instance.parts):
             yield {
                 "statement": next(iter(show_statement(instance.plan.statement))),
                 "where": shown_where(instance.constants(program.facts).items()),
-                "atoms": [program.atom_text(*part) for part in _body(instance)],
+                "atoms": [program.atom_text(*part) for part in instance.parts],
                 "heads": [
                     program.atom_text(*head) for head in dict.fromkeys(instance.heads) if head in drawn
                 ],

@@ -58,12 +58,7 @@ class DerivedLiterals:
                 if self._grounding.answered(head):  # else an alternative whose own instances nobody asked for
                     rules.setdefault(head, []).append(instance)
         below = {
-            atom: [
-                part
-                for instance in own
-                for part in (*instance.held, *instance.absent, *chain.from_iterable(instance.counted))
-                if part in rules
-            ]
+            atom: [part for instance in own for part in instance.parts if part in rules]
             for atom, own in rules.items()
         }
 

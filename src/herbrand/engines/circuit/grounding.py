@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from typing import Protocol
 
 import numpy as np
@@ -56,6 +56,11 @@ class Instance:
     def heads(self) -> Iterator[Atom]:
         for head in self.plan.heads:
             yield head.predicate, tuple([self.binding[slot] for slot in head.slots])
+
+    @property
+    def parts(self) -> Iterator[Atom]:
+        """All atoms of its body."""
+        return chain(self.held, self.absent, *self.counted)
 
     def constants(self, facts: Facts) -> dict[str, Value]:
         """What the statement's variables stand for."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
-from itertools import chain
 
 import numpy as np
 
@@ -85,7 +84,7 @@ class Derived:
             for head in instance.heads:
                 rules.setdefault(head, []).append(instance)
         below = {
-            atom: [part for instance in own for part in _parts(instance) if part in rules]
+            atom: [part for instance in own for part in instance.parts if part in rules]
             for atom, own in rules.items()
         }
         self._rules = {atom: rules[atom] for (atom,) in strong_components(below)}
@@ -220,10 +219,6 @@ class Derived:
         self._row(total.plus(truth, low - number), least=float(low))
         self._row(total.plus(truth, number - 1 - high), most=number - 1)
         return truth
-
-
-def _parts(instance: Instance) -> Iterator[Atom]:
-    return chain(instance.held, instance.absent, *instance.counted)
 
 
 def _totals(instance: Instance) -> Iterator[tuple[list[tuple[Fraction, Atom]], Operator, Fraction]]:

@@ -89,7 +89,7 @@ class AtomProbabilities:
     def _binary(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         scene = self.summation.scene
         width = scene.evidence.sizes(predicate)[1]
-        group = next(i for i, g in enumerate(scene.groups) if any(name == predicate for name, _ in g.atoms))
+        group = scene.group_with(predicate)
         rows, columns = np.divmod(codes, width)
         families = scene.groups[group].families
         same_order = scene.program.signature.predicates[predicate].types == scene.groups[group].types

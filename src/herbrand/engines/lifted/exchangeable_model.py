@@ -55,6 +55,10 @@ class ExchangeableModel:
     def _family_of(self) -> dict[tuple[str, Own], int]:
         return {(f.type, own): i for i, f in enumerate(self.families) for own in f.owns}
 
+    def group_with(self, predicate: str) -> int:
+        """The group of pairs that a predicate of two arguments is in."""
+        return next(i for i, group in enumerate(self.groups) if any(predicate == x for x, _ in group.atoms))
+
     def pools_of(self, family: int) -> list[int]:
         return [i for i, pool in enumerate(self.pools) if pool.family == family]
 

@@ -70,7 +70,7 @@ class AlikeWorld:
     def _between(self, predicate: str, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """The values of atoms of two different elements."""
         scene = self.summation.scene
-        number = next(i for i, g in enumerate(scene.groups) if any(name == predicate for name, _ in g.atoms))
+        number = scene.group_with(predicate)
         group = scene.groups[number]
         way = np.ones(len(rows), dtype=bool)
         if group.within:
