@@ -74,6 +74,25 @@ def test_dates_and_the_order_of_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "rules",
+    [
+        "r(x, s) :- start(x), s = 0\nr(x, s) :- num(x, v), y = x - 1, r(y, t), s = t + v",
+        "r(x, s) :- num(x, s)\nr(x, s) :- link(x, y), r(y, t), num(x, v), s = t * 2 + v",
+        "z(x) :- x >= 2\nr(y, y) :- z(x), x < 7, y = x + 1",
+        "z(x) :- x >= 2\nr(x, y) :- num(x, v), z(x), y = x * v",
+    ],
+)
+def test_recursion_that_makes_values_of_the_side(rules: str, tmp_path: Path) -> None:
+    """By steps of another argument, along links without a circle, and over all numbers that are made."""
+    binary = "".join(f"predicate {name}(n, n): observed\n" for name in ("num", "link"))
+    declared = f"predicate start(n): observed\n{binary}predicate z(n)\npredicate r(n, n)\n"
+    facts = {"start": [(0,)], "num": [(1, 3), (2, 5), (3, 1)], "link": [(1, 2), (1, 3), (2, 3)]}
+    here, there = both(declared + rules, facts, tmp_path)
+    assert len(here.query("r(x, y)"))
+    assert there.query("r(x, y)").to_arrow().equals(here.query("r(x, y)").to_arrow())
+
+
+@pytest.mark.parametrize(
     "body",
     [
         'day(x, d), d >= date "2024-04-07"',

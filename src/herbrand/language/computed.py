@@ -252,6 +252,17 @@ def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | Non
     return None
 
 
+def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
+    """The variables that have values and those to which tests then give one, in whatever order they stand."""
+    found = set(known)
+    for _ in tests:
+        for test in tests:
+            value = assigned(test, found)
+            if value is not None and variables_of(value[1]).keys() <= found:
+                found.add(value[0])
+    return found
+
+
 def fixed_in(part: object, outside: Collection[str]) -> set[str]:
     """The variables that a value needs: all of plain terms, those of aggregates that stand outside too."""
     match part:

@@ -20,10 +20,12 @@ from herbrand.budget import Budget
 from herbrand.errors import HerbrandError, LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import is_without_circle, reached
-from herbrand.language.computed import Definition, aggregates, variables_of, with_inner
+from herbrand.language.computed import Definition, aggregates, variables_of, with_assigned, with_inner
 from herbrand.language.formulas import (
     Aggregate,
     Atom,
+    Comparison,
+    Computed,
     Formula,
     Not,
     ValueIs,
@@ -137,10 +139,12 @@ class Computation:
         return {name: one for name, one in types if self.signature.types[one].values is None}
 
     def _ranging(self, rule: Rule) -> set[str]:
-        """The types of those variables of its head that no atom of the body binds."""
-        bound = variables_of([part for part in rule.body if isinstance(part, Atom | ValueIs)])
+        """The types of those variables of its head to which the body gives no values."""
+        atoms = [part for part in rule.body if isinstance(part, Atom | ValueIs)]
+        tests = [part for part in rule.body if isinstance(part, Comparison | Computed)]
+        free = variables_of(rule.head).keys() - with_assigned(tests, variables_of(atoms))
         types = variable_types([rule.head, *rule.body], self.signature)
-        return {types[name] for name in variables_of(rule.head).keys() - bound.keys() if name in types}
+        return {types[name] for name in free if name in types}
 
     def _certain(self, definitions: Iterable[Definition]) -> dict[str, Definition]:
         """Those that have rows, and not rules that count what is uncertain."""

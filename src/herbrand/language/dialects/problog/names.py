@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 from herbrand.errors import LanguageError
 from herbrand.graphs import Classes
-from herbrand.language.computed import assigned, variables_of
+from herbrand.language.computed import variables_of, with_assigned
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import (
     Atom,
@@ -136,12 +136,7 @@ def valued(body: Collection[BodyLiteral], called: Mapping[str, tuple[int, ...]] 
         own = called.get(atom.predicate, ())
         free = [term for place, term in enumerate(atom.arguments) if place not in own]
         known |= variables_of(free).keys()
-    for _ in tests:
-        for test in tests:
-            value = assigned(test, known)
-            if value is not None and variables_of(value[1]).keys() <= known:
-                known.add(value[0])
-    return known
+    return with_assigned(tests, known)
 
 
 def unbound(heads: Iterable[Atom], body: Sequence[BodyLiteral]) -> dict[str, tuple[str, int]]:
