@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 
@@ -205,3 +206,34 @@ def test_powers_and_division_rounded_down() -> None:
 def test_what_computes_no_number_here_is_refused_by_name(value: str) -> None:
     with pytest.raises(LanguageError, match=r"(rem|\*\*|\^|xor)/2 computes no number here"):
         read_theory_text(f"f(7). h(Y) :- f(X), Y is {value}. query(h(_)).", "pl")
+
+
+THROWN = {
+    "named": "".join(f"0.4::d({n},1). 0.5::d({n},2). 0.6::u({n}). " for n in (1, 2, 3)),
+    "anything": "0.4::d(_,1). 0.5::d(_,2). 0.6::u(_).",
+    "above 0": "0.4::d(N,1) :- N > 0. 0.5::d(N,2) :- N > 0. 0.6::u(N) :- N > 0.",
+    "of n": "n(1). n(2). n(3). 0.4::d(N,V) :- n(N), V is N // N. 0.5::d(N,2) :- n(N). 0.6::u(N) :- n(N).",
+}
+ROUNDS = {
+    "d(N,V), S is T + V": lambda t, v, u: t + v,
+    "d(N,V), u(N), S is T * 2 + V": lambda t, v, u: t * 2 + v if u else None,
+    "d(N,V), \\+u(N), S is max(T, V)": lambda t, v, u: None if u else max(t, v),
+    "d(N,V), T < 2, S is T - V": lambda t, v, u: t - v if t < 2 else None,
+}
+
+
+@pytest.mark.parametrize("thrown", THROWN)
+@pytest.mark.parametrize("round_", ROUNDS)
+@pytest.mark.parametrize("end", ["p(0,0).", "p(N,0) :- N =< 0."])
+def test_rounds_of_choices_equal_the_sum_over_worlds(thrown: str, round_: str, end: str) -> None:
+    step = ROUNDS[round_]
+    expected = Counter[str]()
+    for world in product((False, True), repeat=9):
+        weight, held = 1.0, {0}
+        for one, two, up in zip(world[:3], world[3:6], world[6:], strict=True):
+            weight *= (0.4 if one else 0.6) * 0.5 * (0.6 if up else 0.4)
+            made = (step(t, v, up) for t in held for v in ([1] * one + [2] * two))
+            held = {value for value in made if value is not None}
+        expected.update({f"p(3, {value})": weight for value in held})
+    text = f"{THROWN[thrown]} {end} p(N,S) :- N > 0, M is N - 1, p(M,T), {round_}. query(p(3,_))."
+    assert {atom: p for atom, p in answers(text).items() if p} == pytest.approx(dict(expected), abs=1e-12)

@@ -9,7 +9,7 @@ for those arguments alone that have no value otherwise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
@@ -143,8 +143,10 @@ class _Calls:
         return Atom(self._names.of(f"calls of {atom.predicate}", len(terms)), terms, atom.span)
 
     def guarded(self, clause: PrologClause) -> PrologClause:
-        """The clause for those values alone that it is called with, if it has no others."""
-        known = valued(clause.body, self._silent)
+        """The clause for those values alone that it is called with, if it has no others or hands them on."""
+        atoms = [part.operand if isinstance(part, Not) else part for part in clause.body]
+        hands_on = any(isinstance(atom, Atom) and atom.predicate in self._places for atom in atoms)
+        known = set() if hands_on else valued(clause.body, self._silent)
         calls = {
             call: None
             for head in clause.heads
@@ -169,14 +171,18 @@ class _Calls:
             if call is None:
                 continue
             tests = [part for part in clause.body if isinstance(part, Comparison | Computed)]
-            before: list[BodyLiteral] = []
-            wanted = variables_of(call).keys()
-            for part in clause.body[:place]:
-                known = valued([*before, *tests], self._silent)
-                if isinstance(part, Atom) and not wanted <= known:
-                    before.append(part)
+            before = self._giving(variables_of(call).keys(), clause.body[:place], tests)
             known = valued([*before, *tests], self._silent)
             _refuse_unknown(call, known)
             before += [test for test in tests if variables_of(test).keys() <= known]
             if before != [call]:
                 yield PrologClause((call,), tuple(before) or (Truth(True),), span=literal.span)
+
+    def _giving(
+        self, wanted: Set[str], body: Sequence[BodyLiteral], tests: Sequence[BodyLiteral]
+    ) -> list[BodyLiteral]:
+        """The first atom that gives the wanted variables values, by tests too; else as many as it takes."""
+        atoms = [part for part in body if isinstance(part, Atom)]
+        ways = [[], *([atom] for atom in atoms), *(atoms[:count] for count in range(2, len(atoms)))]
+        enough = (way for way in ways if wanted <= valued([*way, *tests], self._silent))
+        return list[BodyLiteral](next(enough, atoms))
