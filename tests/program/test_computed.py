@@ -18,6 +18,8 @@ from herbrand.language.dialects import write
 from herbrand.language.show import show
 from tests.oracles.arithmetic import least_model
 
+pytestmark = pytest.mark.usefixtures("road")
+
 NAMES = ["a", "b", "c", "d"]
 
 

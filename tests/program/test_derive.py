@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from herbrand.errors import ContradictionError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
 from tests.laws import tries
 from tests.oracles.least_model import least_model
+from tests.program.conftest import ROADS, evaluated_by
 
 CONSTANTS = (1, 2, 3)
 NAMES = ("x", "y", "z")
@@ -66,12 +69,13 @@ def test_least_model(lower: list[s.Rule], upper: list[s.Rule], edges: set[tuple[
         s.PredicateDeclaration("p", ("t", "t")),
         s.PredicateDeclaration("q", ("t", "t")),
     )
-    model = hb.Model(s.Theory((*declared, *upper, *lower)), {"e": sorted(edges)} if edges else None)
     facts = {("e", edge) for edge in edges}
     expected = least_model([lower, upper], facts, CONSTANTS)  # type: ignore[arg-type]
-    for name in ("p", "q") if upper else ("p",):
-        rows = model.program.facts.rows(model.signature.predicate(name), model.program.table(name).true)
-        assert {(name, row) for row in rows} == {atom for atom in expected if atom[0] == name}
+    for name, road in product(("p", "q") if upper else ("p",), ROADS):
+        model = hb.Model(s.Theory((*declared, *upper, *lower)), {"e": sorted(edges)} if edges else None)
+        with evaluated_by(road):
+            rows = model.program.facts.rows(model.signature.predicate(name), model.program.table(name).true)
+        assert {(name, row) for row in rows} == {atom for atom in expected if atom[0] == name}, road
 
 
 def test_derived_predicates_feed_weighted_formulas() -> None:

@@ -9,6 +9,8 @@ from herbrand.budget import Budget
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, LanguageError, UnsupportedError
 from herbrand.program import derive
 
+pytestmark = pytest.mark.usefixtures("road")
+
 FACTS = """\
 type n = {1, 2, 3}
 type w = {"u", "v"}

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from herbrand.budget import Budget
 from herbrand.errors import HerbrandError, LanguageError, Mistake, UnsupportedError
@@ -37,9 +38,11 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import Choice, Rule, predicates_in
 from herbrand.program.bindings import columns_of
 from herbrand.program.clause_rows import ClauseRows, complete_rows, least_model
+from herbrand.program.clauses import Clause
 from herbrand.program.computed_values import ValuedRows, Values, assigned_by
 from herbrand.program.dependencies import body_predicates
 from herbrand.program.derive import FactRelations
+from herbrand.program.few_rows import Derivation, FewRows, NotFewError
 from herbrand.program.growing_facts import GrowingFacts, with_new_constants
 from herbrand.program.lower_rules import goal_clause, rule_clause
 from herbrand.program.rounds import Rounds, has_end
@@ -63,8 +66,14 @@ def with_computed(
     known = FactRelations(signature, facts, budget, complete)
     source = GrowingFacts(known, signature, lambda rows: rows, budget)
     computation = Computation(definitions, statements, signature, facts, source)
-    rows = {name: known.table_rows(name, found) for name, found in computation.rows().items()}
-    return with_new_constants(facts, signature, source, rows), tuple(computation.counting)
+    few = computation.few()
+    if few is not None:
+        rows = {name: few.array(name) for name in computation.listed()}
+        grown = {name: pa.array(values, pa.int64()) for name, values in few.made.items()}
+    else:
+        rows = {name: known.table_rows(name, found) for name, found in computation.rows().items()}
+        grown = source.grown()
+    return with_new_constants(facts, signature, grown, rows), tuple(computation.counting)
 
 
 _LIMITS = (
@@ -164,6 +173,49 @@ class Computation:
         """All that may hold of each definition; nothing of what was made to count what is known: these atoms
         would else be unknown, and each double the worlds."""
         self._refuse_cycles()
+        for group in self._groups():
+            self._complete(group)
+        known = self._tables
+        return {name: known[name] if name in known else self._empty(name) for name in self.listed()}
+
+    def listed(self) -> Iterator[str]:
+        """The predicates whose rows are wanted: of definitions that no rule counts for."""
+        ruled = {rule.head.predicate for rule in self.counting}
+        predicates = self.signature.predicates
+        return (name for name in self._needs if name not in ruled and predicates[name].computed)
+
+    def few(self) -> FewRows | None:
+        """The same in plain loops; ``None`` where the rows are not few, and where something is wrong, which
+        the columns put into words."""
+        self._refuse_cycles()
+        few, endless = FewRows(self.signature, self.facts), {one.name for one in self._endless}
+        try:
+            for group in self._groups():
+                if not endless.isdisjoint(group):
+                    return None
+                few.complete([one for name in group for one in self._derivations(name)])
+        except (NotFewError, HerbrandError):
+            return None
+        return few
+
+    def _derivations(self, name: str) -> list[Derivation]:
+        """What lists a predicate's rows."""
+        if name not in self._own:
+            return [Derivation(clause) for clause in self._clauses(name)]
+        definition = self._own[name]
+        if any(one for test in definition.tests for one in aggregates(test)):
+            raise NotFewError
+        types = variable_types([definition.head, *definition.typing.body], self.signature)
+        body = [literal for literal in definition.body if self._counts(literal)]
+        names = _bound_names(definition, body, types)
+        clause = self._goal(body, names, types)
+        called = dict(zip(names, clause.head, strict=True))
+        head = tuple(_names(definition))
+        return [Derivation(clause, name, head, definition.tests, called, definition.made)]
+
+    def _groups(self) -> Iterator[list[str]]:
+        """The predicates that definitions rest on, each after those that it rests on, and together with those
+        that rest on it as well."""
         needed = set(self._own).union(*(self._reached[name] for name in self._own)) & self._needs.keys()
         # Members of a cycle reach themselves: counting each itself puts what only reads a cycle behind it.
         # What no rule reads, formulas do: these look up constants, and so come when all have been made.
@@ -173,11 +225,7 @@ class Computation:
             first = left[0]
             group = [name for name in left if name == first or self._together(name, first)]
             left = [name for name in left if name not in group]
-            self._complete(group)
-        ruled = {rule.head.predicate for rule in self.counting}
-        unused = self._needs.keys() - self._tables.keys() - ruled
-        rows = self._tables | {name: self._empty(name) for name in unused}
-        return {name: found for name, found in rows.items() if self.signature.predicates[name].computed}
+            yield group
 
     def _together(self, one: str, other: str) -> bool:
         return one in self._reached[other] and other in self._reached[one]
@@ -248,8 +296,7 @@ class Computation:
         ]
         if mistakes:
             raise LanguageError(mistakes)
-        for definition in self.definitions:
-            self._endless += self._without_end(definition)
+        self._endless = [one for definition in self.definitions for one in self._without_end(definition)]
         mistakes = [endless.mistake for endless in self._endless if endless.rounds is None]
         if mistakes:
             raise LanguageError(mistakes)
@@ -419,10 +466,14 @@ class Computation:
 
     def _body_rows(self, types: Mapping[str, str], body: Sequence[Formula], names: Sequence[str]) -> Relation:
         """The rows of a conjunction of atoms, a column ``a0``, ``a1``, ... for each of these variables."""
-        goal = Rule(Atom("`goal", tuple(map(Variable, names))), tuple(body))  # type: ignore[arg-type]
-        clause = goal_clause(goal, self.signature, self.facts, {name: types[name] for name in names})
+        clause = self._goal(body, names, {name: types[name] for name in names})
         rows = ClauseRows(self.source, partial(complete_rows, self.source, dict(self._tables)))
         return rows.of(clause, self._tables)
+
+    def _goal(self, body: Sequence[Formula], names: Sequence[str], types: Mapping[str, str]) -> Clause:
+        """A conjunction as a clause whose head has these variables."""
+        goal = Rule(Atom("`goal", tuple(map(Variable, names))), tuple(body))  # type: ignore[arg-type]
+        return goal_clause(goal, self.signature, self.facts, types)
 
 
 def _bound_names(definition: Definition, body: Sequence[Formula], types: Mapping[str, str]) -> list[str]:

@@ -14,7 +14,7 @@ Strata of predicates that negate only earlier ones are each run to their fixpoin
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -39,6 +39,7 @@ from herbrand.program.clause_rows import (
 from herbrand.program.clauses import Clause
 from herbrand.program.dependencies import body_predicates, strata
 from herbrand.program.evidence import Evidence
+from herbrand.program.few_rows import Derivation, FewRows, NotFewError
 from herbrand.program.lower_rules import rule_clause
 from herbrand.program.program import Program
 from herbrand.relations.expression import DTYPES
@@ -49,28 +50,58 @@ from herbrand.row_keys import ascend, row_keys, stable_order
 
 def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: Budget) -> Facts:
     """The facts and all that follows from them."""
-    source = FactRelations(signature, facts, budget)
-    found = derived_rows(rules, signature, facts, source, source.refuse_false)
-    return replace(
-        facts, tables={**facts.tables, **{name: source.closed(name, r) for name, r in found.items()}}
-    )
+    few = _few(rules, signature, facts)
+    if few is not None:
+        tables = {name: _closed(facts.tables[name], few.array(name)) for name in _heads(rules)}
+    else:
+        source = FactRelations(signature, facts, budget)
+        found = derived_rows(rules, signature, facts, source, source.refuse_false)
+        tables = {
+            name: _closed(facts.tables[name], source.table_rows(name, rows)) for name, rows in found.items()
+        }
+    return replace(facts, tables={**facts.tables, **tables})
 
 
-def derived_rows(
-    rules: Sequence[Rule], signature: Signature, facts: Facts, source: Source, refuse: Refuse = accept
-) -> dict[str, Relation]:
-    """All that holds of each predicate that rules derive; ``facts`` has the worlds, ``source`` the rows."""
-    heads = dict.fromkeys(rule.head.predicate for rule in rules)
+def _few(rules: Sequence[Rule], signature: Signature, facts: Facts) -> FewRows | None:
+    """What follows in plain loops; ``None`` where rows are not few, or something derived is false."""
+    if any(len(facts.tables[name].false) for name in _heads(rules)):
+        return None
+    few = FewRows(signature, facts)
+    try:
+        for clauses in _by_stratum(rules, signature, facts):
+            few.complete([Derivation(clause) for own in clauses.values() for clause in own])
+    except NotFewError:
+        return None
+    return few
+
+
+def _heads(rules: Sequence[Rule]) -> dict[str, None]:
+    return dict.fromkeys(rule.head.predicate for rule in rules)
+
+
+def _by_stratum(
+    rules: Sequence[Rule], signature: Signature, facts: Facts
+) -> Iterator[dict[str, list[Clause]]]:
+    """The clauses of each predicate, those first that others negate."""
+    heads = _heads(rules)
     for rule in rules:
         refuse_open(rule, heads, facts)
-    every: dict[str, Relation] = {name: source.facts(name) for name in heads}
-    rows = ClauseRows(source, partial(complete_rows, source, every))
     for stratum in strata(rules):
         clauses: dict[str, list[Clause]] = {rule.head.predicate: [] for rule in stratum}
         for rule in stratum:
             clause = rule_clause(rule, signature, facts)
             if clause is not None:
                 clauses[rule.head.predicate].append(clause)
+        yield clauses
+
+
+def derived_rows(
+    rules: Sequence[Rule], signature: Signature, facts: Facts, source: Source, refuse: Refuse = accept
+) -> dict[str, Relation]:
+    """All that holds of each predicate that rules derive; ``facts`` has the worlds, ``source`` the rows."""
+    every: dict[str, Relation] = {name: source.facts(name) for name in _heads(rules)}
+    rows = ClauseRows(source, partial(complete_rows, source, every))
+    for clauses in _by_stratum(rules, signature, facts):
         every |= least_model(clauses, rows, every, refuse).tables
     return every
 
@@ -112,11 +143,6 @@ class FactRelations:
     def unit(self) -> Memory:
         return Memory({}, 1, self._budget)
 
-    def closed(self, predicate: str, derived: Relation) -> FactTable:
-        """A table that lists what holds, and nothing else does."""
-        table = self._facts.tables[predicate]
-        return replace(table, true=self.table_rows(predicate, derived), weights=None, world="closed")
-
     def table_rows(self, predicate: str, relation: Relation) -> np.ndarray:
         """The rows of a relation as a fact table has them: sorted, column by column."""
         arrays = list(relation.arrays().values())
@@ -144,6 +170,11 @@ class FactRelations:
 
     def _rows(self, rows: np.ndarray) -> Memory:
         return Memory.of_indices(rows, columns_of(rows.shape[1]), self._budget)
+
+
+def _closed(table: FactTable, rows: np.ndarray) -> FactTable:
+    """A table that lists what holds, and nothing else does."""
+    return replace(table, true=rows, weights=None, world="closed")
 
 
 def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:

@@ -78,6 +78,10 @@ class GrowingFacts:
         """How many constants the types have that have got some."""
         return sum(self._sizes.values())
 
+    def grown(self) -> dict[str, pa.Array]:
+        """The constants of types that have got some, by their indices."""
+        return {name: _as_array(self.numbers(name).arrays()["value"]) for name in self._sizes}
+
     def indexed(self, rows: Relation, values: str, index: str, type_name: str, new: bool) -> Relation:
         """The rows with the index of each value as a constant of this type, of ``new`` ones too, if the type
         is open."""
@@ -122,16 +126,20 @@ class GrowingFacts:
         return rows, known.let(value=cast(column("value"), "float"))
 
 
+def _as_array(values: np.ndarray) -> pa.Array:
+    if values.dtype.kind == "T":
+        return text_array(values.tolist())
+    array = pa.array(values)
+    return simplest_numbers(array) if values.dtype.kind == "f" else array
+
+
 def with_new_constants(
-    facts: Facts, signature: Signature, growing: GrowingFacts, made: Mapping[str, np.ndarray]
+    facts: Facts, signature: Signature, grown: Mapping[str, pa.Array], made: Mapping[str, np.ndarray]
 ) -> Facts:
-    """The facts in memory over the types as they are now, each in its order; ``made``: the rows of what was
-    computed."""
+    """The facts in memory over the types as they are now, each in its order. ``grown``: all constants of
+    those that have got some; ``made``: the rows of what was computed."""
     domains, moved = dict(facts.domains), dict[str, np.ndarray]()
-    for name in filter(growing.grows, domains):
-        values = growing.numbers(name).arrays()["value"]
-        array = text_array(values.tolist()) if values.dtype.kind == "T" else pa.array(values)
-        array = simplest_numbers(array) if values.dtype.kind == "f" else array
+    for name, array in grown.items():
         domains[name] = Domain.merged(name, [array])
         moved[name] = domains[name].indices_of(array).astype(np.int64)
     tables = {

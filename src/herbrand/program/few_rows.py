@@ -1,0 +1,429 @@
+"""Least models of clauses over few rows: plain loops over tuples, with arithmetic of whole numbers.
+
+A join by columns (:mod:`~herbrand.program.clause_rows`) has a price that does not depend on how few rows it
+finds, and recursion over computed numbers takes a round of joins for each number. Here new rows meet the
+bodies that they fit, looked up in dictionaries. What loops are no good for, and what has to be refused in the
+words of the columns, raises :class:`NotFewError`: the columns then do all of it.
+
+>>> import herbrand as hb
+>>> program = hb.Model(hb.parse("edge(1, 2)\\nedge(2, 3)\\nedge(3, 4)")).program
+>>> def clause(*body): return Clause("edge", ("x", "z"), body, dict.fromkeys("xyz", "edge_1"))
+>>> few = FewRows(program.signature, program.facts)
+>>> few.complete([Derivation(clause(Lookup("edge", ("x", "y")), Lookup("edge", ("y", "z"))))])
+>>> len(few.rows("edge"))
+6
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from herbrand.facts.facts import Facts
+from herbrand.language.computed import Test, assigned
+from herbrand.language.formulas import Arithmetic, Comparison, Computed, Constant, Variable
+from herbrand.language.formulas import Expression as Value
+from herbrand.language.signature import Signature
+from herbrand.program.clauses import (
+    ORDERS,
+    Absence,
+    Clause,
+    Compared,
+    Literal,
+    Lookup,
+    Measured,
+    Never,
+    OneOf,
+)
+
+MOST_ROWS, MOST_WORK = 1_000, 10_000
+"""So many facts, and so many rows in all steps of all bodies, are few: some milliseconds, about what a few
+rounds of joins by columns take."""
+EXACT = 2**53
+"""Whole numbers beyond need the columns' care."""
+
+Row = tuple[int, ...]
+Index = Mapping[Row, Sequence[Row]]
+Step = Callable[[list[Row]], list[Row]]
+Number = Callable[[Row], int]
+"""A value by the row of what a body has bound so far."""
+
+OPERATIONS: Mapping[str, Callable[..., Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "negative": lambda a: -a,
+    "abs": abs,
+    "min": min,
+    "max": max,
+}
+
+
+class NotFewError(Exception):
+    """Loops are no good for it, or may not be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """A clause, and what it computes: ``tests`` over its variables, after ``names`` by which they call those
+    of its head. ``made``: variables whose values may be new constants of their types.
+
+    ``head``: the names of the derived row, where it is not the clause's own head.
+    """
+
+    clause: Clause
+    predicate: str = ""
+    head: tuple[str, ...] = ()
+    tests: Sequence[Test] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    made: Collection[str] = ()
+
+
+class FewRows:
+    """The rows of predicates and the constants of types, which grow while clauses derive.
+
+    ``made``: constants of types that have got some, those that they had in front.
+    """
+
+    def __init__(self, signature: Signature, facts: Facts) -> None:
+        self._signature, self._facts = signature, facts
+        self._rows: dict[str, dict[Row, None]] = {}
+        self._indices: dict[str, dict[tuple[int, ...], dict[Row, list[Row]]]] = {}
+        self._constants: dict[str, tuple[list[int], dict[int, int]]] = {}
+        self._work = 0
+        self.made: dict[str, list[int]] = {}
+
+    def rows(self, predicate: str) -> dict[Row, None]:
+        """Those that are stated, and those that clauses derived."""
+        if predicate not in self._rows:
+            stated = self._facts.tables[predicate].true
+            if len(stated) > MOST_ROWS or self._signature.predicates[predicate].value_type is not None:
+                raise NotFewError
+            self._rows[predicate] = dict.fromkeys(map(tuple, stated.tolist()))
+        return self._rows[predicate]
+
+    def array(self, predicate: str) -> np.ndarray:
+        """The rows as a fact table has them: sorted, column by column."""
+        like = self._facts.tables[predicate].true
+        rows = np.empty((len(self.rows(predicate)), like.shape[1]), like.dtype, order="F")
+        if len(rows):
+            rows[:] = sorted(self.rows(predicate))
+        return rows
+
+    def complete(self, derivations: Sequence[Derivation]) -> None:
+        """Add all that follows; the rows of what they negate are complete."""
+        heads = {one.predicate or one.clause.predicate for one in derivations}
+        for one in derivations:
+            if not heads.isdisjoint(x.predicate for x in one.clause.body if isinstance(x, Absence)):
+                raise NotFewError
+        loops = [_Loop(self, one, heads) for one in derivations]
+        grown = sum(map(len, self.made.values()))
+        fresh: dict[str, list[Row]] = {}
+        for loop in loops:
+            self._add(loop.predicate, loop.of_all(), fresh)
+        while fresh:
+            before, fresh = fresh, {}
+            for loop in loops:
+                for name, rows in before.items():
+                    self._add(loop.predicate, loop.of(name, rows), fresh)
+        if grown != sum(map(len, self.made.values())) and any(loop.ranges for loop in loops):
+            raise NotFewError
+
+    def _add(self, predicate: str, found: Iterable[Row], fresh: dict[str, list[Row]]) -> None:
+        known = self.rows(predicate)
+        indices = self._indices.get(predicate, {})
+        for row in found:
+            if row not in known:
+                known[row] = None
+                fresh.setdefault(predicate, []).append(row)
+                for places, index in indices.items():
+                    index.setdefault(tuple([row[place] for place in places]), []).append(row)
+
+    def index(self, predicate: str, places: tuple[int, ...]) -> Index:
+        """The rows by their constants at these places; it grows as they do."""
+        indices = self._indices.setdefault(predicate, {})
+        if places not in indices:
+            indices[places] = indexed(self.rows(predicate), places)
+        return indices[places]
+
+    def count(self, rows: list[Row]) -> list[Row]:
+        """The rows themselves, unless the work is too much."""
+        self._work += len(rows)
+        if self._work > MOST_WORK:
+            raise NotFewError
+        return rows
+
+    # Constants
+
+    def size(self, type_name: str) -> int:
+        return len(self.made.get(type_name) or self._facts.domains[type_name])
+
+    def values(self, type_name: str) -> list[int]:
+        """The constants of a type, all whole numbers, by their indices."""
+        return self._numbered(type_name)[0]
+
+    def _numbered(self, type_name: str) -> tuple[list[int], dict[int, int]]:
+        if type_name not in self._constants:
+            if len(self._facts.domains[type_name]) > MOST_ROWS:
+                raise NotFewError
+            values = list(map(_whole, self._facts.domains[type_name]))
+            self._constants[type_name] = values, {value: index for index, value in enumerate(values)}
+        return self._constants[type_name]
+
+    def index_of(self, value: int, type_name: str, new: bool) -> int | None:
+        """The index of a value as a constant of its type, of a ``new`` one too if the type is open."""
+        values, numbers = self._numbered(type_name)
+        if value not in numbers and new and self._signature.types[type_name].values is None:
+            numbers[value] = len(values)
+            values.append(value)
+            self.made[type_name] = values
+        return numbers.get(value)
+
+
+def indexed(rows: Iterable[Row], places: Sequence[int]) -> dict[Row, list[Row]]:
+    """Rows by their constants at these places."""
+    index: dict[Row, list[Row]] = {}
+    for row in rows:
+        index.setdefault(tuple([row[place] for place in places]), []).append(row)
+    return index
+
+
+class _Loop:
+    """One derivation, with its steps from all rows, and from new ones of each literal that may get some."""
+
+    def __init__(self, few: FewRows, derivation: Derivation, growing: Collection[str]) -> None:
+        self.predicate = derivation.predicate or derivation.clause.predicate
+        body = derivation.clause.body
+        self._whole = _Steps(few, derivation, None)
+        self._from = [
+            (part.predicate, _Steps(few, derivation, place))
+            for place, part in enumerate(body)
+            if isinstance(part, Lookup) and part.predicate in growing
+        ]
+        self.ranges = self._whole.ranges
+
+    def of_all(self) -> list[Row]:
+        """What it derives from all rows."""
+        return self._whole.heads({})
+
+    def of(self, predicate: str, rows: Sequence[Row]) -> list[Row]:
+        """What it derives from new rows of a predicate and all others."""
+        found: list[Row] = []
+        for name, steps in self._from:
+            if name == predicate:
+                found += steps.heads(indexed(rows, steps.places))
+        return found
+
+
+class _Steps:
+    """A body step by step, each from rows of what is bound to longer ones. ``first``: the place of the
+    literal that begins, whose rows are given, by their constants at ``places``."""
+
+    def __init__(self, few: FewRows, derivation: Derivation, first: int | None) -> None:
+        self._few, self._derivation = few, derivation
+        clause = derivation.clause
+        self._start = tuple(clause.constants.values())
+        self._slots = {name: slot for slot, name in enumerate(clause.constants)}
+        self._values: dict[str, int] = {}
+        self._width = len(self._start)
+        self._steps: list[Step] = []
+        self._given: Index = {}
+        self.places: tuple[int, ...] = ()
+        self.ranges = False
+        self._plan(list(clause.body), first)
+        for test in derivation.tests:
+            self._test(test)
+        self._head = [self._indexed(name) for name in derivation.head or clause.head]
+
+    def heads(self, given: Index) -> list[Row]:
+        """The rows derived."""
+        self._given = given
+        rows = [self._start]
+        for step in self._steps:
+            rows = self._few.count(step(rows))
+            if not rows:
+                return []
+        columns = [[index(row) for row in rows] for index in self._head]
+        found = list(zip(*columns, strict=True)) if columns else [()]
+        return [row for row in found if None not in row]  # type: ignore[misc]
+
+    def _plan(self, waiting: list[Literal], first: int | None) -> None:
+        if first is not None:
+            self._find(waiting.pop(first), lambda: self._given)
+        while True:
+            for part in [x for x in waiting if not isinstance(x, Lookup) and self._bound(x) is not None]:
+                waiting.remove(part)
+                self._check(part)
+            lookups = [part for part in waiting if isinstance(part, Lookup)]
+            if lookups:
+                best = max(lookups, key=lambda part: sum(name in self._slots for name in part.arguments))
+                waiting.remove(best)
+                self._find(best)
+                continue
+            free = [name for name in self._derivation.clause.variables() if name not in self._slots]
+            if not free:
+                assert not waiting, "every literal has its variables"
+                return
+            self._range(free[0])
+
+    def _bound(self, part: Literal) -> Literal | None:
+        """A literal that is no lookup, once all of its variables that others have are bound."""
+        names = set(part.arguments)
+        if isinstance(part, Absence):
+            names &= {*self._derivation.clause.variables(), *self._derivation.clause.constants}
+        return part if names <= self._slots.keys() else None
+
+    def _find(self, part: Literal, given: Callable[[], Index] | None = None) -> None:
+        """Rows of a predicate that fit what is bound; they bind the rest."""
+        if not isinstance(part, Lookup) or part.stated:
+            raise NotFewError
+        names = part.arguments
+        places = tuple([place for place, name in enumerate(names) if name in self._slots])
+        keys = [self._slots[names[place]] for place in places]
+        new = {name: place for place, name in reversed([*enumerate(names)]) if name not in self._slots}
+        twice = [(place, new[name]) for place, name in enumerate(names) if new.get(name, place) != place]
+        for name in new:
+            self._bind(name)
+        taken = list(new.values())
+        if given is None:
+            index = self._few.index(part.predicate, places)
+            given = lambda: index  # noqa: E731
+        else:
+            self.places = places
+        source = given
+
+        def step(rows: list[Row]) -> list[Row]:
+            fitting = source()
+            return [
+                (*row, *[other[place] for place in taken])
+                for row in rows
+                for other in fitting.get(tuple([row[slot] for slot in keys]), ())
+                if not twice or all(other[one] == other[two] for one, two in twice)
+            ]
+
+        self._steps.append(step)
+
+    def _bind(self, name: str) -> None:
+        self._slots[name] = self._width
+        self._width += 1
+
+    def _range(self, name: str) -> None:
+        """All constants of a variable's type."""
+        self.ranges = True
+        type_name = self._derivation.clause.types[name]
+        few = self._few
+        self._bind(name)
+        self._steps.append(
+            lambda rows: [(*row, index) for row in rows for index in range(few.size(type_name))]
+        )
+
+    def _keep(self, holds: Callable[[Row], bool]) -> None:
+        self._steps.append(lambda rows: [row for row in rows if holds(row)])
+
+    def _check(self, part: Literal) -> None:
+        clause, few = self._derivation.clause, self._few
+        slots = [self._slots.get(name, -1) for name in part.arguments]
+        match part:
+            case Never():
+                self._keep(lambda row: False)
+            case OneOf(allowed=allowed):
+                self._keep(lambda row: row[slots[0]] in allowed)
+            case Compared(operator="!=" | "=" as sign):
+                self._keep(lambda row: ORDERS[sign](row[slots[0]], row[slots[1]]))
+            case Compared(operator=sign):
+                one, two = (few.values(clause.types[name]) for name in part.arguments)
+                self._keep(lambda row: ORDERS[sign](one[row[slots[0]]], two[row[slots[1]]]))
+            case Measured(variable=name, operator=sign, number=number):
+                values = few.values(clause.types[name])
+                self._keep(lambda row: ORDERS[sign](values[row[slots[0]]], number))
+            case Absence(predicate=predicate):
+                places = tuple([place for place, slot in enumerate(slots) if slot >= 0])
+                own = [name for name, slot in zip(part.arguments, slots, strict=True) if slot < 0]
+                if len({*own}) < len(own):
+                    raise NotFewError
+                index = few.index(predicate, places)
+                keys = [slots[place] for place in places]
+                self._keep(lambda row: tuple([row[slot] for slot in keys]) not in index)
+            case _:
+                raise AssertionError(part)
+
+    # Values
+
+    def _slot(self, name: str) -> int | None:
+        """Where the index of a variable is, by the name that tests give it."""
+        return self._slots.get(self._derivation.names.get(name, name))
+
+    def _test(self, test: Test) -> None:
+        known = {name for name in _names(test) if self._slot(name) is not None or name in self._values}
+        given = assigned(test, known)
+        if given is None:
+            left, right, order = self._number(test.left), self._number(test.right), ORDERS[test.operator]
+            self._keep(lambda row: order(left(row), right(row)))
+            return
+        name, value = given
+        if isinstance(value, Variable) and (slot := self._slot(value.name)) is not None:
+            self._slots[self._derivation.names.get(name, name)] = slot
+            return
+        number = self._number(value)
+        self._values[name] = self._width
+        self._width += 1
+        self._steps.append(lambda rows: [(*row, number(row)) for row in rows])
+
+    def _number(self, value: Value) -> Number:
+        match value:
+            case Constant(value=constant):
+                whole = _whole(constant)
+                return lambda row: whole
+            case Variable(name=name) if name in self._values:
+                place = self._values[name]
+                return lambda row: row[place]
+            case Variable(name=name) if (slot := self._slot(name)) is not None:
+                constants = self._few.values(self._type(name))
+                return lambda row: constants[row[slot]]
+            case Arithmetic(sign=sign, operands=operands) if sign in OPERATIONS:
+                operation, parts = OPERATIONS[sign], [self._number(operand) for operand in operands]
+                return lambda row: _computed(operation, [part(row) for part in parts])
+        raise NotFewError
+
+    def _indexed(self, name: str) -> Callable[[Row], int | None]:
+        """What gives the index of a variable of the head."""
+        slot = self._slot(name)
+        if slot is not None:
+            return lambda row: row[slot]
+        place, type_name = self._values[name], self._type(name)
+        few, new = self._few, name in self._derivation.made
+        return lambda row: few.index_of(row[place], type_name, new)
+
+    def _type(self, name: str) -> str:
+        return self._derivation.clause.types[name]
+
+
+def _names(value: Test | Value) -> set[str]:
+    match value:
+        case Variable(name=name):
+            return {name}
+        case Arithmetic(operands=operands):
+            return set[str]().union(*map(_names, operands))
+        case Constant():
+            return set()
+        case Computed(left=left, right=right) | Comparison(left=left, right=right):
+            return _names(left) | _names(right)
+    raise NotFewError
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or not -EXACT <= value <= EXACT:
+        raise NotFewError
+    return value
+
+
+def _computed(operation: Callable[..., Any], parts: Sequence[int]) -> int:
+    try:
+        return _whole(operation(*parts))
+    except ZeroDivisionError:
+        raise NotFewError from None
