@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from herbrand.quick_values import quickly_made
 from herbrand.visible import visible_lines
 
 MOST_SHOWN = 20
@@ -55,6 +56,7 @@ class Source:
         return self.text[start:end].rstrip("\r")
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Span:
     """Characters ``start`` to ``end`` of a source."""

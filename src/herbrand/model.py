@@ -218,23 +218,37 @@ class Model:
         check("infer", {**named, "top": top, "min": min, "resume": resume})
         if texts(of):
             return self._best_of(texts(of), texts(query), texts(given), engine, map, note, options, within)
-        if self._own_queries and not texts(query):
-            asked = {shown: each.text for shown, each in self._own_queries.items()}
-            found = self.infer(
-                tuple(asked), given=given, engine=engine, map=map, log_partition=log_partition, top=top,
-                min=min, resume=resume, note=note, within=within, **options,
-            )  # fmt: skip
-            return found.respelled(self.theory.spelled, asked)
+        asked = texts(query)
+        own = {} if asked else {shown: each.text for shown, each in self._own_queries.items()}
+        found = self._marginals(
+            asked or tuple(own), texts(given), engine, map, top, min, resume, note, options, within
+        )
+        return found.respelled(self.theory.spelled, own) if own else found
+
+    def _marginals(
+        self,
+        query: tuple[str, ...],
+        given: tuple[str, ...],
+        engine: str,
+        map: bool,
+        top: int | None,
+        min: float | None,
+        resume: bool,
+        note: Callable[[str], None] | None,
+        options: Mapping[str, Any],
+        within: Budget | None,
+    ) -> Marginals:
+        """The answer of :meth:`infer` for these queries."""
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         chosen = settings_from(options, within)
         if self._on is None:
             refuse_unused("infer", engine, chosen)
-        asked = (texts(query), texts(given), engine, chosen, map, top, min, resume, note)
+        asked = (query, given, engine, chosen, map, top, min, resume, note)
         with self._elsewhere(chosen.budget, note, resume=resume, engine=engine) as there:
             if there is not None:
                 return there.infer(*asked)
         try:
-            program, question = self._asked(texts(query), texts(given), map, chosen.budget)
+            program, question = self._asked(query, given, map, chosen.budget)
             settled = self._settled(program, question, engine, chosen, note)
         except OutOfTimeError:
             raise

@@ -30,6 +30,7 @@ from herbrand.facts.column import Constants, number_array, text_array
 from herbrand.language.names import shown_constant
 from herbrand.language.show import atom_texts, show_atom
 from herbrand.language.syntax import Value
+from herbrand.quick_values import quickly_made
 
 PIECE = 1 << 16
 """So many rows of a long table are Python's own values at once."""
@@ -223,6 +224,7 @@ def _all_shown() -> np.ndarray:
     return np.array([SHOWN.format(number / SHOWN_STEPS) for number in range(SHOWN_STEPS + 1)], object)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Row:
     """One reported probability; ``predicate`` is ``None`` for a queried formula.

@@ -54,7 +54,14 @@ def by_number(ground: Ground, probabilities: np.ndarray) -> LookUp:
 
 def looked_up(evidence: Evidence, look_up: LookUp, question: Question) -> Iterator[AtomTable]:
     """A table for each predicate asked for, its latent atoms looked up."""
-    for predicate, codes in asked_codes(evidence, question):
+    return listed_tables(evidence, look_up, asked_codes(evidence, question))
+
+
+def listed_tables(
+    evidence: Evidence, look_up: LookUp, asked: Iterable[tuple[str, np.ndarray]]
+) -> Iterator[AtomTable]:
+    """The same for atoms by their codes."""
+    for predicate, codes in asked:
         yield _table(evidence, look_up, predicate, codes)
 
 
@@ -67,6 +74,10 @@ def asked_codes(evidence: Evidence, question: Question) -> Iterator[tuple[str, n
         return
     for predicate in dict.fromkeys(pattern.predicate for pattern in question.atoms):
         patterns = [pattern for pattern in question.atoms if pattern.predicate == predicate]
+        if all(pattern.is_ground for pattern in patterns):
+            rows = np.array([*dict.fromkeys(pattern.arguments for pattern in patterns)], np.int64)
+            yield predicate, codes_of(rows, evidence.sizes(predicate))
+            continue
         codes = np.concatenate([_codes(evidence, pattern) for pattern in patterns])
         if len(codes) > 1:
             _, first = np.unique(codes, return_index=True)

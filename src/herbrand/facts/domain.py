@@ -138,6 +138,9 @@ class Domain:
             return np.full(len(values), ABSENT, np.int32)
         if values is self.values:
             return np.arange(len(values), dtype=np.int32)
+        if max(len(self), len(values)) <= SMALL and not values.null_count:
+            found = map(self._positions.get, values.to_pylist())
+            return np.array([ABSENT if index is None else index for index in found], np.int32)
         same = values if values.type == self.values.type else _as_other_number(values)
         if self.ordered and pa.types.is_int64(same.type) and not same.null_count:
             known, wanted = (array.to_numpy() for array in (self.values, same))
@@ -162,7 +165,7 @@ def array_of(values: Sequence[Value]) -> pa.Array:
     if not values or isinstance(values[0], str):
         return text_array(cast(Sequence[str], values))
     if all(isinstance(value, int) for value in values):
-        return pa.array(values, pa.int64())
+        return number_array(np.array(values, np.int64))
     return simplest_numbers(pa.array(map(float, values), pa.float64()))
 
 

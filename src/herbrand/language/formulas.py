@@ -15,6 +15,7 @@ from operator import attrgetter, is_
 from typing import Any, Literal
 
 from herbrand.errors import LanguageError, Span
+from herbrand.quick_values import quickly_made
 
 Value = str | int | float
 """A constant: text or a number; ``1`` and ``"1"`` differ."""
@@ -26,6 +27,7 @@ DEEPEST_NESTING = 200
 # Terms
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Variable:
     name: str
@@ -37,6 +39,7 @@ class Variable:
         return self.name == "_"
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Constant:
     value: Value
@@ -71,6 +74,7 @@ ARGUMENTS = {"abs": 1, "lower": 1, **dict.fromkeys(OF_TEXTS[:-1], 2)}
 AGGREGATES = ("count", "sum", "min", "max", "avg")
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
     """``n * 1.19``, ``-x``, ``max(x, y)``."""
@@ -80,6 +84,7 @@ class Arithmetic:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """``sum(a, y: pays(x, y, a))``: over the distinct ``terms`` for which the conjunction ``body`` holds.
@@ -99,6 +104,7 @@ Expression = Variable | Constant | Arithmetic | Aggregate
 # Formulas
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Atom:
     predicate: str
@@ -106,6 +112,7 @@ class Atom:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ValueIs:
     """``area(p) = "ai"``: the many-valued atom has this value."""
@@ -115,6 +122,7 @@ class ValueIs:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ValueIn:
     """``area(p) in {"ai", "theory"}``: the many-valued atom has one of these values."""
@@ -127,6 +135,7 @@ class ValueIn:
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Comparison:
     operator: Operator
@@ -135,6 +144,7 @@ class Comparison:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Computed:
     """A comparison of values of which one at least is computed: ``p = n * 1.19``, ``e - d > 2``."""
@@ -145,30 +155,35 @@ class Computed:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Truth:
     value: bool
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Not:
     operand: Formula
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class And:
     operands: tuple[Formula, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Or:
     operands: tuple[Formula, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Xor:
     """True when an odd number of operands is."""
@@ -177,6 +192,7 @@ class Xor:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Implies:
     premise: Formula
@@ -184,6 +200,7 @@ class Implies:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Iff:
     left: Formula
@@ -191,6 +208,7 @@ class Iff:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Exists:
     variables: tuple[Variable, ...]
@@ -198,6 +216,7 @@ class Exists:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Forall:
     variables: tuple[Variable, ...]

@@ -67,6 +67,7 @@ from herbrand.language.formulas import (
     with_valued_names,
 )
 from herbrand.language.network_tables import NetworkTable
+from herbrand.quick_values import quickly_made
 
 __all__ = [
     "Aggregate",
@@ -173,6 +174,7 @@ class PredicateDeclaration:
 FactKind = Literal["true", "false", "soft", "weighted"]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class FactRows:
     """A run of ground facts of one predicate, all said in the same way, kept as columns.
@@ -233,6 +235,7 @@ def _is_text(value: Value) -> bool:
     return isinstance(value, str)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Learned:
     """``?``: a weight to be learned; ``?[w]``: one for each value of ``w``. It starts at 0.
@@ -245,6 +248,7 @@ class Learned:
     start: float | None = field(default=None, compare=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Hard:
     """``hard``: always true."""
@@ -253,6 +257,7 @@ class Hard:
 Weight = float | Learned | Hard
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class WeightedFormula:
     """``times``: the weight counts so many times as this variable's number, ``1.5 * s: ...``."""
@@ -346,6 +351,7 @@ class BoundRows:
 BodyLiteral = Atom | ValueIs | ValueIn | Comparison | Computed | Not | Truth
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Rule:
     """``head :- body @ weight``; a weight of ``None`` counts proofs."""
@@ -367,6 +373,7 @@ LARGEST_SUM = 1 + 1e-12
 """Probabilities of one statement may add up to this: thirds and tenths have rounding errors."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Alternative:
     """One head of a choice and its probability: ``0.4 :: heads(c)``, ``0.2 :: colour(b) = "red"``."""
@@ -391,6 +398,7 @@ class Alternative:
         return self.atom.predicate
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Choice:
     """``p :: head; q :: head :- body``: an independent choice for each ground instance of the body.
@@ -459,7 +467,8 @@ def _joined(runs: list[FactRows]) -> FactRows:
     )
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Query:
     """What a file asks for itself, and the ``text`` it does so in; some dialects' files hold queries."""
 

@@ -14,6 +14,7 @@ from typing import Any
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import written
 from herbrand.language.syntax import Constant, Rule
+from herbrand.quick_values import quickly_made
 
 ORDERS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -25,7 +26,8 @@ ORDERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Lookup:
     """An atom that must have a proof; ``stated``: among the facts only, whatever rules derive."""
 
@@ -34,7 +36,8 @@ class Lookup:
     stated: bool = False
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Absence:
     """An atom that must have no proof, whatever stands for the variables that only it has."""
 
@@ -42,7 +45,8 @@ class Absence:
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Compared:
     """Two variables of one type, compared by their constants."""
 
@@ -55,7 +59,8 @@ class Compared:
         return self.left, self.right
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class OneOf:
     """The variable stands for one of these constants."""
 
@@ -67,7 +72,8 @@ class OneOf:
         return (self.variable,)
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Measured:
     """The number that the variable stands for, compared with one that need not be among the constants."""
 
@@ -80,7 +86,8 @@ class Measured:
         return (self.variable,)
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Never:
     """What no row passes."""
 

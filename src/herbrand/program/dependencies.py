@@ -139,7 +139,13 @@ def heads_of(statement: Choice | Rule) -> Iterator[str]:
 
 def derived_by(statements: Iterable[Choice | Rule]) -> set[str]:
     """The predicates that rules and choices derive."""
-    return {name for statement in statements for name in heads_of(statement)}
+    found = set[str]()
+    for statement in statements:
+        if isinstance(statement, Rule):
+            found.add(statement.head.predicate)
+        else:
+            found.update([alternative.predicate for alternative in statement.alternatives])
+    return found
 
 
 def only_count(statements: Sequence[Choice | Rule]) -> bool:

@@ -16,9 +16,10 @@ from herbrand.errors import FactsError
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Value
 from herbrand.program.program import Program
-from herbrand.row_keys import Keys, key_columns, places_among, row_keys
+from herbrand.row_keys import Keys, fit, key_columns, places_among, row_keys
 
 LATENT = -1
+NOTHING = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,8 @@ class Known:
     def lookup(self, codes: Keys) -> np.ndarray:
         """The value of each atom, ``LATENT`` where nothing settles it."""
         found = np.full(len(codes), self.default, dtype=np.int64)
+        if not len(self.codes):
+            return found
         at = places_among(self.codes, codes)
         hit = at >= 0
         found[hit] = self.values[at[hit]]
@@ -52,6 +55,8 @@ class Known:
     def latent_codes(self) -> np.ndarray:
         if self.default != LATENT:
             return np.empty(0, dtype=np.int64)
+        if not len(self.codes):
+            return np.arange(self.atom_count)
         latent = np.ones(self.atom_count, dtype=bool)
         latent[self.codes] = False
         return np.flatnonzero(latent)
@@ -112,11 +117,12 @@ class Evidence:
         sizes = self.sizes(predicate)
         if self.is_valued(predicate):
             return self._known_valued(predicate, sizes)
+        closed = table.world == "closed"
+        if not len(table.true) and (closed or not len(table.false)) and fit(sizes):
+            return Known(sizes, NOTHING, NOTHING, 0 if closed else LATENT)
         true = codes_of(table.true, sizes)
-        if table.world == "closed":
+        if closed:
             return Known(sizes, true, np.ones(len(true), np.int64), 0)
-        if not len(table.true) and not len(table.false):
-            return Known(sizes, true, true, LATENT)
         false = codes_of(table.false, sizes)
         values = np.concatenate([np.ones(len(true), np.int64), np.zeros(len(false), np.int64)])
         codes, first = np.unique(np.concatenate([true, false]), return_index=True)

@@ -34,15 +34,22 @@ from herbrand.language.syntax import (
     walk,
 )
 from herbrand.program.program import Argument
+from herbrand.quick_values import quickly_made
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class AtomPattern:
     """Atoms of one predicate; ``arguments`` are constants' indices or variables. ``latent``: only these."""
 
     predicate: str
     arguments: tuple[Argument, ...]
     latent: bool = False
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether it is one atom."""
+        return not self.latent and all(isinstance(argument, int) for argument in self.arguments)
 
 
 @dataclass(frozen=True)

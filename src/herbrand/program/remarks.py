@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
 from herbrand.errors import nearest
+from herbrand.facts.column import SMALL
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_constant
@@ -162,6 +163,8 @@ def _alike(domain: Domain) -> Iterator[str]:
     """Constants that are one but for case, blanks or Unicode form."""
     if domain.kind != "text" or not 1 < len(domain) <= MOST_COMPARED:
         return
+    if len(domain) <= SMALL and _plainly_differ(domain):
+        return
     folded = pc.utf8_lower(pc.utf8_normalize(pc.utf8_trim_whitespace(domain.values), form="NFKC"))
     folded = pc.replace_substring_regex(folded, r"\s+", " ")
     encoded = folded.dictionary_encode()
@@ -174,6 +177,13 @@ def _alike(domain: Domain) -> Iterator[str]:
     shown = ", ".join(f"{_escaped(one)} and {_escaped(other)}" for one, other in pairs)
     more = f" and {len(again) - MOST_NAMED:,} more" if len(again) > MOST_NAMED else ""
     yield f"constants of type {domain.name} that differ in case, blanks or Unicode form alone: {shown}{more}"
+
+
+def _plainly_differ(domain: Domain) -> bool:
+    """Whether constants, all of ASCII, differ in more, even taking all kinds of blanks for one."""
+    texts = domain.values.to_pylist()
+    folded = {" ".join(text.split()).lower() for text in texts}
+    return len(folded) == len(texts) and all(map(str.isascii, texts))
 
 
 def _escaped(value: object) -> str:

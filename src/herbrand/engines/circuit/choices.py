@@ -23,6 +23,7 @@ from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negat
 from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.reduction import reduced, used
 from herbrand.errors import ContradictionError
+from herbrand.quick_values import quickly_made
 
 CERTAIN = 1e-12
 """What is left of a choice's probability below this is rounding."""
@@ -30,7 +31,8 @@ FEW_STATEMENTS = 64
 """Up to so many pieces of evidence are searched for a smallest set that has probability 0."""
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Stipulation:
     """A literal that evidence fixes, and the text that names it."""
 
@@ -38,7 +40,8 @@ class Stipulation:
     text: str
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Drawn:
     """One choice: the probability and the literal of each outcome, and the variable that draws it, -1 where
     none is needed."""

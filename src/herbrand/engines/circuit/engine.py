@@ -31,7 +31,7 @@ from herbrand.engines.circuit.sampling import drawn, drawn_atom
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
-from herbrand.engines.reading import ExplainedAtom, asked_codes, looked_up
+from herbrand.engines.reading import ExplainedAtom, asked_codes, listed_tables
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.factors.graph import FactorGraph
 from herbrand.language.show import show_formula
@@ -50,11 +50,13 @@ PATIENCE, EARLY = 5.0, 0.25
 class CircuitState:
     """A ground program and what was asked of it; after the one step the circuit and what it gives.
 
-    ``asked``: latent atoms; ``formulas``: texts and literals of the instances of formulas.
+    ``listed``: the predicates asked for and the codes of their atoms, and ``asked`` the latent ones among
+    these; ``formulas``: texts and literals of the instances of formulas.
     """
 
     worlds: Worlds
     question: Question
+    listed: tuple[tuple[str, np.ndarray], ...]
     asked: tuple[int, ...]
     formulas: tuple[tuple[str, int], ...]
     shares: np.ndarray | None = None
@@ -94,13 +96,13 @@ class CircuitEngine:
         worlds.add_formulas()
         if made.whole:
             worlds.solve_choices()
-        asked = _asked(worlds, question)
+        listed, asked = _asked(worlds, question)
         formulas = tuple(
             (show_formula(said), worlds.formula(closed))
             for wanted in question.formulas
             for said, closed in instances(wanted, program)
         )
-        return CircuitState(worlds, question, asked, formulas)
+        return CircuitState(worlds, question, listed, asked, formulas)
 
     def step(self, state: CircuitState) -> CircuitState:
         worlds, likeliest = state.worlds, state.question.most_probable
@@ -205,7 +207,7 @@ class CircuitEngine:
                 :, : ground.program.value_count(predicate)
             ]
 
-        return list(looked_up(ground.evidence, look_up, state.question))
+        return list(listed_tables(ground.evidence, look_up, state.listed))
 
     def explain(self, state: CircuitState, status: Status) -> Explanation:
         """The probability of the atom asked for, shared out among the choices that it rests on."""
@@ -238,16 +240,16 @@ def _reach_of(reach: np.ndarray, literal: int) -> float:
     return float(reach[literal]) if literal >= 0 else 0.0
 
 
-def _asked(worlds: Worlds, question: Question) -> tuple[int, ...]:
-    """The latent atoms that a question names, their literals made."""
+def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndarray], ...], tuple[int, ...]]:
+    """The atoms that a question names, and the latent ones among them, their literals made."""
     ground, found = worlds.ground, list[int]()
     predicates = ground.program.signature.predicates
     if question.everything:
         stated = [name for name in worlds.derived if not predicates[name].computed]
         worlds.solve((name, (ANY,) * len(predicates[name].column_types)) for name in stated)
-        for name, codes in ground.atoms.codes.items():
-            if not predicates[name].computed:
-                found += range(ground.atoms.start[name], ground.atoms.start[name] + len(codes))
+        listed = [(n, codes) for n, codes in ground.atoms.codes.items() if not predicates[n].computed]
+        for name, codes in listed:
+            found += range(ground.atoms.start[name], ground.atoms.start[name] + len(codes))
     else:
         patterns = [
             (pattern.predicate, [a if isinstance(a, int) else ANY for a in pattern.arguments])
@@ -258,13 +260,14 @@ def _asked(worlds: Worlds, question: Question) -> tuple[int, ...]:
             (name, arguments if predicates[name].value_type is None else [*arguments, ANY])
             for name, arguments in patterns
         )
-        for predicate, codes in asked_codes(ground.evidence, question):
+        listed = list(asked_codes(ground.evidence, question))
+        for predicate, codes in listed:
             latent = codes[ground.evidence.known(predicate).lookup(codes) == LATENT]
             if len(latent):
                 found.extend(ground.atoms.numbers(predicate, latent).tolist())
     for axis in found:
         worlds.axis(axis)
-    return tuple(found)
+    return tuple(listed), tuple(found)
 
 
 def _left_out(state: CircuitState, likeliest: bool) -> float:

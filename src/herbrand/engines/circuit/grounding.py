@@ -31,6 +31,7 @@ from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
 from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.quick_values import quickly_made
 
 Row = tuple[int, ...]
 Atom = tuple[str, Row]
@@ -41,7 +42,8 @@ BYTES_AN_INSTANCE = 600
 ANY = -1
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Instance:
     """One statement for one choice of constants. ``heads``: the atom of each alternative; ``held`` and
     ``absent``: uncertain atoms of its body; ``counted``: those that each part of a count is of."""
@@ -75,7 +77,8 @@ class _Table:
     waiting: list[_Waiting] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class _Waiting:
     plan: StatementPlan
     step: int

@@ -46,12 +46,14 @@ from herbrand.program.clauses import (
     constant_name,
 )
 from herbrand.program.lower_rules import goal_clause
+from herbrand.quick_values import quickly_made
 
 Uncertain = Rule | Choice
 Binding = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Head:
     """An atom that an alternative makes true. ``slots``: the place of each argument in a binding.
 
@@ -63,7 +65,8 @@ class Head:
     chance: Callable[[Binding], float] | None
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Find:
     """Rows of a predicate; ``slots`` of its arguments."""
 
@@ -71,7 +74,8 @@ class Find:
     slots: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Any:
     """Every constant of a type for a variable that nothing else binds."""
 
@@ -79,7 +83,8 @@ class Any:
     count: int
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Check:
     """Whether a binding passes a comparison."""
 
@@ -87,7 +92,8 @@ class Check:
     holds: Callable[[Binding], bool]
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Counted:
     """Atoms that are counted or whose amounts are added up; ``slots`` of their arguments, -1 for any."""
 
@@ -97,7 +103,8 @@ class Counted:
     """What an atom of such arguments adds where it holds."""
 
 
-@dataclass(frozen=True, eq=False)
+@quickly_made
+@dataclass(frozen=True, slots=True, eq=False)
 class Total:
     """A comparison of counts and sums of atoms that hold, the ``parts`` added up."""
 
@@ -109,7 +116,8 @@ class Total:
 Step = Find | Any | Check
 
 
-@dataclass(frozen=True, eq=False)
+@quickly_made
+@dataclass(frozen=True, slots=True, eq=False)
 class StatementPlan:
     """``start`` holds the constants, -1 for variables; ``absent``: what no row may match (-1: any);
     ``columns``: name, slot and type of each variable outside ``not``; equations give two of them one slot."""
@@ -126,7 +134,8 @@ class StatementPlan:
     level: int | None
 
 
-@dataclass(frozen=True, eq=False)
+@quickly_made
+@dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
     """A statement over slots, before its body has an order."""
 

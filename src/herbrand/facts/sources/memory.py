@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
-from herbrand.facts.column import TEXT, Column, Interned, constants, dictionary_column, text_array
+from herbrand.facts.column import SMALL, TEXT, Column, Interned, constants, dictionary_column, text_array
 from herbrand.facts.place import Place, mixed_mistake, rows_at_fault, shown
 from herbrand.facts.sources.base import EmptyTable, FactSource, OpenTable, Reading
 from herbrand.facts.store import Progress, Store
@@ -144,15 +144,23 @@ _NUMBER_TYPES = frozenset({int, float})
 def python_columns(
     columns: Sequence[list[Any]], types: Sequence[str], place: Callable[[int], Place]
 ) -> tuple[Column, ...]:
-    arrays, mistakes = [], []
+    found, mistakes = [], []
     for number, (column, type_name) in enumerate(zip(columns, types, strict=True), start=1):
         try:
-            arrays.append(python_array(column))
+            found.append(_few(column) or dictionary_column(python_array(column)))
         except (TypeError, ValueError, OverflowError):
             mistakes += wrong_constants(column, number, type_name, place)
     if mistakes:
         raise FactsError(mistakes)
-    return tuple(map(dictionary_column, arrays))
+    return tuple(found)
+
+
+def _few(column: list[Any]) -> Column | None:
+    """A short column of texts, or of whole numbers, interned without Arrow, which takes longer."""
+    if len(column) > SMALL or set(map(type, column)) not in ({str}, {int}):
+        return None
+    codes = {value: code for code, value in enumerate(dict.fromkeys(column))}
+    return Column(python_array([*codes]), np.array([codes[value] for value in column], np.int32))
 
 
 def python_array(column: list[Any]) -> pa.Array:

@@ -16,8 +16,8 @@ the second
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from types import TracebackType
 from typing import TypeVar
 
 from herbrand.errors import HerbrandError, LanguageError, Mistake, Span, UnsupportedError
@@ -44,13 +44,19 @@ class MistakeList:
         """Keep the mistakes of an error that was caught."""
         self._noted.extend(error.mistakes)
 
-    @contextmanager
-    def collecting(self) -> Iterator[None]:
+    def collecting(self) -> MistakeList:
         """An error raised inside ends the block, and is kept for later."""
-        try:
-            yield
-        except HerbrandError as error:
+        return self
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, HerbrandError):
             self.add(error)
+        return isinstance(error, HerbrandError)
 
     def raise_any(self, kind: type[HerbrandError] = LanguageError) -> None:
         """Raise one error of all that was noted, in the order of the files' lines, if anything was."""

@@ -36,6 +36,7 @@ from herbrand.language.syntax import (
     Variable,
     leaf_terms,
 )
+from herbrand.quick_values import quickly_made
 
 Body = tuple[BodyLiteral, ...]
 
@@ -78,7 +79,8 @@ MOST_NUMBERS = 100_000
 """Of one ``between``."""
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class PrologClause:
     """``chances``: nothing for a rule or fact, which has one head."""
 

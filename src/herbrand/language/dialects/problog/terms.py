@@ -17,6 +17,7 @@ from typing import Literal
 from herbrand.errors import LanguageError, Source, Span
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.scanner import Cursor, Token
+from herbrand.quick_values import quickly_made
 
 _TOKENS = re.compile(
     r"""(?P<comment>%[^\n]*|/\*.*?\*/)
@@ -48,6 +49,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
 Kind = Literal["name", "variable", "number", "string"]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class PrologTerm:
     """A name with arguments, a variable, a number or a text; operators are names."""
@@ -89,9 +91,9 @@ def clauses(source: Source, mistakes: MistakeList) -> Iterator[PrologTerm]:
 
 def _term(cursor: Cursor, highest: int) -> PrologTerm:
     cursor.enter()
-    start = cursor.here.start
+    start = cursor.tokens[cursor.position].start
     left = _primary(cursor, highest)
-    while (priority := _infix(cursor.here)) <= highest:
+    while (priority := _infix(cursor.tokens[cursor.position])) <= highest:
         sign = cursor.take().text
         right = _term(cursor, priority if sign in _RIGHT else priority - 1)
         left = PrologTerm("name", sign, (left, right), span=cursor.span_from(start))
@@ -106,7 +108,7 @@ def _infix(token: Token) -> int:
 
 def _primary(cursor: Cursor, highest: int) -> PrologTerm:
     """What stands before an infix operator."""
-    token = cursor.here
+    token = cursor.tokens[cursor.position]
     if token.text in _PREFIX and token.kind in ("sign", "name") and not _stands_alone(cursor):
         priority = min(_PREFIX[token.text], highest)
         cursor.take()
@@ -150,7 +152,8 @@ def _named(cursor: Cursor) -> PrologTerm:
     token = cursor.take()
     name = _unquoted(token.text) if token.kind == "quoted" else token.text
     arguments: list[PrologTerm] = []
-    if cursor.here.text == "(" and cursor.here.start == token.end:
+    after = cursor.tokens[cursor.position]
+    if after.text == "(" and after.start == token.end:
         cursor.take()
         arguments.append(_term(cursor, _ARGUMENT))
         while cursor.accept(","):
