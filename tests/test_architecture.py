@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "herbrand"
 
 FLOORS = [
-    "visible loops graphs",
+    "visible loops graphs quick_values",
     "errors",
     "extras",
     "files row_keys",

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from herbrand.errors import LanguageError, Mistake, Mistakes, Span, in_order, nearest
 from herbrand.language.collection import collector_paused
-from herbrand.language.computed import separated
+from herbrand.language.computed import Separated, separated
 from herbrand.language.names import shown_constant, shown_name
 from herbrand.language.parse import Reading
 from herbrand.language.signature import Kind, Predicate, Signature, Type, kind_of, places, vocabulary_of
@@ -170,10 +170,10 @@ def _described(type_name: str) -> str:
 
 
 @collector_paused()
-def check(theory: Theory) -> Signature:
-    """The vocabulary of a theory that fits together."""
+def check(theory: Theory, apart: Separated | None = None) -> Signature:
+    """The vocabulary of a theory that fits together; ``apart``: what it computes, if that is known."""
     mistakes = Mistakes()
-    signature = _signature(theory, mistakes)
+    signature = _signature(theory, mistakes, apart=apart)
     mistakes.raise_any()
     return signature
 
@@ -224,8 +224,10 @@ def _examined(readings: Iterable[Reading]) -> tuple[Theory, Signature | None, Mi
     return theory, signature, mistakes
 
 
-def _signature(theory: Theory, mistakes: Mistakes, unread: Collection[str] = ()) -> Signature:
-    theory = separated(theory, mistakes).typing
+def _signature(
+    theory: Theory, mistakes: Mistakes, unread: Collection[str] = (), apart: Separated | None = None
+) -> Signature:
+    theory = (apart or separated(theory, mistakes)).typing
     vocabulary = vocabulary_of(theory, mistakes)
     uses = Uses(theory, vocabulary, mistakes, unread)
     names = uses.classes.names(vocabulary.predicates)

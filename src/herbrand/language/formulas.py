@@ -248,6 +248,9 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 def walk(formula: Formula) -> Iterator[Formula]:
     """The formula and everything inside it, outermost first, left to right."""
+    if type(formula) not in _PARTS:
+        yield formula
+        return
     waiting = [formula]
     while waiting:
         current = waiting.pop()

@@ -38,6 +38,8 @@ from herbrand.language.syntax import (
     with_children,
 )
 
+NOTHING: Mapping[str, str] = {}
+
 
 class Renaming:
     """Renames within one statement: free variables keep their names, all others get new ones.
@@ -52,7 +54,9 @@ class Renaming:
         self._made = 0
 
     def formula(self, formula: Formula, names: Mapping[str, str] | None = None) -> Formula:
-        names = names or {}
+        names = names or NOTHING
+        if isinstance(formula, Atom):
+            return self.atom(formula, names)
         if isinstance(formula, Leaf):
             return with_changed_terms(
                 formula, lambda term: self.term(term, names), lambda part: self.formula(part, names)
@@ -67,8 +71,12 @@ class Renaming:
             value, lambda term: self.term(term, names), lambda part: self.formula(part, names)
         )
 
-    def atom(self, atom: Atom, names: Mapping[str, str] | None = None) -> Atom:
-        return Atom(atom.predicate, tuple(self.term(t, names or {}) for t in atom.arguments), atom.span)
+    def atom(self, atom: Atom, names: Mapping[str, str] = NOTHING) -> Atom:
+        for term in atom.arguments:
+            if isinstance(term, Variable) and (term.anonymous or term.name in names):
+                arguments = tuple([self.term(each, names) for each in atom.arguments])
+                return Atom(atom.predicate, arguments, atom.span)
+        return atom
 
     def term(self, term: Term, names: Mapping[str, str]) -> Term:
         if not isinstance(term, Variable):
@@ -108,6 +116,8 @@ def written(name: str) -> str:
 
 def free_variables(formula: Formula) -> dict[str, Variable]:
     """The variables of a renamed formula that no quantifier binds, in the order they appear."""
+    if isinstance(formula, Leaf):
+        return {term.name: term for term in leaf_terms(formula) if isinstance(term, Variable)}
     bound = {
         variable.name
         for part in walk(formula)

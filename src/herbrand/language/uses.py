@@ -91,14 +91,14 @@ class TypeClasses:
         """Something gives the range of the key."""
         return self._classes.leader(key) in self._with_slot
 
-    def join(self, variable: VariableKey, other: Key, shown: str, span: Span | None) -> None:
+    def join(self, variable: VariableKey, other: Key, span: Span | None) -> None:
         """A variable stands here for what the other key ranges over."""
         left, right = self._classes.leader(variable), self._classes.leader(other)
         if left == right:
             return
         ours, theirs = self._type.get(left), self._type.get(right)
         if ours is not None and theirs is not None and ours != theirs:
-            self._clash(shown, ours, theirs, self._witness.get(left), span)
+            self._clash(variable.name, ours, theirs, self._witness.get(left), span)
             return
         self._classes.join(left, right)
         if ours is not None and theirs is None:
@@ -131,9 +131,11 @@ class TypeClasses:
         """The type of a key once all are named; ``None`` for a variable in no atom."""
         return self._type.get(self._classes.leader(key))
 
-    def _clash(self, shown: str, ours: str, theirs: str, first: Span | None, span: Span | None) -> None:
+    def _clash(self, name: str, ours: str, theirs: str, first: Span | None, span: Span | None) -> None:
         related = ((f"as {ours}", first),) if first is not None else ()
-        self._mistakes.add(Mistake(f"{shown} stands for a {ours} and for a {theirs}", span, "", related))
+        self._mistakes.add(
+            Mistake(f"{shown_name(written(name))} stands for a {ours} and for a {theirs}", span, "", related)
+        )
 
 
 _MOST_PLACES = 5
@@ -361,7 +363,8 @@ class _StatementUses:
     def _check_free(
         self, named: Iterable[Variable], formulas: Iterable[Formula], original: Formula | None = None
     ) -> None:
-        free = {name for formula in formulas for name in free_variables(formula)}
+        named = list(named)
+        free = {name for formula in formulas if named for name in free_variables(formula)}
         for variable in named:
             if variable.name not in free:
                 quantified = original is not None and variable.name in _bound_names(original)
@@ -425,7 +428,7 @@ class _StatementUses:
             self._uses.constants.append(ConstantUse(slot, term.value, term.span))
         else:
             self._variables.setdefault(term.name, term)
-            self._uses.classes.join(self._key(term), slot, shown_name(written(term.name)), term.span)
+            self._uses.classes.join(self._key(term), slot, term.span)
 
     def _use_comparison(self, comparison: Comparison, ordered: bool) -> None:
         if comparison.operator not in ("=", "!=") and not ordered:
@@ -438,9 +441,7 @@ class _StatementUses:
             self._variables.setdefault(variable.name, variable)
         if len(variables) == 2:
             left, right = variables
-            self._uses.classes.join(
-                self._key(left), self._key(right), shown_name(written(left.name)), comparison.span
-            )
+            self._uses.classes.join(self._key(left), self._key(right), comparison.span)
         for constant in sides:
             if isinstance(constant, Constant) and variables:
                 key = self._key(variables[0])

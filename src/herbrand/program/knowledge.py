@@ -124,7 +124,7 @@ class Knowledge:
     ) -> None:
         self.theory = theory
         self.separated = separated(theory)
-        self.signature: Signature = check(theory)
+        self.signature: Signature = check(theory, self.separated)
         self.sources: tuple[FactSource, ...] = fact_sources(facts)
         self.open, self.closed = texts(open), texts(closed)
         self.header, self.progress = header, progress
