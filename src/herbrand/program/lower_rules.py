@@ -28,6 +28,7 @@ from herbrand.language.syntax import (
     BodyLiteral,
     Comparison,
     Constant,
+    Formula,
     Not,
     Rule,
     Term,
@@ -60,11 +61,12 @@ def rule_clause(rule: Rule, signature: Signature, facts: Facts) -> Clause | None
 
 
 def goal_clause(
-    rule: Rule, signature: Signature, facts: Facts, types: Mapping[str, str] = NO_TYPES
+    rule: Rule, signature: Signature, facts: Facts, types: Mapping[str, str] = NO_TYPES, renamed: bool = False
 ) -> Clause:
     """A goal's rule as a clause. Its head derives nothing that the vocabulary knows; a body that cannot hold
-    has a literal that says so. ``types``: of variables that no atom of the body types."""
-    return _Lowering(rule, signature, facts, types).goal()
+    has a literal that says so. ``types``: of variables that no atom of the body types; of all variables where
+    these are ``renamed`` apart already."""
+    return _Lowering(rule, signature, facts, types, renamed).goal()
 
 
 def stated_clause(predicate: str, signature: Signature) -> Clause:
@@ -78,18 +80,24 @@ class _Lowering:
     """One rule on its way to a clause: constants get names, equations merge them."""
 
     def __init__(
-        self, rule: Rule, signature: Signature, facts: Facts, types: Mapping[str, str] = NO_TYPES
+        self,
+        rule: Rule,
+        signature: Signature,
+        facts: Facts,
+        types: Mapping[str, str] = NO_TYPES,
+        renamed: bool = False,
     ) -> None:
-        renaming = Renaming()
         self._rule, self._signature, self._facts = rule, signature, facts
-        self._head = renaming.atom(rule.head)
-        self._body = [renaming.formula(part) for part in rule.body]
-        known = self._head.predicate in signature.predicates
-        own = variable_types([self._head, *self._body] if known else self._body, signature)
-        self._types = {**types, **own}
+        self._head, self._body, self._types = rule.head, list[Formula](rule.body), dict(types)
+        if not renamed:
+            renaming = Renaming()
+            self._head = renaming.atom(rule.head)
+            self._body = [renaming.formula(part) for part in rule.body]
+            known = self._head.predicate in signature.predicates
+            self._types |= variable_types([self._head, *self._body] if known else self._body, signature)
         self._constants: dict[str, int] = {}
         self._same = Classes[str]()
-        self._possible = True
+        self._possible, self._merged = True, False
 
     def clause(self) -> Clause | None:
         """``None`` where the body cannot hold."""
@@ -114,6 +122,8 @@ class _Lowering:
 
     def _rooted(self, part: Literal) -> Literal:
         """The literal over the variables that equations have left."""
+        if not self._merged:
+            return part
         match part:
             case OneOf() | Measured():
                 return replace(part, variable=self._same.leader(part.variable))
@@ -229,6 +239,7 @@ class _Lowering:
         left, right = self._same.leader(left), self._same.leader(right)
         if left == right:
             return
+        self._merged = True
         if left in self._constants and right in self._constants:
             self._possible &= self._constants[left] == self._constants[right]
         elif left in self._constants:

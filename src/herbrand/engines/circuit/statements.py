@@ -206,7 +206,7 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
     named: list[object] = [term for head, chance in heads for term in (*leaf_terms(head), chance)]
     named += [term for part in body if not isinstance(part, Not) for term in leaf_terms(part)]
     variables = tuple({term.name: term for term in named if isinstance(term, Variable)}.values())
-    clause = goal_clause(Rule(Atom("", variables), body), signature, facts, types)
+    clause = goal_clause(Rule(Atom("", variables), body), signature, facts, types, renamed=True)
     if any(isinstance(part, Never) for part in clause.body):
         return None
     types.update(clause.types)

@@ -87,20 +87,30 @@ def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[s
 
 @dataclass
 class _Work:
-    """``answers``: the patterns after each call, as far as they are known."""
+    """``answers``: the patterns after each call, as far as they are known; ``called``: the ways by which the
+    clauses that were looked at last call others."""
 
     own: Sequence[PrologClause]
     apart: Collection[str]
     tests: Mapping[Span, str]
     answers: dict[Way, set[Pattern]] = field(default_factory=lambda: defaultdict(set))
+    called: dict[Way, None] = field(default_factory=dict)
 
     def run(self, ways: Collection[Way]) -> None:
-        for way in ways:
-            self.answers[way]
-        before = None
-        while before != (before := {way: len(found) for way, found in self.answers.items()}):
-            for way in list(self.answers):
-                self.answers[way] |= {after for _, after, _ in self._branches(way)}
+        """Find the answers of these ways and of all that they lead to, each again once more is known of one
+        that it calls."""
+        waiting = dict.fromkeys(ways)
+        callers = defaultdict[Way, set[Way]](set)
+        while waiting:
+            del waiting[way := next(iter(waiting))]
+            before = len(self.answers[way])
+            self.called.clear()
+            self.answers[way] |= {after for _, after, _ in self._branches(way)}
+            waiting |= dict.fromkeys(call for call in self.called if call not in callers)
+            for call in self.called:
+                callers[call].add(way)
+            if len(self.answers[way]) > before:
+                waiting |= dict.fromkeys(callers[way])
 
     def clauses_of(self, way: Way, names: PredicateNames) -> Iterator[PrologClause]:
         """The clauses of a way of calling."""
@@ -163,6 +173,7 @@ class _Work:
         match literal:
             case Atom(predicate=name) if name in self.apart:
                 way = self.way(literal, bound)
+                self.called[way] = None
                 for after in sorted(self.answers[way]):
                     given = zip(literal.arguments, after, strict=True)
                     yield (
