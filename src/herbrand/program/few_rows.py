@@ -6,8 +6,9 @@ bodies that they fit, looked up in dictionaries. What loops are no good for, and
 words of the columns, raises :class:`NotFewError`: the columns then do all of it.
 
 >>> import herbrand as hb
->>> program = hb.Model(hb.parse("edge(1, 2)\\nedge(2, 3)\\nedge(3, 4)")).program
->>> def clause(*body): return Clause("edge", ("x", "z"), body, dict.fromkeys("xyz", "edge_1"))
+>>> theory = hb.parse("predicate edge(node, node)\\nedge(1, 2)\\nedge(2, 3)\\nedge(3, 4)")
+>>> program = hb.Model(theory).program
+>>> def clause(*body): return Clause("edge", ("x", "z"), body, dict.fromkeys("xyz", "node"))
 >>> few = FewRows(program.signature, program.facts)
 >>> few.complete([Derivation(clause(Lookup("edge", ("x", "y")), Lookup("edge", ("y", "z"))))])
 >>> len(few.rows("edge"))
