@@ -32,14 +32,15 @@ def answered(
     answers = math.prod(sizes)
     count = sources.shape[0] if len(questions) == 1 else len(questions)
     if len(questions) == 1 and not road.needs_numbers:
-        return _of_all(road.answers(questions[0], None), sources, answers).reshape(count, *sizes)
-    found = sources.new_zeros((answers, count))
+        found = _of_all(road.answers(questions[0], None), sources, answers)
+        return found if found.shape == (count, *sizes) else found.reshape(count, *sizes)
+    found = sources.new_zeros((count, answers))
     for numbers, same in _by_form(_asked(road, questions, sources, count)):
         weights = _conditioned(same[0], evaluated(same[0].form, _table(same, numbers, sources)), numbers)
-        places = torch.from_numpy(np.stack([one.places for one in same], 1))
-        examples = torch.tensor(numbers, device=found.device).expand(places.shape)
-        found = found.index_put((places.to(found.device), examples), weights)
-    return found.t().reshape(count, *sizes)
+        places = torch.from_numpy(np.stack([one.places for one in same]))
+        examples = torch.tensor(numbers, device=found.device)[:, None].expand(places.shape)
+        found = found.index_put((examples, places.to(found.device)), weights)
+    return found.reshape(count, *sizes)
 
 
 def _asked(road: Answering, questions: Sequence[Row], sources: Tensor, count: int) -> list[ScoredAnswers]:
@@ -55,11 +56,11 @@ def _asked(road: Answering, questions: Sequence[Row], sources: Tensor, count: in
 def _of_all(asked: ScoredAnswers, sources: Tensor, answers: int) -> Tensor:
     """One question in all scenes, [scene, answer]."""
     leaves = _leaves(asked, sources.device)
-    weights = _conditioned(asked, evaluated(asked.form, sources.t(), leaves), range(sources.shape[0]))
+    weights = _conditioned(asked, evaluated(asked.form, sources, leaves), range(sources.shape[0]))
     if len(asked.places) < answers:
         there = torch.from_numpy(asked.places).to(weights.device)
-        weights = weights.new_zeros((answers, sources.shape[0])).index_copy(0, there, weights)
-    return weights.t()
+        weights = weights.new_zeros((sources.shape[0], answers)).index_copy(1, there, weights)
+    return weights
 
 
 @lru_cache(maxsize=KEPT)
@@ -68,12 +69,12 @@ def _leaves(asked: ScoredAnswers, device: torch.device) -> Leaves:
 
 
 def _table(same: Sequence[ScoredAnswers], numbers: Sequence[int], sources: Tensor) -> Tensor:
-    """The leaves [leaf, question] of questions of one form, each in its own scene or all in one."""
+    """The leaves [question, leaf] of questions of one form, each in its own scene or all in one."""
     places, less = (
-        np.stack(column, 1) for column in zip(*((one.sources, one.less) for one in same), strict=True)
+        np.stack(column) for column in zip(*((one.sources, one.less) for one in same), strict=True)
     )
     if sources.shape[0] > 1:
-        places = places + np.array(numbers) * sources.shape[1]
+        places = places + np.array(numbers)[:, None] * sources.shape[1]
     leaves = sources.reshape(-1)[torch.from_numpy(places).to(sources.device)]
     return torch.where(torch.from_numpy(less).to(leaves.device), 1 - leaves, leaves) if less.any() else leaves
 
@@ -82,14 +83,14 @@ def _conditioned(asked: ScoredAnswers, weights: Tensor, numbers: Sequence[int]) 
     """What answers weigh, given the evidence."""
     if not asked.observed:
         return weights
-    impossible = weights[-1] <= 0
+    impossible = weights[:, -1] <= 0
     if bool(impossible.any()):
         number = numbers[int(impossible.nonzero()[0])]
         raise ContradictionError(
             f"the evidence has probability 0 by the scores of example {number}",
             hint="scores of exactly 0 and 1 leave no doubt; or state other evidence",
         )
-    return weights[:-1] / weights[-1:]
+    return weights[:, :-1] / weights[:, -1:]
 
 
 def _by_form(asked: Sequence[ScoredAnswers]) -> list[tuple[list[int], list[ScoredAnswers]]]:

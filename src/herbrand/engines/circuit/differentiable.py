@@ -1,16 +1,16 @@
 """Circuits over torch tensors: one pass up gives what the roots weigh, one down the slopes of all leaves.
 
-A column is an example: all examples of one form go up together, level by level, on whatever device they are.
+A row is an example: all examples of one form go up together, level by level, on whatever device they are.
 
 >>> from herbrand.engines.circuit.forms import Nodes
 >>> nodes = Nodes()
 >>> form = nodes.form([nodes.sum([nodes.product([nodes.leaf(0), nodes.leaf(2)]), nodes.leaf(1)])])
 >>> leaves = Leaves.of(np.array([0, 1, 0]), np.array([False, False, True]), torch.device("cpu"))
->>> table = torch.tensor([[0.5, 0.25], [0.5, 1.0]], requires_grad=True)
+>>> table = torch.tensor([[0.5, 0.5], [0.25, 1.0]], requires_grad=True)
 >>> found = evaluated(form, table, leaves)
 >>> found.sum().backward()
 >>> found.tolist(), table.grad.tolist()
-([[0.75, 1.0]], [[-0.5, 0.0], [0.5, 0.25]])
+([[0.75], [1.0]], [[-0.5, 0.5], [0.0, 0.25]])
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NEAR = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Which row of a table each leaf is: its ``places``. It is 1 less that row where ``less`` says so."""
+    """Which column of a table each leaf is: its ``places``. It is 1 less that one where ``less`` says so."""
 
     places: Tensor
     less: Tensor
@@ -55,8 +55,8 @@ class Leaves:
 
 
 def evaluated(form: Form, table: Tensor, leaves: Leaves | None = None) -> Tensor:
-    """The weight of each root [root, example], from a table [row, example]; without ``leaves`` of a row for
-    each leaf."""
+    """The weight of each root [example, root], from a table [example, column]; without ``leaves`` of a column
+    for each leaf."""
     return _Evaluated.apply(table, form, leaves)  # type: ignore[no-any-return]
 
 
@@ -97,20 +97,20 @@ class _Evaluated(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, form: Form, leaves: Leaves | None) -> Tensor:
         ctx.form, ctx.leaves = form, leaves
-        ctx.blocks = [_up(form, block, leaves) for block in _blocks(form, table)]
+        ctx.blocks = [_up(form, block, leaves) for block in _blocks(form, table.t())]
         ctx.save_for_backward(table)
         roots = _roots_on(form, table.device)
         found = [values.index_select(0, roots) for values in ctx.blocks]
-        return found[0] if len(found) == 1 else torch.cat(found, 1)
+        return (found[0] if len(found) == 1 else torch.cat(found, 1)).t()
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:  # type: ignore[override]
         (table,) = ctx.saved_tensors
-        found = torch.zeros(table.shape, dtype=table.dtype, device=table.device)
+        found = torch.zeros_like(table.t())
         into = _blocks(ctx.form, found)
-        for values, own, part in zip(ctx.blocks, _blocks(ctx.form, slope.detach()), into, strict=True):
+        for values, own, part in zip(ctx.blocks, _blocks(ctx.form, slope.detach().t()), into, strict=True):
             _down(ctx.form, values, own, ctx.leaves, part)
-        return *differentiable_once([found], [slope, table], *SECOND), None, None
+        return *differentiable_once([found.t()], [slope, table], *SECOND), None, None
 
 
 def _blocks(form: Form, table: Tensor) -> Sequence[Tensor]:
