@@ -335,7 +335,8 @@ class Computation:
         if len(derived := group - self._own.keys()) != 1:
             return None
         rules = [rule for rule in self._rules if rule.head.predicate in derived]
-        if any(map(self._ranging, rules)):
+        atoms = [part for rule in rules for part in rule.body if isinstance(part, Atom)]
+        if any(map(self._ranging, rules)) or not all(map(self._counts, atoms)):
             return None
         return Rounds.of(rules, group, self._own)
 
@@ -359,7 +360,6 @@ class Computation:
         found = []
         for rule, own, called in rounds.calls(place):
             linking = [atom for atom in rounds.free(rule) if {own, called} <= variables_of(atom).keys()]
-            linking = [atom for atom in linking if self._counts(atom)]
             if own == called or not linking:
                 return False
             types = variable_types([rule.head, *rule.body], self.signature)
