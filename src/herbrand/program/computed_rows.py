@@ -128,6 +128,7 @@ class Computation:
         self.counting = list[Rule]()
         self._endless = list[_Endless]()
         self._own = self._certain(self.definitions)
+        self._refuse_cycles()
 
     def _need_makers(self) -> None:
         """What ranges over a type rests on all definitions that make constants of it."""
@@ -172,7 +173,6 @@ class Computation:
     def rows(self) -> Mapping[str, Relation]:
         """All that may hold of each definition; nothing of what was made to count what is known: these atoms
         would else be unknown, and each double the worlds."""
-        self._refuse_cycles()
         for group in self._groups():
             self._complete(group)
         known = self._tables
@@ -187,7 +187,6 @@ class Computation:
     def few(self) -> FewRows | None:
         """The same in plain loops; ``None`` where the rows are not few, and where something is wrong, which
         the columns put into words."""
-        self._refuse_cycles()
         few, endless = FewRows(self.signature, self.facts), {one.name for one in self._endless}
         try:
             for group in self._groups():

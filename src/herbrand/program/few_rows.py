@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from herbrand.facts.facts import Facts
-from herbrand.language.computed import Test, assigned
-from herbrand.language.formulas import Arithmetic, Comparison, Computed, Constant, Variable
+from herbrand.language.computed import Test, assigned, variables_of
+from herbrand.language.formulas import Arithmetic, Constant, Variable
 from herbrand.language.formulas import Expression as Value
 from herbrand.language.signature import Signature
 from herbrand.program.clauses import (
@@ -39,12 +39,11 @@ from herbrand.program.clauses import (
     Never,
     OneOf,
 )
+from herbrand.program.growing_facts import EXACT
 
 MOST_ROWS, MOST_WORK = 1_000, 10_000
 """So many facts, and so many rows in all steps of all bodies, are few: some milliseconds, about what a few
 rounds of joins by columns take."""
-EXACT = 2**53
-"""Whole numbers beyond need the columns' care."""
 
 Row = tuple[int, ...]
 Index = Mapping[Row, Sequence[Row]]
@@ -143,7 +142,7 @@ class FewRows:
                 known[row] = None
                 fresh.setdefault(predicate, []).append(row)
                 for places, index in indices.items():
-                    index.setdefault(tuple([row[place] for place in places]), []).append(row)
+                    _file(index, row, places)
 
     def index(self, predicate: str, places: tuple[int, ...]) -> Index:
         """The rows by their constants at these places; it grows as they do."""
@@ -190,8 +189,12 @@ def indexed(rows: Iterable[Row], places: Sequence[int]) -> dict[Row, list[Row]]:
     """Rows by their constants at these places."""
     index: dict[Row, list[Row]] = {}
     for row in rows:
-        index.setdefault(tuple([row[place] for place in places]), []).append(row)
+        _file(index, row, places)
     return index
+
+
+def _file(index: dict[Row, list[Row]], row: Row, places: Sequence[int]) -> None:
+    index.setdefault(tuple([row[place] for place in places]), []).append(row)
 
 
 class _Loop:
@@ -257,7 +260,7 @@ class _Steps:
         if first is not None:
             self._find(waiting.pop(first), lambda: self._given)
         while True:
-            for part in [x for x in waiting if not isinstance(x, Lookup) and self._bound(x) is not None]:
+            for part in [x for x in waiting if not isinstance(x, Lookup) and self._is_bound(x)]:
                 waiting.remove(part)
                 self._check(part)
             lookups = [part for part in waiting if isinstance(part, Lookup)]
@@ -272,12 +275,12 @@ class _Steps:
                 return
             self._range(free[0])
 
-    def _bound(self, part: Literal) -> Literal | None:
-        """A literal that is no lookup, once all of its variables that others have are bound."""
+    def _is_bound(self, part: Literal) -> bool:
+        """Whether all variables of a literal that others have too are bound."""
         names = set(part.arguments)
         if isinstance(part, Absence):
             names &= {*self._derivation.clause.variables(), *self._derivation.clause.constants}
-        return part if names <= self._slots.keys() else None
+        return names <= self._slots.keys()
 
     def _find(self, part: Literal, given: Callable[[], Index] | None = None) -> None:
         """Rows of a predicate that fit what is bound; they bind the rest."""
@@ -360,7 +363,7 @@ class _Steps:
         return self._slots.get(self._derivation.names.get(name, name))
 
     def _test(self, test: Test) -> None:
-        known = {name for name in _names(test) if self._slot(name) is not None or name in self._values}
+        known = {name for name in variables_of(test) if self._slot(name) is not None or name in self._values}
         given = assigned(test, known)
         if given is None:
             left, right, order = self._number(test.left), self._number(test.right), ORDERS[test.operator]
@@ -402,19 +405,6 @@ class _Steps:
 
     def _type(self, name: str) -> str:
         return self._derivation.clause.types[name]
-
-
-def _names(value: Test | Value) -> set[str]:
-    match value:
-        case Variable(name=name):
-            return {name}
-        case Arithmetic(operands=operands):
-            return set[str]().union(*map(_names, operands))
-        case Constant():
-            return set()
-        case Computed(left=left, right=right) | Comparison(left=left, right=right):
-            return _names(left) | _names(right)
-    raise NotFewError
 
 
 def _whole(value: object) -> int:

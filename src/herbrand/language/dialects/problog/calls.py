@@ -38,11 +38,12 @@ def with_calls(
 
     ``asked``: the atoms of queries and evidence, which call first.
     """
-    free = _free_places(clauses)
-    places = _called_places(clauses, free)
+    if not any(_needed(clause.body, {}) for clause in clauses):
+        return list(clauses)
+    places, silent = _called_places(clauses)
     if not places:
         return list(clauses)
-    work = _Calls(places, _joined(places, free), names)
+    work = _Calls(places, silent, names)
     found = [work.guarded(clause) for clause in clauses]
     calls = [call for clause in found for call in work.made_by(clause)]
     calls += [PrologClause((call,), ()) for atom in asked if (call := work.call(atom)) is not None]
@@ -52,47 +53,42 @@ def with_calls(
     return [*found, *work.made, *dict.fromkeys(calls)]
 
 
-def _free_places(clauses: Sequence[PrologClause]) -> Places:
+def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
     """The arguments that some clause leaves to anything, as ``0.9::t(_)`` does: asked for its answers such a
     predicate has no value to give."""
-    found: Places = {}
+    found: dict[str, tuple[int, ...]] = {}
     for clause in clauses:
-        known = valued(clause.body)
         for head in clause.heads:
-            once = Counter(term.name for term in head.arguments if isinstance(term, Variable))
-            own = {
-                place
-                for place, term in enumerate(head.arguments)
-                if isinstance(term, Variable) and once[term.name] == 1 and term.name not in known
-            }
-            found = _joined(found, {head.predicate: tuple(own)} if own else {})
+            counts = Counter(term.name for term in head.arguments if isinstance(term, Variable))
+            if once := {name for name, count in counts.items() if count == 1}:
+                _add_places(found, head, once - valued(clause.body))
     return found
 
 
-def _joined(one: Places, other: Places) -> Places:
-    """The places of both."""
-    return {
-        name: tuple(sorted({*one.get(name, ()), *other.get(name, ())})) for name in one.keys() | other.keys()
+def _add_places(found: dict[str, tuple[int, ...]], head: Atom, names: Set[str]) -> None:
+    """Where these variables stand in a head, beside the places that were found before."""
+    own = {
+        place
+        for place, term in enumerate(head.arguments)
+        if isinstance(term, Variable) and term.name in names
     }
+    if own:
+        found[head.predicate] = tuple(sorted(own.union(found.get(head.predicate, ()))))
 
 
-def _called_places(clauses: Sequence[PrologClause], free: Places) -> Places:
-    """The arguments of each predicate that only a caller can give values."""
-    found: Places = {}
+def _called_places(clauses: Sequence[PrologClause]) -> tuple[Places, Places]:
+    """The arguments of each predicate that only a caller can give values, and those that give none."""
+    found, silent = dict[str, tuple[int, ...]](), _free_places(clauses)
     while True:
-        before = found
+        before = dict(found)
         for clause in clauses:
             needed = _needed(clause.body, found)
-            missing = needed - valued(clause.body, _joined(found, free)) if needed else needed
+            missing = needed - valued(clause.body, silent) if needed else needed
             for head in clause.heads:
-                own = {
-                    place
-                    for place, term in enumerate(head.arguments)
-                    if isinstance(term, Variable) and term.name in missing
-                }
-                found = _joined(found, {head.predicate: tuple(own)} if own else {})
+                _add_places(found, head, missing)
+                _add_places(silent, head, missing)
         if found == before:
-            return found
+            return found, silent
 
 
 def _needed(body: Body, places: Places) -> set[str]:
