@@ -83,7 +83,7 @@ class Domain:
         distinct = pc.unique(every)
         return cls(name, distinct.take(pc.array_sort_indices(distinct)))
 
-    @property
+    @cached_property
     def kind(self) -> Kind:
         return "text" if pa.types.is_large_string(self.values.type) else "number"
 
@@ -119,7 +119,7 @@ class Domain:
         """Where the constant stands, or ``None`` if it is none of this type's."""
         if isinstance(value, str) != (self.kind == "text"):
             return None
-        if not self.ordered or len(self) <= SMALL:
+        if self._is_looked_up:
             return self._positions.get(value)
         found = bisect_left(range(len(self)), value, key=lambda index: self.values[index].as_py())
         return found if found < len(self) and self.values[found].as_py() == value else None
@@ -147,6 +147,10 @@ class Domain:
             return places_among(known, wanted).astype(np.int32)
         found = pc.index_in(same, value_set=self.values)
         return filled(found, ABSENT)
+
+    @cached_property
+    def _is_looked_up(self) -> bool:
+        return not self.ordered or len(self) <= SMALL
 
     @cached_property
     def _positions(self) -> dict[Value, int]:

@@ -450,6 +450,8 @@ class QueryLayer(nn.Module):
             if indices and not 0 <= min(indices) <= max(indices) < len(domain):
                 raise LanguageError(f"an index of '{name}' is not below {len(domain)}")
             return indices
+        if len(values) == 1 and (index := domain.index_of(values[0])) is not None:
+            return [index]
         return indices_in(domain, list(values)).tolist()
 
 
