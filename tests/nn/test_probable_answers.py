@@ -95,6 +95,53 @@ def test_more_answers_are_those_of_all_worlds(program: Uncertain, neural: set[st
     check_program(program, neural)
 
 
+def test_evidence_does_not_weigh_values_that_it_does_not_rest_on() -> None:
+    text = """
+    predicate e(n)
+    predicate hue(n) in {"red", "green", "blue"}
+    predicate d
+    d
+    d :- not e(o)
+    e(1) @ 0.5
+    e(2) @ 0.5
+    hue(1) = "red" ~ 0.25
+    hue(1) = "green" ~ 0.75
+    """
+    layer = QueryLayer(
+        hb.Model(hb.parse(text)),
+        'not hue(1) = "red"',
+        given=[],
+        neural=["e"],
+        algebra="probability",
+        depth="fixpoint",
+    )
+    scores = torch.tensor([0.5, 0.25], requires_grad=True)
+    found = layer({}, {"e": scores})
+    assert found.item() == pytest.approx(0.75)
+    (slope,) = torch.autograd.grad(found, scores)
+    assert slope.tolist() == pytest.approx([0.0, 0.0], abs=1e-6)
+
+
+def test_answers_that_no_world_has_weigh_nothing() -> None:
+    text = """
+    predicate e(n)
+    predicate b
+    predicate f(n)
+    b :- e(1)
+    b :- e(2)
+    f(x) :- e(x), not b
+    e(1) @ 0.5
+    e(2) @ 0.5
+    e(3) @ 0.5
+    """
+    layer = QueryLayer(hb.Model(hb.parse(text)), "f(x)", given=[], neural=["e"], algebra="probability")
+    scores = torch.tensor([[0.5, 0.25, 1.0], [0.0, 0.5, 0.5]], requires_grad=True)
+    found = layer({}, {"e": scores})
+    assert found.tolist() == [[0.0, 0.0, 0.375], [0.0, 0.0, 0.25]]
+    (slope,) = torch.autograd.grad(found.sum(), scores)
+    assert slope.tolist() == [[-0.75, -0.5, 0.375], [-0.25, -0.5, 0.5]]
+
+
 def sums() -> QueryLayer:
     plus = [(x, y, x + y) for x in range(3) for y in range(3)]
     model = hb.Model(hb.parse(SUMS), {"plus": plus})

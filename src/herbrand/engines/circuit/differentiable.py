@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from herbrand.engines.circuit.forms import Form, downward, upward
+from herbrand.engines.circuit.forms import ZERO, Form, downward, upward
 from herbrand.engines.once_differentiable import differentiable_once
 from herbrand.loops import often
 
@@ -88,9 +88,32 @@ def _level(form: Form, low: int, high: int, device: torch.device) -> _Level:
     return _Level(is_product, form.first + low, form.first + high, *there)
 
 
+class _Roots(NamedTuple):
+    """The nodes of those roots that are not 0 whatever the weights are, and which these roots are; ``None``
+    where all are."""
+
+    nodes: Tensor
+    places: Tensor | None
+
+    def of(self, values: Tensor, count: int) -> Tensor:
+        """What all ``count`` roots weigh, by the values of nodes."""
+        found = values.index_select(0, self.nodes)
+        if self.places is None:
+            return found
+        return found.new_zeros((count, found.shape[1])).index_copy_(0, self.places, found)
+
+    def add_to(self, slopes: Tensor, slope: Tensor) -> None:
+        """To the slopes of nodes those of the roots."""
+        known = slope if self.places is None else slope.index_select(0, self.places)
+        slopes.index_add_(0, self.nodes, known)
+
+
 @lru_cache(maxsize=KEPT)
-def _roots_on(form: Form, device: torch.device) -> Tensor:
-    return torch.tensor(form.roots, dtype=torch.int64, device=device)
+def _roots_on(form: Form, device: torch.device) -> _Roots:
+    places = [place for place, node in enumerate(form.roots) if node != ZERO]
+    nodes = torch.tensor([form.roots[place] for place in places], dtype=torch.int64, device=device)
+    every = len(places) == len(form.roots)
+    return _Roots(nodes, None if every else torch.tensor(places, dtype=torch.int64, device=device))
 
 
 class _Evaluated(torch.autograd.Function):
@@ -100,7 +123,7 @@ class _Evaluated(torch.autograd.Function):
         ctx.blocks = [_up(form, block, leaves) for block in _blocks(form, table.t())]
         ctx.save_for_backward(table)
         roots = _roots_on(form, table.device)
-        found = [values.index_select(0, roots) for values in ctx.blocks]
+        found = [roots.of(values, len(form.roots)) for values in ctx.blocks]
         return (found[0] if len(found) == 1 else torch.cat(found, 1)).t()
 
     @staticmethod
@@ -154,7 +177,7 @@ def _is_near(table: Tensor) -> bool:
 def _down(form: Form, values: Tensor, slope: Tensor, leaves: Leaves | None, into: Tensor) -> None:
     """Adds the slopes of a table's rows, by those of the roots."""
     slopes = torch.zeros_like(values)
-    slopes.index_add_(0, _roots_on(form, slope.device), slope)
+    _roots_on(form, slope.device).add_to(slopes, slope)
     if _is_near(slope):
         down = often(downward, len(form.kids) * slope.shape[1])
         links = form.is_product, form.starts, form.kids, form.first, form.largest

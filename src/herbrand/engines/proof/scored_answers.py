@@ -154,14 +154,16 @@ def form_of(made: SeparateChoices, roots: Sequence[int], budget: Budget) -> Form
         if not held and not made.evidence:
             return ONE
         own = {x >> 1 for x in (*held, *(one.literal for one in made.evidence)) if x >= 0}
-        net = _connected(used(made.net, own), own)
-        return nodes.circuit(compiled(net, budget, normal=made.normal, assumed=held), leaf)
+        net, met = _connected(used(made.net, own), own)
+        normal = made.normal | (made.grouped - met)
+        return nodes.circuit(compiled(net, budget, normal=normal, assumed=held), leaf)
 
     return nodes.form([root(literal) for literal in roots])
 
 
-def _connected(net: Constraints, variables: Iterable[int]) -> Constraints:
-    """The constraints that hang together with variables; of all others the choices add up to 1."""
+def _connected(net: Constraints, variables: Iterable[int]) -> tuple[Constraints, set[int]]:
+    """The constraints that hang together with variables, and the variables of these; of all others the
+    choices add up to 1."""
     rows = [*net.clauses, *net.groups]
     around: dict[int, list[int]] = {}
     for number, row in enumerate(rows):
@@ -175,4 +177,4 @@ def _connected(net: Constraints, variables: Iterable[int]) -> Constraints:
     kept = set(reached(variables, others))
     smaller = net.keeping(lambda clause, _: not clause or clause[0] >> 1 in kept)
     smaller.groups = [group for group in net.groups if group[0] >> 1 in kept]
-    return smaller
+    return smaller, kept
