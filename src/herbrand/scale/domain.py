@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +36,7 @@ class StoredDomain(Domain):
     count: int = 0
     known_kind: Kind = "text"
 
-    @property
+    @cached_property
     def kind(self) -> Kind:
         return self.known_kind
 

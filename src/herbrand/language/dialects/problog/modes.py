@@ -87,13 +87,14 @@ def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[s
 
 @dataclass
 class _Work:
-    """``answers``: the patterns after each call, as far as they are known; ``called``: the ways by which the
-    clauses that were looked at last call others."""
+    """``answers``: the patterns after each call, as far as they are known; ``branches``: what the clauses of
+    each way come to by these; ``called``: the ways by which the clauses looked at last call others."""
 
     own: Sequence[PrologClause]
     apart: Collection[str]
     tests: Mapping[Span, str]
     answers: dict[Way, set[Pattern]] = field(default_factory=lambda: defaultdict(set))
+    branches: dict[Way, list[_Branch]] = field(default_factory=dict)
     called: dict[Way, None] = field(default_factory=dict)
 
     def run(self, ways: Collection[Way]) -> None:
@@ -105,7 +106,8 @@ class _Work:
             del waiting[way := next(iter(waiting))]
             before = len(self.answers[way])
             self.called.clear()
-            self.answers[way] |= {after for _, after, _ in self._branches(way)}
+            self.branches[way] = found = list(self._branches(way))
+            self.answers[way] |= {after for _, after, _ in found}
             waiting |= dict.fromkeys(call for call in self.called if call not in callers)
             for call in self.called:
                 callers[call].add(way)
@@ -114,7 +116,7 @@ class _Work:
 
     def clauses_of(self, way: Way, names: PredicateNames) -> Iterator[PrologClause]:
         """The clauses of a way of calling."""
-        for clause, after, body in self._branches(way):
+        for clause, after, body in self.branches[way]:
             head = _kept_apart(clause.heads[0], way, after, names)
             renamed = tuple(
                 _kept_apart(part, call, found, names) if isinstance(part, Atom) and call is not None else part
@@ -141,7 +143,7 @@ class _Work:
             raise NotReadError
         return atom.predicate, tuple(has_value(term, bound) for term in atom.arguments)
 
-    def _branches(self, way: Way) -> Iterator[tuple[PrologClause, Pattern, list[_Step]]]:
+    def _branches(self, way: Way) -> Iterator[_Branch]:
         """Each clause with what it calls, once for each combination of answers."""
         name, before = way
         for clause in self.own:
@@ -203,6 +205,8 @@ class _Work:
 
 _Step = tuple[BodyLiteral, Way | None, Pattern]
 """A literal; of one that is kept apart, how it calls and what has a value then."""
+_Branch = tuple[PrologClause, Pattern, list[_Step]]
+"""A clause, which arguments of its head have a value then, and its body."""
 
 
 def _valued(literal: Comparison, bound: Collection[str]) -> bool:
