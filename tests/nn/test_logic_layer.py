@@ -164,6 +164,13 @@ def test_evidence_is_put_in_and_gets_no_gradient() -> None:
     assert logits["s"].grad is not None and logits["s"].grad[0] == 0 != logits["s"].grad[1]
 
 
+def test_bounds_are_refused() -> None:
+    theory = hb.parse(f"{RULES}P(s(x)) <= 0.3\n")
+    with pytest.raises(UnsupportedError, match="a logic layer cannot use this statement"):
+        hb.nn.LogicLayer(hb.Model(theory))
+    assert set(hb.nn.LogicLayer(hb.Model(theory, ignore=["bounds"]))()) == {"s", "f", "c"}
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")
 def test_the_default_device_may_be_another() -> None:
     here = hb.nn.LogicLayer(hb.Model(hb.parse(RULES + VALUED)))()

@@ -48,6 +48,18 @@ z(x) :- h(x), s(x)
 """
 
 
+@pytest.mark.parametrize("algebra", ["count", "max", "probability", "top-k"])
+@pytest.mark.parametrize("statement", ["1.5: r(x)", 'hard: not s("a")', 'P(s("a")) <= 0.3'])
+def test_statements_that_a_layer_does_not_weigh_are_refused(statement: str, algebra: str) -> None:
+    """To pass over them would give another distribution than ``infer`` and ``query`` have."""
+    theory = hb.parse(f"{NEGATED}{statement}\n")
+    with pytest.raises(HerbrandError, match="a query layer cannot use this statement"):
+        hb.nn.QueryLayer(hb.Model(theory), "z(x)", neural=["s"], given=[], algebra=algebra)
+    kept = hb.Model(theory, ignore=["weights", "bounds"])
+    layer = hb.nn.QueryLayer(kept, "z(x)", neural=["s"], given=[], algebra=algebra)
+    assert layer({}, {"s": torch.tensor([0.25, 0.5])}).tolist() == [[0.25, 0.5]]
+
+
 @pytest.mark.parametrize(
     ("goal", "message"),
     [

@@ -23,7 +23,7 @@ from herbrand.induction.objects import Object, declared_types, known_facts, numb
 from herbrand.language.check import check
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory
-from herbrand.program.dependencies import refuse_choices
+from herbrand.program.usable import IGNORABLE, refuse_unusable
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def read_worlds(
 
     Raises with what is wrong: no world, an empty one, a target without examples or too wide, contradictions.
     """
-    refuse_choices(theory.statements, "induce")
+    refuse_unusable(theory.statements, "induce", *IGNORABLE)
     signature = check(theory)
     shared = fact_sources(facts)
     folders = _world_folders(Path(folder))

@@ -24,7 +24,7 @@ from herbrand.induction.objects import Object, known_facts, numbered
 from herbrand.language.check import check
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
-from herbrand.program.dependencies import refuse_choices
+from herbrand.program.usable import IGNORABLE, refuse_unusable
 from herbrand.row_keys import by_number
 
 
@@ -117,7 +117,7 @@ class KnowledgeGraph:
 def read_graph(theory: Theory, facts: Any, header: bool | None = None) -> tuple[KnowledgeGraph, list[str]]:
     """The graph of all binary relations of a theory's facts and of ``facts``, rules applied, and what was
     assumed when tables were read. Raises where no relation has two arguments."""
-    refuse_choices(theory.statements, "induce")
+    refuse_unusable(theory.statements, "induce", *IGNORABLE)
     known, loaded = known_facts(theory, check(theory), fact_sources(facts), header)
     numbers: dict[Object, int] = {}
     tables = pairs(known, loaded, numbers)

@@ -33,10 +33,11 @@ from herbrand.nn.given_tables import given_tables
 from herbrand.nn.implicit import attached
 from herbrand.nn.masks import Masks, finite
 from herbrand.options.table import check
-from herbrand.program.dependencies import refuse_choices, refuse_resting
+from herbrand.program.dependencies import refuse_resting
 from herbrand.program.independent_clauses import with_independent_clauses
 from herbrand.program.lower import lower
 from herbrand.program.program import Program, literals_of, ranged_over
+from herbrand.program.usable import refuse_unusable
 
 if TYPE_CHECKING:
     from herbrand.model import Model
@@ -111,7 +112,7 @@ class LogicLayer(nn.Module):
                 "clipped messages have no gradient at a fixed point", hint="say how many iterations to unroll"
             )
         program = model if isinstance(model, Program) else model.program
-        refuse_choices(program.statements, "a logic layer")
+        refuse_unusable(program.statements, "a logic layer", "weights", "rules")
         refuse_resting(program, "a logic layer")
         self.iterations, self.damping, self.tolerance = iterations, damping, tolerance
         self.program = program

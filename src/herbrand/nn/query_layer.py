@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -57,7 +57,7 @@ from herbrand.facts.domain import indices_in
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Choice, Rule, Theory, Value
+from herbrand.language.syntax import Choice, Rule, Statement, Theory, Value
 from herbrand.nn.circuit_answers import answered
 from herbrand.nn.devices import on_processor
 from herbrand.nn.given_tables import given_tables
@@ -65,7 +65,7 @@ from herbrand.nn.rule_weights import RuleWeights, as_rule
 from herbrand.nn.transformed import called
 from herbrand.options.kinds import FIXPOINT
 from herbrand.program.clauses import Clause
-from herbrand.program.dependencies import refuse_choices
+from herbrand.program.usable import refuse_unusable
 
 if TYPE_CHECKING:
     from herbrand.model import Model
@@ -161,26 +161,27 @@ class QueryLayer(nn.Module):
         self.goal, self.algebra, self.k, self.theory = goal, algebra, k, model.theory
         self.depth = _depth(depth, algebra)
         self.memory = None if memory is None else bytes_of(memory)
-        rules, signature = self._rules(), model.signature
-        stated = facts = model.stated_program.facts
+        program, signature = model.stated_program, model.signature
+        rules, stated = self._rules(program.statements), program.facts
+        facts = stated
         _refuse_unknown(neural, signature)
         self.shapes = {name: _shape(name, signature, facts) for name in neural}
         facts = _with_pairs(facts, self.shapes, self.memory)
         learned = [name for name in learned_predicates(rules, signature, facts) if name not in neural]
         facts = with_features(rules, signature, facts, learned)
-        program = HornProgram.of(rules, signature, facts)
-        self.weights = RuleWeights(program, learned, self._are_probabilities)
-        self.proof = Proof(program)
+        horn = HornProgram.of(rules, signature, facts)
+        self.weights = RuleWeights(horn, learned, self._are_probabilities)
+        self.proof = Proof(horn)
         self._scored_features = {*neural, *features_of(learned, stated)}
         self._ask(given)
 
-    def _rules(self) -> tuple[Rule, ...]:
+    def _rules(self, statements: Iterable[Statement]) -> tuple[Rule, ...]:
         """The rules; under probabilities a choice of one head is one, whose weight is its probability."""
-        statements = self.theory.statements
         if self._are_probabilities:
-            statements = tuple(as_rule(s) if isinstance(s, Choice) else s for s in statements)
-        refuse_choices(statements, "a query layer")
-        return Theory(statements).rules
+            statements = (as_rule(s) if isinstance(s, Choice) else s for s in statements)
+        used = tuple(statements)
+        refuse_unusable(used, "a query layer", "rules")
+        return Theory(used).rules
 
     def _ask(self, given: Sequence[str] | None) -> None:
         """Read the goal; refuse what the algebra does not take."""

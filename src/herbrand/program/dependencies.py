@@ -7,11 +7,6 @@ Rules are run in an order in which a predicate is complete before it stands behi
 >>> [[rule.head.predicate for rule in stratum] for stratum in strata(theory.rules)]
 [['linked'], ['lone']]
 
-Some commands cannot use what rests on statements with ``::``.
-
->>> from herbrand.language.parse import parse_theory
->>> refuse_choices(parse_theory("1.5: smokes(x)").statements, "induce")
-
 Weights of proofs are not counted by formulas and bounds. To ``infer`` and ``bound`` a fact with a weight is a
 fact, and what a rule derives holds. So a probability asked of a predicate that rests on weights would be 0 or
 1 where ``query --algebra probability`` has it right.
@@ -42,7 +37,6 @@ from herbrand.language.syntax import (
     Learned,
     Not,
     Rule,
-    Statement,
     ValueIn,
     ValueIs,
     walk,
@@ -102,14 +96,6 @@ def body_predicates(rule: Rule) -> Iterator[tuple[str, Formula]]:
             atom = part.atom if isinstance(part, ValueIs | ValueIn) else part
             if isinstance(atom, Atom):
                 yield atom.predicate, literal
-
-
-def refuse_choices(statements: Iterable[Statement], what: str) -> None:
-    """An ``UnsupportedError`` that names the first choice among the statements, if there is one."""
-    for statement in statements:
-        if isinstance(statement, Choice):
-            message = f"{what} cannot use this statement: {next(show_statement(statement))}"
-            raise UnsupportedError(message, span=statement.span)
 
 
 def unusable_by(name: str, statement: Choice | Rule, signature: Signature) -> UnsupportedError:

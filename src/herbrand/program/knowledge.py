@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.errors import ContradictionError, LanguageError, Mistake, UnsupportedError, nearest
+from herbrand.errors import ContradictionError, LanguageError, UnsupportedError, nearest
 from herbrand.extras import later
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.facts.load import Reads, load_facts
@@ -27,22 +27,16 @@ from herbrand.language.check import check
 from herbrand.language.computed import Definition, plain_variables, separated, tests_of
 from herbrand.language.network_statements import with_network_tables
 from herbrand.language.parse import parse_literal
-from herbrand.language.show import show_atom, show_statement
+from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     And,
     Atom,
-    Bound,
-    BoundRows,
     Choice,
     FactRows,
     Formula,
-    Hard,
-    NetworkTable,
     Rule,
-    Statement,
     Theory,
-    Truth,
     Value,
     WeightedFormula,
     formulas_in,
@@ -61,15 +55,7 @@ from herbrand.program.dependencies import (
 from herbrand.program.lower import in_cells, lower
 from herbrand.program.program import Program
 from herbrand.program.remarks import may_be_new, new_constants, remarks
-
-KINDS: dict[str, tuple[type[Statement], ...]] = {
-    "weights": (WeightedFormula, NetworkTable),
-    "bounds": (Bound, BoundRows),
-    "rules": (Rule,),
-    "choices": (Choice,),
-}
-IGNORABLE = ("weights", "bounds", "rules")
-"""The kinds that ``--ignore`` leaves out; a theory without its choices would mean something else."""
+from herbrand.program.usable import IGNORABLE, KINDS, refuse_unusable
 
 _Asked = TypeVar("_Asked", WeightedFormula, Rule)
 
@@ -217,14 +203,7 @@ class Knowledge:
 
     def refuse_unusable(self, command: str, *usable: str) -> None:
         """Statements of a kind that a command cannot use are errors, unless they are ignored."""
-        mistakes = [
-            _unusable(command, name, statements)
-            for name, kind in KINDS.items()
-            if name not in usable
-            if (statements := [s for s in self.used.statements if isinstance(s, kind)])
-        ]
-        if mistakes:
-            raise UnsupportedError(mistakes)
+        refuse_unusable(self.used.statements, command, *usable)
 
     def program(
         self,
@@ -513,27 +492,3 @@ def refuse_disagreeing(given: FactRows, holds: bool) -> None:
             span=given.span,
             hint="give facts of what the rules derive it from",
         )
-
-
-def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mistake:
-    """Names the first statement of a kind that the command has no use for."""
-    first, more = statements[0], sum(map(_size, statements)) - 1
-    others = f" (and {more:,} more of its kind)" if more else ""
-    hint = f"leave such statements out by --ignore {kind}" if kind in IGNORABLE else ""
-    if command == "learn" and isinstance(first, Choice):
-        hint = "write ? before its heads, or learn given probabilities too by --relearn"
-    if command == "bound" and isinstance(first, WeightedFormula) and isinstance(first.weight, Hard):
-        where = (
-            (first.where[0] if len(first.where) == 1 else And(first.where)) if first.where else Truth(True)
-        )
-        certain = Bound(first.formula, where, 1, 1)
-        hint += f", or state as a bound what is certain: {next(show_statement(certain))}"
-    return Mistake(
-        f"{command} cannot use this statement{others}: {next(show_statement(first))}",
-        first.row_span(0) if isinstance(first, BoundRows) else first.span,
-        hint,
-    )
-
-
-def _size(statement: Statement) -> int:
-    return len(statement) if isinstance(statement, BoundRows) else 1

@@ -1,0 +1,75 @@
+"""Kinds of statements: which of them a command, or a layer, has a use for.
+
+>>> from herbrand.language.parse import parse_theory
+>>> refuse_unusable(parse_theory("1.5: smokes(x)").statements, "infer", "weights")
+>>> refuse_unusable(parse_theory("1.5: smokes(x)").statements, "query", "rules")
+Traceback (most recent call last):
+herbrand.errors.UnsupportedError: <text>:1:1: query cannot use this statement: 1.5: smokes(x)
+  1.5: smokes(x)
+  ^^^^^^^^^^^^^^
+  leave such statements out by --ignore weights
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from herbrand.errors import Mistake, UnsupportedError
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import (
+    And,
+    Bound,
+    BoundRows,
+    Choice,
+    Hard,
+    NetworkTable,
+    Rule,
+    Statement,
+    Truth,
+    WeightedFormula,
+)
+
+KINDS: dict[str, tuple[type[Statement], ...]] = {
+    "weights": (WeightedFormula, NetworkTable),
+    "bounds": (Bound, BoundRows),
+    "rules": (Rule,),
+    "choices": (Choice,),
+}
+IGNORABLE = ("weights", "bounds", "rules")
+"""The kinds that ``--ignore`` leaves out; a theory without its choices would mean something else."""
+
+
+def refuse_unusable(statements: Iterable[Statement], command: str, *usable: str) -> None:
+    """Statements of a kind that a command cannot use are errors."""
+    statements = list(statements)
+    mistakes = [
+        _unusable(command, name, own)
+        for name, kind in KINDS.items()
+        if name not in usable and (own := [s for s in statements if isinstance(s, kind)])
+    ]
+    if mistakes:
+        raise UnsupportedError(mistakes)
+
+
+def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mistake:
+    """Names the first statement of a kind that the command has no use for."""
+    first, more = statements[0], sum(map(_size, statements)) - 1
+    others = f" (and {more:,} more of its kind)" if more else ""
+    hint = f"leave such statements out by --ignore {kind}" if kind in IGNORABLE else ""
+    if command == "learn" and isinstance(first, Choice):
+        hint = "write ? before its heads, or learn given probabilities too by --relearn"
+    if command == "bound" and isinstance(first, WeightedFormula) and isinstance(first.weight, Hard):
+        where = (
+            (first.where[0] if len(first.where) == 1 else And(first.where)) if first.where else Truth(True)
+        )
+        certain = Bound(first.formula, where, 1, 1)
+        hint += f", or state as a bound what is certain: {next(show_statement(certain))}"
+    return Mistake(
+        f"{command} cannot use this statement{others}: {next(show_statement(first))}",
+        first.row_span(0) if isinstance(first, BoundRows) else first.span,
+        hint,
+    )
+
+
+def _size(statement: Statement) -> int:
+    return len(statement) if isinstance(statement, BoundRows) else 1
