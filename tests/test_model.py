@@ -93,3 +93,14 @@ def test_compare_runs_all_engines() -> None:
     told = comparison.to_dict()
     assert [e["engine"] for e in told["engines"]] == list(INFERENCE)
     assert [row["atom"] for row in told["marginals"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("more", ["1.5: s(x) and e(x, y) => s(y)", 'hard: not s("b")', 'P(s("b")) <= 0.2'])
+def test_proofs_do_not_explain_what_formulas_and_bounds_leave_open(more: str) -> None:
+    """``explain`` showed the weight 0 where ``infer`` and ``bound`` refuse the rule."""
+    facts = 'e("a", "b")\ns("a")\n'
+    rule = "predicate e(n, n)\npredicate s(n)\npredicate q(n)\nq(x) :- s(x)\n"
+    with pytest.raises(UnsupportedError, match="this rule derives from s, which is open"):
+        hb.Model(hb.parse(f"{rule}{facts}{more}\n")).explain('q("b")')
+    known = hb.Model(hb.parse(f"{rule}{facts}{more}\n".replace("s(n)", "s(n): observed")))
+    assert known.explain('q("a")').to_dict()["guarantee"] == "exact"

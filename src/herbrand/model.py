@@ -407,6 +407,8 @@ class Model:
             request = importlib.import_module("herbrand.engines.proof.request").Request.of(
                 chosen | {"top": top}, limits
             )
+            if self._knowledge.states("weights", "bounds"):  # refuses rules over what these leave open
+                self.measured_program(limits, given=given)
             prover, goals = engine_named("query", engine, request), _goals(asked)
             begun = first_state(prover, self._rules(texts(given), limits), goals)
             return prover.explain(begun, Status(False, 0))
@@ -424,7 +426,7 @@ class Model:
         options: Mapping[str, Any],
         budget: Budget,
     ) -> Explanation:
-        self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
+        self._knowledge.refuse_unusable("explain", "weights", "rules", "choices")
         chosen = settings_from(options, budget)
         refuse_unused("infer", engine, chosen)
         named = queried_predicates((query,), self.signature)
@@ -553,7 +555,7 @@ class Model:
         """
         refuse_unknown("sample", options)
         check("sample", {**options, "worlds": worlds})
-        self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
+        self._knowledge.refuse_unusable("sample", "weights", "rules", "choices")
         self._refuse_on()
         chosen = settings_from(options, within)
         program, question = self._asked((), texts(given), False, chosen.budget)
