@@ -426,7 +426,7 @@ class Model:
         options: Mapping[str, Any],
         budget: Budget,
     ) -> Explanation:
-        self._knowledge.refuse_unusable("explain", "weights", "rules", "choices")
+        self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         chosen = settings_from(options, budget)
         refuse_unused("infer", engine, chosen)
         named = queried_predicates((query,), self.signature)
