@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from dataclasses import replace
 from itertools import product
 
@@ -14,8 +15,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import herbrand as hb
-from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.errors import ContradictionError, FactsError, UnsupportedError
+from herbrand.language.check import check
+from herbrand.language.parse import parse_formula
+from herbrand.language.syntax import Atom, Theory
 from herbrand.nn import QueryLayer
+from tests.engines.circuit.programs import random_program
+from tests.engines.circuit.test_sum_over_worlds import world_count
 from tests.engines.proof.test_conditioning import LONG, QUICK
 from tests.engines.proof.uncertain_programs import (
     MOST_WORLDS,
@@ -26,6 +32,8 @@ from tests.engines.proof.uncertain_programs import (
     count_worlds,
     uncertain,
 )
+from tests.laws import long
+from tests.oracles.choices import worlds_of
 
 GRAPH = """
 type node = {"a", "b", "c"}
@@ -294,12 +302,70 @@ def test_choices_of_one_head_are_those_of_inference() -> None:
         assert found[i, j].item() == pytest.approx(inferred["path"][x, y])
 
 
-def test_choices_of_several_heads_are_refused() -> None:
-    heads = hb.Model(hb.parse('type t = {"a"}\npredicate p(t)\npredicate q(t)\n0.4 :: p(x); 0.6 :: q(x)\n'))
-    with pytest.raises(UnsupportedError, match="a query layer cannot use this statement"):
-        QueryLayer(heads, "p(x)", algebra="probability")
+def test_heads_that_are_not_numbered_atoms_are_refused() -> None:
+    """Of several heads: values of an atom, probabilities from facts, and all of them for other algebras."""
+    text = 'type t = {"a"}\npredicate c(t) in {"u", "v"}\npredicate e(t, number): observed\npredicate p(t)\n'
+    for statement in ('0.4 :: c(x) = "u"; 0.6 :: c(x) = "v" :- e(x, n)', "n :: p(x) :- e(x, n)"):
+        model = hb.Model(hb.parse(f'{text}{statement}\ne("a", 0.5)\n'))
+        with pytest.raises(UnsupportedError, match="a query layer cannot use this statement"):
+            QueryLayer(model, "e(x, n)", algebra="probability")
+    heads = hb.Model(
+        hb.parse('type t = {"a"}\npredicate p(t)\npredicate q(t)\n0.4 :: p("a"); 0.6 :: q("a")\n')
+    )
+    for algebra in ("count", "max", "top-k"):
+        with pytest.raises(UnsupportedError, match="a query layer cannot use this statement"):
+            QueryLayer(heads, "p(x)", given=[], algebra=algebra)
     with pytest.raises(UnsupportedError, match="a query layer cannot use this statement"):
         QueryLayer(hb.Model(hb.parse(CHOICES)), "path(x, y)", neural=["edge"])
+
+
+UNWEIGHED = re.compile(r"free|area|tone|^hard|^-?[0-9.]+: |:: .\(x\)$")
+"""What a layer does not take: open atoms, values that choices settle, weighted formulas, free heads."""
+
+
+def check_choices(seed: int) -> int:
+    """How many queries of a random program a layer answers as the sum over worlds does."""
+    program = random_program(seed)
+    lines = [line for line in program.text.splitlines() if not UNWEIGHED.search(line)]
+    queries = [query for query in program.queries if not UNWEIGHED.search(query)]
+    theory = hb.parse("\n".join(lines))
+    alternatives = (one.head for choice in theory.choices for one in choice.alternatives)
+    heads = {head.predicate for head in alternatives if isinstance(head, Atom)}
+    heads |= {rule.head.predicate for rule in theory.rules}
+    worlds = worlds_of(theory)
+    if {*check(theory).predicates} > {*heads, "link"} or world_count(worlds) > MOST_WORLDS:
+        return 0  # an atom that nothing derives is open to ``infer``
+    if not worlds.total:
+        with pytest.raises((ContradictionError, FactsError)):
+            answers_of(theory, queries)
+        return len(queries)
+    expected = worlds.probabilities([*map(parse_formula, queries)])
+    assert answers_of(theory, queries) == pytest.approx(expected, rel=1e-5, abs=1e-6), program.text
+    return len(queries)
+
+
+def answers_of(theory: Theory, queries: list[str]) -> list[float]:
+    model = hb.Model(theory)
+    layers = [QueryLayer(model, query, algebra="probability", depth="fixpoint") for query in queries]
+    return [layer({}, {}).item() for layer in layers]
+
+
+@pytest.mark.parametrize("start", long([*range(0, 60, 20), *range(1000, 2500, 50)], 3))
+def test_choices_of_several_heads_are_those_of_all_worlds(start: int) -> None:
+    assert sum(map(check_choices, range(start, start + 20))) >= 20
+
+
+def test_gradients_of_answers_beside_choices_of_several_heads() -> None:
+    """Of a score that meets two of three outcomes, one of which is none."""
+    text = "predicate e(n)\npredicate a(n)\npredicate b(n)\npredicate r(n)\ne(1)\ne(2)\n"
+    text += "0.25 :: a(x); 0.5 :: b(x) :- e(x)\nr(x) :- a(x)\nr(x) :- b(x), e(x)\n"
+    layer = QueryLayer(hb.Model(hb.parse(text)), "r(x)", given=[], neural=["e"], algebra="probability")
+    scores = torch.tensor([0.5, 0.25], requires_grad=True)
+    for same in (layer, copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        found = same({}, {"e": scores})
+        assert found.tolist() == [[0.375, 0.1875]]
+        (slope,) = torch.autograd.grad(found.sum(), scores)
+        assert slope.tolist() == [0.75, 0.75]
 
 
 def test_layers_are_copied_kept_and_asked_for_other_goals() -> None:

@@ -61,7 +61,7 @@ from herbrand.language.syntax import Choice, Rule, Statement, Theory, Value
 from herbrand.nn.circuit_answers import answered
 from herbrand.nn.devices import on_processor
 from herbrand.nn.given_tables import given_tables
-from herbrand.nn.rule_weights import RuleWeights, as_rule
+from herbrand.nn.rule_weights import RuleWeights, as_rule, rules_of_alternatives
 from herbrand.nn.transformed import called
 from herbrand.options.kinds import FIXPOINT
 from herbrand.program.clauses import Clause
@@ -134,9 +134,9 @@ class QueryLayer(nn.Module):
     ``algebra="count"`` adds up proofs, each the product of the weights it uses. ``"probability"``: weights
     are probabilities of independent facts and instances of rules, those of a many-valued atom's values a
     distribution, and an answer has the probability of the worlds in which it follows, given stated facts of
-    derived predicates. ``not`` counts there too. ``"max"``: the product of the best proof. ``"top-k"``: the
-    probability that one of the ``k`` likeliest proofs holds, which is at most that of all; they are found
-    anew for each example.
+    derived predicates. ``not`` counts there too, and choices (``::``) of one or several heads. ``"max"``: the
+    product of the best proof. ``"top-k"``: the probability that one of the ``k`` likeliest proofs holds,
+    which is at most that of all; they are found anew for each example.
     """
 
     def __init__(
@@ -162,26 +162,36 @@ class QueryLayer(nn.Module):
         self.depth = _depth(depth, algebra)
         self.memory = None if memory is None else bytes_of(memory)
         program, signature = model.stated_program, model.signature
-        rules, stated = self._rules(program.statements), program.facts
+        (rules, choices), stated = self._rules(program.statements), program.facts
         facts = stated
         _refuse_unknown(neural, signature)
         self.shapes = {name: _shape(name, signature, facts) for name in neural}
         facts = _with_pairs(facts, self.shapes, self.memory)
         learned = [name for name in learned_predicates(rules, signature, facts) if name not in neural]
         facts = with_features(rules, signature, facts, learned)
-        horn = HornProgram.of(rules, signature, facts)
+        horn = HornProgram.of(rules, signature, facts, choices=choices)
         self.weights = RuleWeights(horn, learned, self._are_probabilities)
         self.proof = Proof(horn)
         self._scored_features = {*neural, *features_of(learned, stated)}
         self._ask(given)
 
-    def _rules(self, statements: Iterable[Statement]) -> tuple[Rule, ...]:
-        """The rules; under probabilities a choice of one head is one, whose weight is its probability."""
+    def _rules(
+        self, statements: Iterable[Statement]
+    ) -> tuple[tuple[Rule, ...], list[tuple[Choice, tuple[Rule, ...]]]]:
+        """The rules, and choices of several heads with the rules of these. Under probabilities a choice of
+        one head is a rule, whose weight is its probability."""
         if self._are_probabilities:
-            statements = (as_rule(s) if isinstance(s, Choice) else s for s in statements)
-        used = tuple(statements)
+            statements = [as_rule(s) if isinstance(s, Choice) else s for s in statements]
+        used, choices = list[Statement](), list[tuple[Choice, tuple[Rule, ...]]]()
+        for statement in statements:
+            if self.algebra == PROBABILITY and isinstance(statement, Choice):
+                rules = rules_of_alternatives(statement)
+                choices += [(statement, rules)] if rules else []
+                used += rules or [statement]
+            else:
+                used.append(statement)
         refuse_unusable(used, "a query layer", "rules")
-        return Theory(used).rules
+        return tuple(one for one in used if isinstance(one, Rule)), choices
 
     def _ask(self, given: Sequence[str] | None) -> None:
         """Read the goal; refuse what the algebra does not take."""

@@ -154,6 +154,23 @@ def as_rule(choice: Choice) -> Choice | Rule:
     return Rule(head, choice.body, weight, choice.label, choice.span)
 
 
+def rules_of_alternatives(choice: Choice) -> tuple[Rule, ...]:
+    """A rule for each of several heads, with its probability as a weight; none where one is no such rule.
+
+    >>> from herbrand.language.parse import parse_theory
+    >>> from herbrand.language.show import show_statement
+    >>> (choice,) = parse_theory("0.3 :: a(x); 0.6 :: b(x) :- c(x)").choices
+    >>> [next(show_statement(rule)) for rule in rules_of_alternatives(choice)]
+    ['a(x) :- c(x) @ 0.3', 'b(x) :- c(x) @ 0.6']
+    """
+    found = tuple(
+        Rule(one.head, choice.body, one.probability, choice.label, choice.span)
+        for one in choice.alternatives
+        if isinstance(one.head, Atom) and isinstance(one.probability, int | float)
+    )
+    return found if len(found) == len(choice.alternatives) > 1 else ()
+
+
 def _is_learned(choice: Choice) -> bool:
     rule = as_rule(choice)
     return isinstance(rule, Rule) and isinstance(rule.weight, Learned)

@@ -20,7 +20,7 @@ def _check(seed: int) -> bool:
     program = random_program(seed)
     theory = hb.parse(program.text)
     worlds = worlds_of(theory)
-    if _world_count(worlds) > MOST_WORLDS:
+    if world_count(worlds) > MOST_WORLDS:
         return False
     formulas = [parse_formula(text) for text in program.queries]
     if worlds.total == 0:
@@ -34,7 +34,7 @@ def _check(seed: int) -> bool:
     return True
 
 
-def _world_count(worlds: ChoiceWorlds) -> float:
+def world_count(worlds: ChoiceWorlds) -> float:
     """At most so many worlds are gone through."""
     base = worlds._base
     count = math.prod(len(base.choices(atom)) for atom in base.atoms())

@@ -33,7 +33,7 @@ from herbrand.facts.facts import Facts, FactTable
 from herbrand.graphs import reached
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import FactRows, Learned, Rule, Value
+from herbrand.language.syntax import Choice, FactRows, Learned, Rule, Value
 from herbrand.program.clauses import Absence, Clause, Lookup
 from herbrand.program.dependencies import check_strata
 from herbrand.program.lower_rules import rule_clause, stated_clause
@@ -255,13 +255,18 @@ _CONDITIONS = "--algebra probability conditions on it"
 
 @dataclass(frozen=True, eq=False)
 class HornProgram:
-    """Clauses by the predicate they derive, and the facts; relations are made when first needed, and kept."""
+    """Clauses by the predicate they derive, and the facts; relations are made when first needed, and kept.
+
+    ``choices``: those of several heads, each with the rules of its alternatives, which are among the rules.
+    Only probabilities know that these exclude each other.
+    """
 
     signature: Signature
     facts: Facts
     clauses: Mapping[str, tuple[Clause, ...]]
     rules: tuple[Rule, ...] = ()
     weighted: tuple[Rule, ...] = ()
+    choices: tuple[tuple[Choice, tuple[Rule, ...]], ...] = ()
 
     @classmethod
     def of(
@@ -270,6 +275,7 @@ class HornProgram:
         signature: Signature,
         facts: Facts,
         is_stated: Callable[[str], bool] | None = None,
+        choices: Sequence[tuple[Choice, tuple[Rule, ...]]] = (),
     ) -> HornProgram:
         """``is_stated``: whether a predicate has facts, where these are not in memory. Raises
         ``LanguageError`` where a predicate depends on its own negation, or texts are ordered."""
@@ -295,7 +301,12 @@ class HornProgram:
             {name: tuple(known) for name, known in clauses.items()},
             tuple(rules),
             tuple(weighted),
+            tuple(choices),
         )
+
+    def with_facts(self, facts: Facts) -> HornProgram:
+        """The same rules over other facts."""
+        return HornProgram.of(self.rules, self.signature, facts, choices=self.choices)
 
     @cached_property
     def _relations(self) -> dict[str, IndexedFacts]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 
 import numpy as np
@@ -26,7 +26,7 @@ from herbrand.engines.circuit.choices import ChoiceConstraints, Drawn
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.derived_literals import DerivedLiterals
 from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, Pattern, Row
-from herbrand.engines.circuit.statements import Lowered, lowered_clause, stated_name
+from herbrand.engines.circuit.statements import Lowered, lowered, lowered_clause, stated_name
 from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.chances import chances_of, check_probabilities
 from herbrand.engines.proof.derivations import refuse_many
@@ -34,7 +34,7 @@ from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import check_safe
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.graphs import reached, strong_components
-from herbrand.language.syntax import FactRows
+from herbrand.language.syntax import Choice, FactRows
 from herbrand.program.clauses import Clause
 
 MORE, FEW = 2, 50
@@ -69,12 +69,13 @@ class PossibleWorlds:
 
     def __init__(self, program: HornProgram, given: Sequence[FactRows] = ()) -> None:
         facts, self.evidence = chances_of(program, given)
-        self._program = HornProgram.of(program.rules, program.signature, facts)
+        self._program = program.with_facts(facts)
         derived, tables = self._program.clauses, facts.tables
         self._owners = {name: name for name in tables if name not in derived}
         self._owners |= {stated_name(name): name for name in derived}
         self._numbers = count()
         self._lowered: dict[str, list[Lowered]] = {}
+        self._choices: dict[int, Lowered | None] = {}
 
     def is_derived(self, predicate: str) -> bool:
         return self._program.is_derived(predicate)
@@ -135,8 +136,28 @@ class PossibleWorlds:
     def _deriving(self, asked: Asked, calls: Calls) -> Sequence[Lowered]:
         name, left = asked
         if name not in self._lowered:
-            self._lowered[name] = [*map(self.lowered, self._program.clauses[name])]
+            clauses, own = self._program.clauses[name], dict[int, Lowered]()
+            for found in map(self._lowered_whole, clauses):
+                if found is not None:
+                    own[found.number] = found
+            self._lowered[name] = [*own.values()]
         return self._lowered[name] if calls.are_left(left) else ()
+
+    def _lowered_whole(self, clause: Clause) -> Lowered | None:
+        """A clause to be grounded; of an alternative the whole choice, once for all of them. ``None`` where
+        its body cannot hold."""
+        choice = self._choice_of.get(id(clause.rule))
+        if choice is None:
+            return self.lowered(clause)
+        if id(choice) not in self._choices:
+            number, program = next(self._numbers), self._program
+            self._choices[id(choice)] = lowered(number, choice, program.signature, program.facts)
+        return self._choices[id(choice)]
+
+    @cached_property
+    def _choice_of(self) -> dict[int, Choice]:
+        """The choice of each rule that is an alternative of one."""
+        return {id(rule): choice for choice, rules in self._program.choices for rule in rules}
 
     def _asked(self, statement: Lowered, left: int | None, calls: Calls) -> Iterator[Asked]:
         """What a body asks; what must be absent is so at any depth."""

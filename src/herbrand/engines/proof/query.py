@@ -207,7 +207,7 @@ class Proof:
         if key not in self._wider:
             program = self.program
             facts = widened(program.signature, program.facts, *key)
-            self._wider[key] = Proof(HornProgram.of(program.rules, program.signature, facts), self.given)
+            self._wider[key] = Proof(program.with_facts(facts), self.given)
         return self._wider[key]
 
     def told(self, shape: Shape, found: Found, request: Request) -> Bindings:

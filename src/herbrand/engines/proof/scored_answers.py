@@ -13,6 +13,7 @@ own, and a leaf of a form is the probability of one of its outcomes or 1 less it
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from herbrand.engines.circuit.compile import compiled
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints
 from herbrand.engines.circuit.forms import ONE, ZERO, Form, Nodes
 from herbrand.engines.circuit.reduction import used
+from herbrand.engines.proof.chances import ROUNDING
 from herbrand.engines.proof.sources import Row
 from herbrand.graphs import reached
 
@@ -98,11 +100,13 @@ def place_of(found: Sequence[int], sizes: Sequence[int]) -> int:
 
 class SeparateChoices(ChoiceConstraints):
     """Choices whose numbers come later. ``grouped``: variables of outcomes that exclude each other, which
-    weigh their probability where they hold and 1 where they do not."""
+    weigh their probability where they hold and 1 where they do not; ``rests``: those of them that stand for
+    no outcome at all, with its probability."""
 
     def __init__(self) -> None:
         super().__init__()
         self.grouped: set[int] = set()
+        self.rests: dict[int, float] = {}
 
     def choice(self, chances: Sequence[float]) -> Drawn:
         """One variable for one outcome, which may come to nothing; one for each of several, of which one
@@ -112,8 +116,11 @@ class SeparateChoices(ChoiceConstraints):
         if len(chances) == 1:
             self.normal.update(variables)
         else:
-            self.grouped.update(variables)
-            self.net.exactly_one(outcomes)
+            rest = 1 - math.fsum(chances)
+            more = [self.net.variable()] if rest > ROUNDING else []
+            self.rests |= dict.fromkeys(more, rest)
+            self.grouped.update(variables, more)
+            self.net.exactly_one((*outcomes, *(2 * variable for variable in more)))
         return Drawn(tuple(chances), variables, outcomes)
 
 

@@ -170,7 +170,7 @@ class LikeliestProofs:
         for one in (one for own in proofs for proof in own for one in proof):
             if one.choice not in literals:
                 values = self._proofs.sources.exclusive.get(one.source, (one,))
-                drawn = made.choice([1 / (1 + len(values))] * len(values))
+                drawn = made.choice([1 / len(values)] * len(values))
                 for value, literal in zip(values, drawn.outcomes, strict=True):
                     literals[value.choice] = literal
                     sources[literal >> 1] = value.source

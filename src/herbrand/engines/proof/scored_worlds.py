@@ -21,7 +21,7 @@ constants alone have one form, compiled once.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -36,7 +36,7 @@ from herbrand.engines.proof.scored_answers import Forms, FoundOnce, ScoredAnswer
 from herbrand.engines.proof.sources import Row, Sources
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
-from herbrand.language.syntax import Rule
+from herbrand.language.syntax import Choice, Rule
 from herbrand.program.clauses import Clause
 
 DOUBT = 0.5
@@ -50,7 +50,7 @@ class ScoredWorlds(FoundOnce):
         super().__init__()
         program = sources.program
         facts = _doubted(program, sources.scored)
-        self._worlds = PossibleWorlds(HornProgram.of(program.rules, program.signature, facts))
+        self._worlds = PossibleWorlds(program.with_facts(facts))
         self._worlds.check(goal)
         self._refuse_opinions()
         self._sources, self._goal = sources, self._worlds.lowered(goal)
@@ -82,10 +82,17 @@ class ScoredWorlds(FoundOnce):
             for row, chance, variable in zip(rows, drawn.chances, drawn.variables, strict=True):
                 found[variable] = self._sources.of_fact(name, row, chance)
         for instance, drawn in grounded.derived.drawn:
-            (variable,) = drawn.variables
-            assert isinstance(instance.plan.statement, Rule)
-            found[variable] = self._sources.of_rule(instance.plan.statement)
-        return found
+            rules = self._alternatives(instance.plan.statement)
+            found |= zip(drawn.variables, map(self._sources.of_rule, rules), strict=True)
+        assert isinstance(grounded.made, SeparateChoices)
+        return found | {v: self._sources.of_number(rest) for v, rest in grounded.made.rests.items()}
+
+    def _alternatives(self, statement: Choice | Rule) -> Sequence[Rule]:
+        """The rule of each head."""
+        if isinstance(statement, Rule):
+            return [statement]
+        choices = self._sources.program.choices
+        return next(rules for choice, rules in choices if choice is statement)
 
     def _refuse_opinions(self) -> None:
         for known in self._worlds.evidence:
