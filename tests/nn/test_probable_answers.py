@@ -302,13 +302,13 @@ def test_choices_of_one_head_are_those_of_inference() -> None:
         assert found[i, j].item() == pytest.approx(inferred["path"][x, y])
 
 
-def test_heads_that_are_not_numbered_atoms_are_refused() -> None:
-    """Of several heads: values of an atom, probabilities from facts, and all of them for other algebras."""
-    text = 'type t = {"a"}\npredicate c(t) in {"u", "v"}\npredicate e(t, number): observed\npredicate p(t)\n'
-    for statement in ('0.4 :: c(x) = "u"; 0.6 :: c(x) = "v" :- e(x, n)', "n :: p(x) :- e(x, n)"):
-        model = hb.Model(hb.parse(f'{text}{statement}\ne("a", 0.5)\n'))
+def test_heads_that_are_no_atoms_with_numbers_are_refused() -> None:
+    """Values of an atom, numbers that are learned among several, and all of them for other algebras."""
+    text = 'type t = {"a"}\npredicate c(t) in {"u", "v"}\npredicate p(t)\npredicate q(t)\n'
+    for statement in ('0.4 :: c("a") = "u"; 0.6 :: c("a") = "v"', '? :: p("a"); 0.5 :: q("a")'):
+        model = hb.Model(hb.parse(f"{text}{statement}\n"))
         with pytest.raises(UnsupportedError, match="a query layer cannot use this statement"):
-            QueryLayer(model, "e(x, n)", algebra="probability")
+            QueryLayer(model, "q(x)", algebra="probability")
     heads = hb.Model(
         hb.parse('type t = {"a"}\npredicate p(t)\npredicate q(t)\n0.4 :: p("a"); 0.6 :: q("a")\n')
     )
@@ -353,6 +353,14 @@ def answers_of(theory: Theory, queries: list[str]) -> list[float]:
 @pytest.mark.parametrize("start", long([*range(0, 60, 20), *range(1000, 2500, 50)], 3))
 def test_choices_of_several_heads_are_those_of_all_worlds(start: int) -> None:
     assert sum(map(check_choices, range(start, start + 20))) >= 20
+
+
+def test_probabilities_that_facts_name() -> None:
+    text = "predicate road(n, n, p): observed\npredicate e(n, n)\npredicate r(n, n)\n"
+    text += 'road("a", "b", 0.25)\nroad("b", "c", 0.5)\np :: e(x, y) :- road(x, y, p)\n'
+    text += "r(x, y) :- e(x, y)\nr(x, z) :- r(x, y), e(y, z)\n"
+    layer = QueryLayer(hb.Model(hb.parse(text)), "r(x, y)", algebra="probability")
+    assert layer({"x": ["a", "b", "c"]}).tolist() == [[0, 0.25, 0.125], [0, 0, 0.5], [0, 0, 0]]
 
 
 def test_gradients_of_answers_beside_choices_of_several_heads() -> None:

@@ -178,8 +178,8 @@ class QueryLayer(nn.Module):
     def _rules(
         self, statements: Iterable[Statement]
     ) -> tuple[tuple[Rule, ...], list[tuple[Choice, tuple[Rule, ...]]]]:
-        """The rules, and choices of several heads with the rules of these. Under probabilities a choice of
-        one head is a rule, whose weight is its probability."""
+        """The rules, and choices with the rules of their heads. Under probabilities a choice of one head and
+        one number is a rule, whose weight is its probability."""
         if self._are_probabilities:
             statements = [as_rule(s) if isinstance(s, Choice) else s for s in statements]
         used, choices = list[Statement](), list[tuple[Choice, tuple[Rule, ...]]]()

@@ -155,20 +155,20 @@ def as_rule(choice: Choice) -> Choice | Rule:
 
 
 def rules_of_alternatives(choice: Choice) -> tuple[Rule, ...]:
-    """A rule for each of several heads, with its probability as a weight; none where one is no such rule.
+    """What each head of a choice rests on, as a rule; none where a head is a value, or its number is learned.
 
     >>> from herbrand.language.parse import parse_theory
     >>> from herbrand.language.show import show_statement
-    >>> (choice,) = parse_theory("0.3 :: a(x); 0.6 :: b(x) :- c(x)").choices
+    >>> (choice,) = parse_theory("0.3 :: a(x); p :: b(x) :- c(x, p)").choices
     >>> [next(show_statement(rule)) for rule in rules_of_alternatives(choice)]
-    ['a(x) :- c(x) @ 0.3', 'b(x) :- c(x) @ 0.6']
+    ['a(x) :- c(x, p)', 'b(x) :- c(x, p)']
     """
     found = tuple(
-        Rule(one.head, choice.body, one.probability, choice.label, choice.span)
+        Rule(one.head, choice.body, None, choice.label, choice.span)
         for one in choice.alternatives
-        if isinstance(one.head, Atom) and isinstance(one.probability, int | float)
+        if isinstance(one.head, Atom) and not isinstance(one.probability, Learned)
     )
-    return found if len(found) == len(choice.alternatives) > 1 else ()
+    return found if len(found) == len(choice.alternatives) else ()
 
 
 def _is_learned(choice: Choice) -> bool:

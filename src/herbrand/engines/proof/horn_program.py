@@ -257,8 +257,8 @@ _CONDITIONS = "--algebra probability conditions on it"
 class HornProgram:
     """Clauses by the predicate they derive, and the facts; relations are made when first needed, and kept.
 
-    ``choices``: those of several heads, each with the rules of its alternatives, which are among the rules.
-    Only probabilities know that these exclude each other.
+    ``choices``: each with the rules of its alternatives, which are among the rules; only probabilities draw
+    them.
     """
 
     signature: Signature

@@ -21,13 +21,13 @@ constants alone have one form, compiled once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.circuit.choices import impossible_evidence
+from herbrand.engines.circuit.choices import Drawn, impossible_evidence
 from herbrand.engines.circuit.constraints import FALSE, TRUE
 from herbrand.engines.circuit.forms import ZERO
 from herbrand.engines.proof.horn_program import HornProgram
@@ -82,17 +82,15 @@ class ScoredWorlds(FoundOnce):
             for row, chance, variable in zip(rows, drawn.chances, drawn.variables, strict=True):
                 found[variable] = self._sources.of_fact(name, row, chance)
         for instance, drawn in grounded.derived.drawn:
-            rules = self._alternatives(instance.plan.statement)
-            found |= zip(drawn.variables, map(self._sources.of_rule, rules), strict=True)
+            found |= zip(drawn.variables, self._chances(instance.plan.statement, drawn), strict=True)
         assert isinstance(grounded.made, SeparateChoices)
         return found | {v: self._sources.of_number(rest) for v, rest in grounded.made.rests.items()}
 
-    def _alternatives(self, statement: Choice | Rule) -> Sequence[Rule]:
-        """The rule of each head."""
+    def _chances(self, statement: Choice | Rule, drawn: Drawn) -> Iterable[int]:
+        """The source of each head's probability; that of a choice is a number of its instance."""
         if isinstance(statement, Rule):
-            return [statement]
-        choices = self._sources.program.choices
-        return next(rules for choice, rules in choices if choice is statement)
+            return [self._sources.of_rule(statement)]
+        return map(self._sources.of_number, drawn.chances)
 
     def _refuse_opinions(self) -> None:
         for known in self._worlds.evidence:
