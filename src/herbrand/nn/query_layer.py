@@ -30,9 +30,8 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -88,8 +87,7 @@ K = 3
 """So many of the likeliest proofs count, unless others are asked for."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Call:
+class _Call(NamedTuple):
     """Questions, and what facts ([fact] or [scene, fact]) and rules weigh; ``sizes`` of what is asked for."""
 
     inputs: Sequence[Row]
@@ -118,7 +116,7 @@ class _Call:
             name: table if table.dim() == 1 else table[number if len(table) > 1 else 0]
             for name, table in self.facts.items()
         }
-        return replace(self, inputs=inputs, facts=facts)
+        return self._replace(inputs=inputs, facts=facts)
 
 
 class QueryLayer(nn.Module):
@@ -327,15 +325,15 @@ class QueryLayer(nn.Module):
                 f"{readable(needed)}",
                 hint="ask fewer questions at once, or take .answers(), which lists what is proved",
             )
-        names, tables = [*given, *self.weights.predicates], [*given.values(), *self.weights.facts().values()]
+        facts, rules = self.weights.facts(), self.weights.all_rules()
+        names, tables = [*given, *facts], [*given.values(), *facts.values()]
         answer = self._summed if self.algebra == COUNT else self._by_forms
         dtype = _dtype(scores)
 
         def dense(*tables: Tensor) -> Tensor:
-            facts = dict(zip(names, tables, strict=False))
-            return answer(_Call(inputs, facts, tables[-1], sizes, dtype))
+            return answer(_Call(inputs, dict(zip(names, tables, strict=False)), tables[-1], sizes, dtype))
 
-        found = called(dense, [*tables, self.weights.all_rules()])
+        found = called(dense, [*tables, rules])
         return found.to(tables[0].device if tables else found.device, dtype)
 
     def _by_forms(self, call: _Call) -> Tensor:

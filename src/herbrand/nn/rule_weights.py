@@ -66,6 +66,8 @@ class RuleWeights(nn.Module):
 
     def facts(self) -> dict[str, Tensor]:
         """The weight of each fact of the learned predicates, in their relations' order."""
+        if not self.predicates:
+            return {}
         return {name: self._weights(free) for name, free in zip(self.predicates, self.of_facts, strict=True)}
 
     def rules(self) -> Tensor | None:
