@@ -405,6 +405,11 @@ class QueryLayer(nn.Module):
 
     def _scored(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """[fact] or [scene, fact]"""
+        if scores.keys() != self.shapes.keys():
+            self._refuse_names(scores)
+        return {name: _flat(name, given, self.shapes[name]) for name, given in scores.items()}
+
+    def _refuse_names(self, scores: Collection[str]) -> None:
         for name in (*scores, *self.shapes):
             if name not in self.shapes:
                 raise UnsupportedError(
@@ -414,14 +419,6 @@ class QueryLayer(nn.Module):
                 raise UnsupportedError(
                     f"the scores of {name} are missing", hint=f"a tensor of shape {self.shapes[name]}"
                 )
-            shape, expected = tuple(scores[name].shape), self.shapes[name]
-            lead = len(shape) - len(expected)
-            if lead not in (0, 1) or shape[lead:] != expected:
-                raise UnsupportedError(
-                    f"the scores of {name} have shape {shape}",
-                    hint=f"expected {expected}, or one axis more in front, for scenes",
-                )
-        return {name: _flat(given, self.shapes[name]) for name, given in scores.items()}
 
     def _inputs(self, rows: Rows) -> list[tuple[int, ...]]:
         if not isinstance(rows, Mapping):
@@ -496,9 +493,16 @@ def _examples(questions: int, given: Mapping[str, Tensor]) -> int:
     return count
 
 
-def _flat(scores: Tensor, shape: Sequence[int]) -> Tensor:
+def _flat(name: str, scores: Tensor, expected: tuple[int, ...]) -> Tensor:
     """[fact] or [scene, fact]"""
-    return scores.reshape(*scores.shape[: scores.dim() - len(shape)], math.prod(shape))
+    shape = tuple(scores.shape)
+    lead = len(shape) - len(expected)
+    if lead not in (0, 1) or shape[lead:] != expected:
+        raise UnsupportedError(
+            f"the scores of {name} have shape {shape}",
+            hint=f"expected {expected}, or one axis more in front, for scenes",
+        )
+    return scores if len(expected) == 1 else scores.reshape(*shape[:lead], math.prod(expected))
 
 
 def _refuse_uncertain(program: HornProgram, goal: Clause, scored: Collection[str]) -> None:

@@ -43,11 +43,13 @@ class Leaves:
     places: Tensor
     less: Tensor
     signs: Tensor
+    distinct: bool
 
     @classmethod
     def of(cls, places: np.ndarray, less: np.ndarray, device: torch.device) -> Leaves:
         rows, signs = np.flatnonzero(less), np.where(less, -1, 1)[:, None]
-        return cls(*(torch.from_numpy(part).to(device) for part in (places, rows, signs)))
+        columns, ones, factors = (torch.from_numpy(part).to(device) for part in (places, rows, signs))
+        return cls(columns, ones, factors, len(np.unique(places)) == len(places))
 
     @property
     def any_less(self) -> bool:
@@ -94,6 +96,7 @@ class _Roots(NamedTuple):
 
     nodes: Tensor
     places: Tensor | None
+    distinct: bool
 
     def of(self, values: Tensor, count: int) -> Tensor:
         """What all ``count`` roots weigh, by the values of nodes."""
@@ -103,9 +106,9 @@ class _Roots(NamedTuple):
         return found.new_zeros((count, found.shape[1])).index_copy_(0, self.places, found)
 
     def add_to(self, slopes: Tensor, slope: Tensor) -> None:
-        """To the slopes of nodes those of the roots."""
+        """To the slopes of nodes, which are 0, those of the roots."""
         known = slope if self.places is None else slope.index_select(0, self.places)
-        slopes.index_add_(0, self.nodes, known)
+        _add_rows(slopes, self.nodes, known, self.distinct)
 
 
 @lru_cache(maxsize=KEPT)
@@ -113,7 +116,16 @@ def _roots_on(form: Form, device: torch.device) -> _Roots:
     places = [place for place, node in enumerate(form.roots) if node != ZERO]
     nodes = torch.tensor([form.roots[place] for place in places], dtype=torch.int64, device=device)
     every = len(places) == len(form.roots)
-    return _Roots(nodes, None if every else torch.tensor(places, dtype=torch.int64, device=device))
+    kept = None if every else torch.tensor(places, dtype=torch.int64, device=device)
+    return _Roots(nodes, kept, len({form.roots[place] for place in places}) == len(places))
+
+
+def _add_rows(zeros: Tensor, rows: Tensor, values: Tensor, distinct: bool) -> None:
+    """Values added to rows of zeros; writing rows that are ``distinct`` is cheaper."""
+    if distinct:
+        zeros.index_copy_(0, rows, values)
+    else:
+        zeros.index_add_(0, rows, values)
 
 
 class _Evaluated(torch.autograd.Function):
@@ -188,7 +200,8 @@ def _down(form: Form, values: Tensor, slope: Tensor, leaves: Leaves | None, into
     if leaves is None:
         into.copy_(found)
     else:
-        into.index_add_(0, leaves.places, found * leaves.signs if leaves.any_less else found)
+        signed = found * leaves.signs if leaves.any_less else found
+        _add_rows(into, leaves.places, signed, leaves.distinct)
 
 
 def _down_levels(form: Form, values: Tensor, slopes: Tensor) -> None:
