@@ -17,7 +17,7 @@ from lark import Token, Transformer
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, Source, Span
 from herbrand.language.arguments import in_body, in_formula, in_rule
-from herbrand.language.formulas import AGGREGATES, ARGUMENTS, FUNCTIONS
+from herbrand.language.formulas import AGGREGATES, ARGUMENTS, BODY_HOLDS, FUNCTIONS, opposite_hint
 from herbrand.language.names import moment, number_from, shown_constant, shown_name, shown_number, text_from
 from herbrand.language.syntax import (
     Aggregate,
@@ -57,7 +57,6 @@ from herbrand.language.syntax import (
 from herbrand.visible import shortened
 
 LONGEST_RANGE = 10_000_000
-_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _BODY_HINTS: dict[type, str] = {
     And: "separate them by commas",
     Or: "write one rule for each alternative",
@@ -294,11 +293,11 @@ class Builder(Transformer[Token, Any]):
         inner = literal.operand if isinstance(literal, Not) else literal
         if isinstance(inner, Atom | ValueIs | ValueIn | Truth) or isinstance(literal, Comparison | Computed):
             return
-        hint = _BODY_HINTS.get(type(inner), "")
-        if isinstance(inner, Comparison | Computed):
-            hint = f"write its opposite: {_OPPOSITE[inner.operator]} instead of {inner.operator}"
-        message = "a rule's body holds atoms, 'not' before an atom, and comparisons"
-        self.refuse(message, literal.span, hint)
+        if isinstance(inner, Comparison) and inner.operator == "=" and isinstance(inner.left, Variable):
+            return  # an atom, if the name is that of a many-valued predicate: all declarations tell
+        opposite = isinstance(inner, Comparison | Computed)
+        hint = opposite_hint(inner.operator) if opposite else _BODY_HINTS.get(type(inner), "")
+        self.refuse(BODY_HOLDS, literal.span, hint)
 
     def soft(self, parts: list[Token]) -> tuple[FactKind, tuple[float]]:
         return "soft", (self.probability_of(parts[0]),)

@@ -19,17 +19,31 @@ type, and what kind each open type holds.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from herbrand.errors import LanguageError, Mistake, Mistakes, Span, in_order, nearest
 from herbrand.language.collection import collector_paused
-from herbrand.language.computed import Separated, separated
+from herbrand.language.computed import Separated, negated_equations, separated
+from herbrand.language.formulas import BODY_HOLDS, opposite_hint
 from herbrand.language.names import shown_constant, shown_name
 from herbrand.language.parse import Reading
 from herbrand.language.signature import Kind, Predicate, Signature, Type, kind_of, places, vocabulary_of
-from herbrand.language.syntax import FactRows, Theory, Value, Variable
+from herbrand.language.syntax import (
+    Bound,
+    Choice,
+    Computed,
+    FactRows,
+    Formula,
+    Rule,
+    Statement,
+    Theory,
+    Value,
+    Variable,
+    WeightedFormula,
+    walk,
+)
 from herbrand.language.uses import ConstantUse, Slot, Uses
 
 _MOST_CHOICES = 1000
@@ -227,6 +241,7 @@ def _examined(readings: Iterable[Reading]) -> tuple[Theory, Signature | None, Mi
 def _signature(
     theory: Theory, mistakes: Mistakes, unread: Collection[str] = (), apart: Separated | None = None
 ) -> Signature:
+    _refuse_negated_equations(theory, mistakes)
     theory = (apart or separated(theory, mistakes)).typing
     vocabulary = vocabulary_of(theory, mistakes)
     uses = Uses(theory, vocabulary, mistakes, unread)
@@ -240,6 +255,25 @@ def _signature(
     constants.check_numeric((uses.classes.name_of(key), variable) for key, variable in uses.numeric)
     types |= {name: replace(types[name], kind=kind) for name, kind in constants.kinds.items()}
     return Signature(types, predicates, vocabulary.strict, constants.mentioned)
+
+
+def _refuse_negated_equations(theory: Theory, mistakes: Mistakes) -> None:
+    """Behind ``not`` a body has atoms; only with all declarations at hand is ``m = "x"`` known to be one."""
+    for statement in theory.statements:
+        for literal, equation in negated_equations(_bodies(statement)):
+            mistakes.add(Mistake(BODY_HOLDS, literal.span, opposite_hint(equation.operator)))
+
+
+def _bodies(statement: Statement) -> Iterator[Formula]:
+    """The literals of a statement's body, or what its formulas compute, which has bodies of its own."""
+    match statement:
+        case Rule(body=body) | Choice(body=body):
+            yield from body
+        case WeightedFormula(formula=formula):
+            yield from (part for part in walk(formula) if isinstance(part, Computed))
+        case Bound(event=event, given=given):
+            parts = (event,) if given is None else (event, given)
+            yield from (x for part in parts for x in walk(part) if isinstance(x, Computed))
 
 
 def _typed(predicate: Predicate, names: dict[Slot, str]) -> Predicate:

@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from herbrand.errors import Mistake, Mistakes, Span
 from herbrand.language.formulas import (
+    OPPOSITES,
     Aggregate,
     And,
     Arithmetic,
@@ -36,7 +37,6 @@ from herbrand.language.formulas import (
     Implies,
     Leaf,
     Not,
-    Operator,
     Truth,
     ValueIn,
     ValueIs,
@@ -53,7 +53,6 @@ from herbrand.language.show import show_expression, show_formula
 from herbrand.language.syntax import Bound, Choice, Learned, Rule, Statement, Theory, WeightedFormula
 from herbrand.language.totals import Number, compared_totals, with_amount
 
-OPPOSITES: dict[str, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=", "=": "!="}
 Test = Computed | Comparison
 _ATOMS = (Atom, ValueIs, ValueIn)
 _TYPING = (*_ATOMS, Comparison)
@@ -184,6 +183,17 @@ def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
             yield part
 
 
+def negated_equations(parts: Iterable[Formula]) -> Iterator[tuple[Not, Comparison]]:
+    """The literals of bodies, those of aggregates too, that are equations of terms behind ``not``."""
+    for part in parts:
+        match part:
+            case Not(operand=Comparison() as inner):
+                yield part, inner
+            case Computed():
+                for one in aggregates(part):
+                    yield from negated_equations(one.body)
+
+
 def inner_parts(one: Aggregate, kinds: tuple[type, ...]) -> Iterator[Formula]:
     """The leaves of these kinds that an aggregate is over, those of aggregates in it too."""
     for literal in one.body:
@@ -294,6 +304,18 @@ def outer_variables(others: Iterable[object], tests: Sequence[Test]) -> set[str]
     for test in tests:
         outside |= plain_variables(test).keys()
     return outside
+
+
+def _complete_literals(
+    plain: Sequence[Formula], bound: Collection[str], outside: Collection[str]
+) -> tuple[Formula, ...]:
+    """The literals that have all their values before anything is computed. A negated atom of a value that a
+    test or the head alone gives is left to the rule: here it would say that the atom holds of no value."""
+    return tuple(
+        literal
+        for literal in plain
+        if not isinstance(literal, Not) or (variables_of(literal).keys() - set(bound)).isdisjoint(outside)
+    )
 
 
 def locals_apart(test: Test, outside: Collection[str], renaming: Renaming) -> Test:
@@ -407,7 +429,8 @@ class _Separation:
         used = {name for test in tests for name in fixed_in(test, outside)}
         kept = [name for name in variables_of([*others, *tests]) if name in used]
         kept = [name for name in kept if name in bound or name in variables_of(others)]
-        typed = tuple(part for x in plain for part in walk(x) if isinstance(part, _TYPING))
+        joined = _complete_literals(plain, bound, outer_variables([*heads, *by], tests))
+        typed = tuple(part for x in (*plain, *heads) for part in walk(x) if isinstance(part, _TYPING))
         alone = [test for test in tests if compared_totals(test, bound)]
         atoms: list[Atom] = []
         for together in ([t for t in tests if t not in alone], *([test] for test in alone)):
@@ -419,7 +442,7 @@ class _Separation:
                 counting = self._counting(atom, together[0], outside, bound, statement)
                 made = frozenset(used - bound)
                 self.definitions.append(
-                    Definition(atom, tuple(plain), tuple(together), made, typed, statement.span, counting)
+                    Definition(atom, joined, tuple(together), made, typed, statement.span, counting)
                 )
                 atoms.append(atom)
         return (*plainly, *atoms)

@@ -133,6 +133,8 @@ class ValueIn:
 
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
+OPPOSITES: dict[str, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=", "=": "!="}
+BODY_HOLDS = "a rule's body holds atoms, 'not' before an atom, and comparisons"
 
 
 @quickly_made
@@ -355,9 +357,18 @@ def with_valued_names(formula: Formula, names: Collection[str]) -> Formula:
                 if name in names:
                     known = ValueIs(Atom(name, (), season.span), right, leaf.span)
                     return known if operator == "=" else Not(known, leaf.span)
+            case Computed():
+                return with_changed_terms(
+                    leaf, lambda term: term, lambda part: with_valued_names(part, names)
+                )
         return leaf
 
     return replace_leaves(formula, resolved) if names else formula
+
+
+def opposite_hint(operator: str) -> str:
+    """What to write in a body in place of a comparison behind ``not``."""
+    return f"write its opposite: {OPPOSITES[operator]} instead of {operator}"
 
 
 def refuse_deep(*formulas: Formula | None) -> None:

@@ -465,7 +465,8 @@ class Computation:
 
     def _body_rows(self, types: Mapping[str, str], body: Sequence[Formula], names: Sequence[str]) -> Relation:
         """The rows of a conjunction of atoms, a column ``a0``, ``a1``, ... for each of these variables."""
-        clause = self._goal(body, names, {name: types[name] for name in names})
+        known = {name: types[name] for name in (*names, *variables_of(list(body))) if name in types}
+        clause = self._goal(body, names, known)
         rows = ClauseRows(self.source, partial(complete_rows, self.source, dict(self._tables)))
         return rows.of(clause, self._tables)
 

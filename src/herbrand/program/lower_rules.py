@@ -20,7 +20,7 @@ from dataclasses import replace
 from herbrand.errors import LanguageError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import Classes
-from herbrand.language.computed import OPPOSITES
+from herbrand.language.formulas import OPPOSITES
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -166,7 +166,8 @@ class _Lowering:
         raise LanguageError("a rule's body holds atoms, negated atoms and comparisons", span=self._rule.span)
 
     def _atom(self, atom: Atom) -> Lookup:
-        types = self._signature.predicates[atom.predicate].types
+        """An atom that has its value, if its predicate has values, as one more argument."""
+        types = self._signature.predicates[atom.predicate].column_types
         return Lookup(atom.predicate, tuple(map(self._name, atom.arguments, types)))
 
     def _valued(self, atom: Atom, value: Term) -> Lookup:
