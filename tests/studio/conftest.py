@@ -29,7 +29,7 @@ SECONDS = 60.0
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents and "page" in getattr(item, "fixturenames", ()):
+        if "page" in getattr(item, "fixturenames", ()) and here in item.path.parents:
             item.add_marker(pytest.mark.browser)
 
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.language import syntax as s
+from tests.laws import tries
 from tests.oracles.least_model import least_model
 from tests.oracles.proofs import Facts, Proofs, Row
 
-EXAMPLES = int(os.environ.get("HERBRAND_TEST_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("HERBRAND_TEST_EXAMPLES", tries(48)))
 """How many programs a test draws; thousands take minutes."""
 TYPES: dict[str, tuple[s.Value, ...]] = {"n": (1, 2, 3), "m": ("a", "b")}
 CONSTANTS = tuple(value for values in TYPES.values() for value in values)

@@ -26,7 +26,7 @@ from tests.oracles.proofs import Weights, goal_answers
 from tests.oracles.slopes import Key, slopes
 
 quick = settings(
-    max_examples=EXAMPLES // 2,
+    max_examples=EXAMPLES,
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
