@@ -33,6 +33,7 @@ import pyarrow.parquet
 from herbrand import files
 from herbrand.cli import app
 from herbrand.errors import BudgetError
+from herbrand.language.parse import parse_theory
 from herbrand.relations.database import DuckDB
 from herbrand.tensor_files import read_tensors
 
@@ -404,10 +405,11 @@ def main() -> None:
 
 
 def warm_up() -> None:
-    """Import, in this process, all that the children need; threads are left to them."""
+    """Import, in this process, all that the children need, and make the parser; threads are left to them."""
     for name in ("engines.registry", "engines.proof.query", "induction.induce", "learning.methods"):
         importlib.import_module(f"herbrand.{name}")
     importlib.import_module("herbrand.scale.inference")
+    parse_theory(RULES)
     app.program()
 
 
