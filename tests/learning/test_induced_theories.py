@@ -22,6 +22,8 @@ EDGES = {
     "long": ["ab", "bc", "cd", "de"],
 }
 RULE = "two(x, y) :- edge(z, y), edge(x, z)"
+INDUCED: dict[str, str] = {}
+"""By the form of their weights."""
 
 
 def two_steps(edges: list[str]) -> list[str]:
@@ -45,14 +47,20 @@ def worlds(tmp_path: Path) -> Path:
 
 
 def induced(herbrand: Run, worlds: Path, form: str) -> Path:
-    """The rules in a file, with comments of the user's own."""
+    """The rules in a file, with comments of the user's own; induced once, as all tests have the same worlds."""
     path = worlds.parent / "rules.hb"
+    if form not in INDUCED:
+        INDUCED[form] = _induced(herbrand, worlds, form, path)
+    path.write_text("# found by induce\n\n" + INDUCED[form].replace("\n", "  # the only one\n"))
+    return path
+
+
+def _induced(herbrand: Run, worlds: Path, form: str, path: Path) -> str:
     outcome = herbrand(
         "induce", "--target", "two", "--worlds", worlds, "--budget", "0.05", "--weights", form, "-o", path
     )
     assert outcome.status == 3 and "1 errors" in outcome.err, outcome.err
-    path.write_text("# found by induce\n\n" + path.read_text().replace("\n", "  # the only one\n"))
-    return path
+    return path.read_text()
 
 
 def test_probabilities_are_learned_from_the_worlds_they_were_induced_from(

@@ -330,8 +330,10 @@ def test_workers_of_a_data_loader() -> None:
     assert torch.equal(found, torch.stack([data[i] for i in range(4)]))
 
 
-def _trained(rank: int, file: str, results: str) -> None:
-    torch.distributed.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=2)
+def _trained(rank: int, file: str, results: str, processes: int) -> None:
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{file}", rank=rank, world_size=processes
+    )
     layer = DistributedDataParallel(hb.nn.LogicLayer(hb.Model(hb.parse(SHORT)), 2))
     layer({"s": torch.tensor([1.0 + rank, -0.5])})["s"].sum().backward()
     (parameter,) = layer.parameters()
@@ -348,10 +350,21 @@ def folder() -> Iterator[str]:
         yield path
 
 
-def test_two_processes_share_the_gradient(folder: str) -> None:
-    torch.multiprocessing.spawn(_trained, (f"{folder}/meet", f"{folder}/slope"), nprocs=2)
+def _shared_slope(folder: str, processes: int) -> None:
     layer = hb.nn.LogicLayer(hb.Model(hb.parse(SHORT)), 2)
-    each = [layer({"s": torch.tensor([1.0 + rank, -0.5])})["s"].sum() for rank in range(2)]
+    each = [layer({"s": torch.tensor([1.0 + rank, -0.5])})["s"].sum() for rank in range(processes)]
     loss = torch.stack(each).mean()
     (slope,) = torch.autograd.grad(loss, list(layer.parameters()))
     assert math.isclose(torch.load(f"{folder}/slope").item(), slope.item(), rel_tol=1e-6)
+
+
+def test_a_group_of_one_has_its_gradient(folder: str) -> None:
+    """In this process: each other one takes five seconds to start."""
+    _trained(0, f"{folder}/meet", f"{folder}/slope", 1)
+    _shared_slope(folder, 1)
+
+
+@pytest.mark.slow
+def test_two_processes_share_the_gradient(folder: str) -> None:
+    torch.multiprocessing.spawn(_trained, (f"{folder}/meet", f"{folder}/slope", 2), nprocs=2)
+    _shared_slope(folder, 2)

@@ -122,13 +122,18 @@ def test_a_policy_is_kept(tmp_path: Path) -> None:
         tasks.LearnedPolicy.load(tmp_path / "policy", Graded)
 
 
+@pytest.fixture(scope="module")
+def learned() -> tasks.LearnedMachine:
+    """A machine that graduates; no test changes it."""
+    return tasks.train(TASK, tasks.Plan(exam_worlds=(50, 10)), seed=0)
+
+
 def renamed(rng: np.random.Generator, worlds: int, size: int) -> dict[str, np.ndarray]:
     found = two_steps(rng, worlds, size)
     return {"link": found["edge"], "two": found["two"]}
 
 
-def test_a_machine_is_kept_and_concludes_from_facts(tmp_path: Path) -> None:
-    learned = tasks.train(TASK, tasks.Plan(exam_worlds=(50, 10)), seed=0)
+def test_a_machine_is_kept_and_concludes_from_facts(tmp_path: Path, learned: tasks.LearnedMachine) -> None:
     assert learned.graduated and learned.examine(20, 12).perfect
     learned.save(tmp_path / "two.hbm")
     again = tasks.LearnedMachine.load(tmp_path / "two.hbm", TASK)
@@ -142,15 +147,14 @@ def test_a_machine_is_kept_and_concludes_from_facts(tmp_path: Path) -> None:
         tasks.LearnedMachine.load(tmp_path / "two.hbm", other)
 
 
-def test_a_machine_that_is_a_rule_is_read_out_as_that_rule() -> None:
-    found = tasks.train(TASK, tasks.Plan(exam_worlds=(50, 10)), seed=0).rules()
+def test_a_machine_that_is_a_rule_is_read_out_as_that_rule(learned: tasks.LearnedMachine) -> None:
+    found = learned.rules()
     assert found.text == "two(x, y) :- edge(z, y), edge(x, z), x != y\n"
     assert found.perfect and found.checked.worlds == 100 and found.agreement.perfect
 
 
-def test_rules_that_miss_something_are_not_perfect() -> None:
+def test_rules_that_miss_something_are_not_perfect(learned: tasks.LearnedMachine) -> None:
     """A machine that never concludes anything of object 0 is no rule that holds in all worlds."""
-    learned = tasks.train(TASK, tasks.Plan(exam_worlds=(50, 10)), seed=0)
     known = learned.conclude
 
     def partly(sample: tasks.Sample) -> torch.Tensor:
