@@ -19,7 +19,7 @@ def test_what_no_machine_could_eliminate_is_seen_at_once() -> None:
     random = np.random.default_rng(3)
 
     def refused(each: int) -> int:
-        pairs = random.integers(2_000, size=(2_000 * each, 2)).tolist()
+        pairs = random.integers(1_000, size=(1_000 * each, 2)).tolist()
         model = hb.Model(theory, {"f": sorted({(f"p{i}", f"p{j}") for i, j in pairs})})
         program = model.program
 

@@ -10,11 +10,12 @@ import pytest
 
 from tests.fuzz.families import FAMILIES, TABLES, drawn
 from tests.fuzz.trial import Case, case, run, write, wrong
+from tests.laws import long
 
 CASES = 150
 
 
-@pytest.mark.parametrize("share", range(6))
+@pytest.mark.parametrize("share", long(range(6), 2))
 def test_damaged_cases(share: int, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

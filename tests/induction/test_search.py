@@ -16,6 +16,7 @@ from herbrand.induction.limits import Effort, Limits
 from herbrand.induction.search import Found, search
 from herbrand.language.parse import parse_theory
 from tests.induction.rule_clauses import clause_of
+from tests.laws import long
 
 ARITIES = {"wet": 0, "red": 1, "old": 1, "edge": 2, "near": 2, "between": 3}
 PLANTED = {
@@ -173,7 +174,7 @@ def forests(seed: int, count: int, objects: int) -> list[World]:
     return found
 
 
-@pytest.mark.parametrize("name", FROM_FEW)
+@pytest.mark.parametrize("name", long(FROM_FEW, 1))
 def test_recursion_is_found_where_circles_mislead(name: str) -> None:
     clauses = [clause_of(rule) for rule in parse_theory(FROM_FEW[name]).rules]
     arity = len(clauses[0].variables)
@@ -186,7 +187,7 @@ def test_recursion_is_found_where_circles_mislead(name: str) -> None:
     assert mistakes(found.clauses, fresh, "t", truth(clauses, fresh)) == 0
 
 
-@pytest.mark.parametrize("name", RECURSIVE)
+@pytest.mark.parametrize("name", long(RECURSIVE, 1))
 def test_recursion_carries_over_to_longer_ways(name: str) -> None:
     """From a few worlds of ten objects to worlds of thirty, where every chain of joins is too short."""
     clauses = [clause_of(rule) for rule in parse_theory(RECURSIVE[name]).rules]
@@ -199,7 +200,7 @@ def test_recursion_carries_over_to_longer_ways(name: str) -> None:
     assert mistakes(found.clauses, fresh, "t", truth(clauses, fresh)) == 0
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", long(range(2), 1))
 def test_a_few_false_labels_buy_no_literals(seed: int) -> None:
     """One label in twenty is turned; the planted rule comes out as it is."""
     database = Database.of(worlds(seed, 16, 8))

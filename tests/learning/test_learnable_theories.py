@@ -10,10 +10,13 @@ from benchmarks.learnable_theories import KINDS
 from benchmarks.likelihood import BOXES, PAIRS, TOLERANCE, combination, log_likelihood, optimum, recovered
 from tests.laws import long
 
+TOPS = [(101, 0.1), (102, 0.1), (103, 0.1), (102, 0.0), (101, 0.0), (103, 0.0), (100, 0.1), (100, 0.0)]
+"""Seeds of theories, of which every kind is in the first three, and penalties."""
 
-@pytest.mark.parametrize("l2", [0.1, 0.0])
-@pytest.mark.parametrize("seed", long([101, 102, 103, 100], 3))  # every kind of theory is in the first
-def test_tops_are_those_of_all_worlds(seed: int, l2: float) -> None:
+
+@pytest.mark.parametrize("top", long(TOPS, 4), ids=str)
+def test_tops_are_those_of_all_worlds(top: tuple[int, float]) -> None:
+    seed, l2 = top
     found = optimum(seed, l2)
     assert found.kinds == combination(seed, KINDS)
     assert abs(found.short) <= TOLERANCE and found.off <= 1e-8

@@ -115,7 +115,7 @@ def test_instances_of_a_rule_are_choices_of_their_own() -> None:
     _, (wanted,) = Worlds([theory.rules], choices, ranges).conditional([goal], [])  # type: ignore[arg-type]
     scores = torch.tensor([chances[row] for row in rows], dtype=torch.float64).reshape(2, 2)
     for algebra in ("top-k", "probability"):
-        layer = QueryLayer(hb.Model(theory), "p(x)", given=[], neural=["e"], algebra=algebra, k=1000, depth=2)
+        layer = QueryLayer(hb.Model(theory), "p(x)", given=[], neural=["e"], algebra=algebra, k=100, depth=2)
         assert layer({}, {"e": scores})[0].tolist() == pytest.approx([wanted[1,], wanted[2,]])
 
 

@@ -16,6 +16,7 @@ from herbrand.language.check import check
 from herbrand.language.computed import separated
 from herbrand.language.dialects import write
 from herbrand.language.show import show
+from tests.laws import long
 from tests.oracles.arithmetic import least_model
 
 pytestmark = pytest.mark.usefixtures("road")
@@ -84,7 +85,7 @@ def answers(model: hb.Model, name: str, arity: int, **options: Any) -> list[tupl
     return rounded(tuple(row["bindings"][n] for n in names) for row in found)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", long(range(60), 20))
 def test_random_programs_equal_loops(seed: int) -> None:
     rng = random.Random(seed)
     facts, (text, groups) = random_facts(rng), random_program(rng)
@@ -129,7 +130,7 @@ SQL = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(90))
+@pytest.mark.parametrize("seed", long(range(90), 25))
 def test_rules_equal_sql(seed: int) -> None:
     check_against_sql(seed)
 
@@ -505,7 +506,7 @@ ROUNDS = [
 
 
 @pytest.mark.parametrize("rule", ROUNDS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", long(range(3), 1))
 def test_recursion_that_counts_along_one_argument_makes_values_of_others(rule: str, seed: int) -> None:
     rng = random.Random(seed)
     facts = {"throw": {(n, rng.randint(-3, 4)) for n in range(-1, 6) for _ in range(2)}}
@@ -540,7 +541,7 @@ LINKED = [
 
 
 @pytest.mark.parametrize("rules", LINKED)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", long(range(3), 1))
 def test_recursion_along_a_relation_without_circles(rules: str, seed: int) -> None:
     rng = random.Random(seed)
     pairs = [("abcde"[i], "abcde"[j]) for i in range(5) for j in range(i + 1, 5) if rng.random() < 0.6]

@@ -38,7 +38,7 @@ def check_program(seed: int, folder: Path) -> None:
         assert told(there, name, arity) == told(here, name, arity), text
 
 
-@pytest.mark.parametrize("seed", long(range(150), 3))
+@pytest.mark.parametrize("seed", long(range(150), 1))
 def test_random_programs_equal_memory(seed: int, tmp_path: Path) -> None:
     check_program(seed, tmp_path)
 

@@ -11,6 +11,7 @@ import herbrand as hb
 from herbrand.answers.explanation import Explanation
 from herbrand.errors import HerbrandError
 from tests.engines.circuit.programs import random_program
+from tests.laws import long
 
 
 def _check(seed: int) -> int:
@@ -55,7 +56,7 @@ def _conditioned(model: hb.Model, given: str, probability: float, atom: str) -> 
     return True
 
 
-@pytest.mark.parametrize("start", range(0, 60, 20))
+@pytest.mark.parametrize("start", long(range(0, 60, 20), 1))
 def test_random_programs(start: int) -> None:
     assert sum(_check(seed) for seed in range(start, start + 25)) >= 60
 
