@@ -189,3 +189,13 @@ class TestTheCollector:
         with collector_paused():
             pass
         assert gc.get_freeze_count() >= count > 0
+
+    def test_what_others_froze_is_counted_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Counting goes through all of it, which took longer than reading."""
+        gc.enable()
+        gc.freeze()
+        with collector_paused():
+            pass
+        monkeypatch.delattr(gc, "get_freeze_count")
+        with collector_paused():
+            pass

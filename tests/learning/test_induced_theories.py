@@ -47,7 +47,7 @@ def worlds(tmp_path: Path) -> Path:
 
 
 def induced(herbrand: Run, worlds: Path, form: str) -> Path:
-    """The rules in a file, with comments of the user's own; induced once, as all tests have the same worlds."""
+    """The rules in a file, with comments of the user's own; induced once for all tests."""
     path = worlds.parent / "rules.hb"
     if form not in INDUCED:
         INDUCED[form] = _induced(herbrand, worlds, form, path)

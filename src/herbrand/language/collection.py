@@ -11,6 +11,10 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_FROZEN_BY_OTHERS: list[bool] = []
+"""Remembered once it is seen: Python counts what is frozen by going through all of it, a tenth of a second
+for each text that is read where a few million objects are frozen."""
+
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
@@ -30,6 +34,8 @@ def _age_everything() -> None:
 
     Not where somebody has frozen objects: thawing would touch theirs.
     """
-    if gc.get_freeze_count() == 0:
+    if not _FROZEN_BY_OTHERS and gc.get_freeze_count() > 0:
+        _FROZEN_BY_OTHERS.append(True)
+    if not _FROZEN_BY_OTHERS:
         gc.freeze()
         gc.unfreeze()
