@@ -15,6 +15,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.answers.bounds import Interval
+from tests.laws import long
 from tests.oracles.ariel import holds
 from tests.oracles.interval_networks import IntervalNetwork, Table
 
@@ -199,12 +200,12 @@ def check_samples(seed: int) -> None:
         assert Fraction(row.lower) <= truth <= Fraction(row.upper), (engine, row, float(truth), more)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", long(range(12), 4))
 def test_ends_are_those_of_the_vertices(seed: int) -> None:
     check_vertices(seed)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", long(range(8), 3))
 def test_every_sampled_network_lies_within(seed: int) -> None:
     check_samples(seed)
 

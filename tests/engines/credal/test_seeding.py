@@ -26,7 +26,7 @@ from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Theory
 from tests.engines.credal.ariel.networks import bayesian
 from tests.engines.credal.theories import theories
-from tests.laws import tries
+from tests.laws import long, tries
 
 laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None)
 
@@ -156,7 +156,7 @@ def test_seeds_of_large_networks_say_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert Seeds(network).interval(0) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", long(range(4), 2))
 def test_what_messages_know_of_a_query_holds_the_exact_interval(seed: int) -> None:
     """Of formulas and conditions, facts given, with independence and without."""
     pytest.importorskip("pyscipopt")
