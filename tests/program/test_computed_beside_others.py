@@ -74,6 +74,22 @@ def test_a_rule_that_computes_over_an_uncertain_value() -> None:
     assert found['h("a")'] == pytest.approx(0.2)
 
 
+@pytest.mark.parametrize(
+    "body", ['w(x), p(y), y != "a"', "w(x), p(y), p(z), y != z", "w(x), p(y), y != y", 'w(x), p(y), y = "b"']
+)
+def test_a_rule_that_computes_over_a_comparison_of_uncertain_values(body: str) -> None:
+    """What p binds is compared in a rule that a computing one reads: "y stands in no atom", it had said."""
+    begun = (
+        f'{DECLARED}predicate p(thing)\npredicate q(thing)\nw("a")\ns("a", 1)\n0.5 :: p(x)\nq(x) :- {body}\n'
+    )
+    expected = worlds_of(parse_theory(f"{begun}h(x) :- q(x), s(x, n)")).probability(parse_formula('h("a")'))
+    found = probabilities(f"{begun}h(x) :- q(x), s(x, n), n + 1 > 0", "h")
+    assert found['h("a")'] == pytest.approx(expected)
+    opened = begun.replace("0.5 :: p(x)", "1.0 :: q(x) :- p(x), not p(x)")
+    found = probabilities(f"{opened}h(x) :- q(x), s(x, n), n + 1 > 0", "h")
+    assert found['h("a")'] == pytest.approx(expected), "an open atom is as likely as a coin"
+
+
 def test_an_equation_with_a_constant_beside_a_test() -> None:
     text = (
         DECLARED + 'predicate v(thing, num)\nw("a")\ns("a", 3)\nv(x, n) :- w(x), n = 1, count(k: s(x, k)) > 0'

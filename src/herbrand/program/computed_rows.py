@@ -35,7 +35,7 @@ from herbrand.language.formulas import (
 from herbrand.language.names import shown_name
 from herbrand.language.scope import variable_types, written
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Choice, Rule, predicates_in
+from herbrand.language.syntax import BodyLiteral, Choice, Rule, predicates_in
 from herbrand.program.bindings import columns_of
 from herbrand.program.clause_rows import ClauseRows, complete_rows, least_model
 from herbrand.program.clauses import Clause
@@ -275,10 +275,17 @@ class Computation:
         found = []
         for rule in self._rules:
             if rule.head.predicate == name:
-                body = tuple(literal for literal in rule.body if self._counts(literal))
-                clause = rule_clause(replace(rule, body=body), self.signature, self.facts)
+                clause = rule_clause(replace(rule, body=self._relied_on(rule)), self.signature, self.facts)
                 found += [] if clause is None else [clause]
         return found
+
+    def _relied_on(self, rule: Rule) -> tuple[BodyLiteral, ...]:
+        """The literals of a body that may be relied on, but for comparisons of what only other ones bind."""
+        body = [literal for literal in rule.body if self._counts(literal)]
+        typed = variable_types([rule.head, *body], self.signature)
+        return tuple(
+            x for x in body if not isinstance(x, Comparison) or variables_of(x).keys() <= typed.keys()
+        )
 
     def _counts(self, literal: Formula) -> bool:
         """Whether a literal may be relied on: an absence of what is certain, an atom that is not free."""
