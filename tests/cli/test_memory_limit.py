@@ -75,7 +75,7 @@ def pairs(nodes: int) -> str:
     [
         pytest.param(["infer", "--engine", "exact", "--query", 'p("0_0")'], grid, 3, 17, 24, id="exact"),
         pytest.param(
-            ["infer", "--engine", "mean-field", "--query", 's("2")'], crowd, 3, 2000, 6000, id="mean"
+            ["infer", "--engine", "mean-field", "--query", 's("2")'], crowd, 80, 2000, 6000, id="mean"
         ),
         pytest.param(["query", "pair(x, y)"], pairs, 5, 500, 30000, id="query"),
     ],
@@ -83,6 +83,8 @@ def pairs(nodes: int) -> str:
 def test_a_budget_is_kept_by_the_whole_process(
     command: list[str], theory: Callable[[int], str], small: int, fits: int, too_large: int, tmp_path: Path
 ) -> None:
+    """``small``: of so many things that Arrow, which sets a gigabyte of addresses aside, has done so."""
+
     def run(size: int, limit: int = 0) -> Run:
         file = tmp_path / f"{size}.hb"
         file.write_text(theory(size))
