@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from pathlib import Path
 
 import pytest
 
 import herbrand as hb
 from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.language import collection
 from herbrand.language.collection import collector_paused
 from herbrand.language.files import read, written, written_facts
 from herbrand.language.parse import parse_theory
@@ -157,6 +159,13 @@ class TestWriting:
         assert written_facts(parse_theory(text), dialect) is None
 
 
+class Circle:
+    """What only the collector takes away."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
 class TestTheCollector:
     """Reading pauses the garbage collector, and leaves it as it was."""
 
@@ -199,3 +208,19 @@ class TestTheCollector:
         monkeypatch.delattr(gc, "get_freeze_count")
         with collector_paused():
             pass
+
+    def test_what_is_of_no_use_goes_in_the_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each pause counts all as old, and nothing else would ever look at it again."""
+        gc.enable()
+        gc.unfreeze()
+        monkeypatch.setattr(collection, "_aged", collection._Aged())
+        monkeypatch.setattr(collection, "OBJECTS", 10)
+        circle = Circle()
+        seen = weakref.ref(circle)
+        del circle
+        for _ in range(collection.PAUSES):
+            with collector_paused():
+                made = [[] for _ in range(100)]
+            assert len(made) == 100
+        gc.freeze()  # as the tests' own collection did
+        assert seen() is None

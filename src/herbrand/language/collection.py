@@ -10,10 +10,25 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-_FROZEN_BY_OTHERS: list[bool] = []
-"""Remembered once it is seen: Python counts what is frozen by going through all of it, a tenth of a second
-for each text that is read where a few million objects are frozen."""
+PAUSES, OBJECTS = 64, 500_000
+"""After so many pauses, which made so many objects, everything is looked at once: what was aged and is of no
+use by now, such as models of requests long answered, would stay for good."""
+
+
+@dataclass
+class _Aged:
+    """What happened since everything was looked at. ``frozen_by_others``: remembered once it is seen, as
+    Python counts what is frozen by going through all of it, a tenth of a second for each text that is read
+    where a few million objects are frozen."""
+
+    frozen_by_others: bool = False
+    pauses: int = 0
+    objects: int = 0
+
+
+_aged = _Aged()
 
 
 @contextmanager
@@ -34,8 +49,13 @@ def _age_everything() -> None:
 
     Not where somebody has frozen objects: thawing would touch theirs.
     """
-    if not _FROZEN_BY_OTHERS and gc.get_freeze_count() > 0:
-        _FROZEN_BY_OTHERS.append(True)
-    if not _FROZEN_BY_OTHERS:
-        gc.freeze()
-        gc.unfreeze()
+    _aged.frozen_by_others = _aged.frozen_by_others or gc.get_freeze_count() > 0
+    if _aged.frozen_by_others:
+        return
+    _aged.pauses += 1
+    _aged.objects += gc.get_count()[0]
+    if _aged.pauses >= PAUSES and _aged.objects >= OBJECTS:
+        gc.collect()
+        _aged.pauses = _aged.objects = 0
+    gc.freeze()
+    gc.unfreeze()
