@@ -203,7 +203,8 @@ class Knowledge:
 
     def refuse_unusable(self, command: str, *usable: str) -> None:
         """Statements of a kind that a command cannot use are errors, unless they are ignored."""
-        refuse_unusable(self.used.statements, command, *usable)
+        if self.states(*(name for name in KINDS if name not in usable)):
+            refuse_unusable(self.used.statements, command, *usable)
 
     def program(
         self,
