@@ -241,8 +241,10 @@ def _examined(readings: Iterable[Reading]) -> tuple[Theory, Signature | None, Mi
 def _signature(
     theory: Theory, mistakes: Mistakes, unread: Collection[str] = (), apart: Separated | None = None
 ) -> Signature:
-    _refuse_negated_equations(theory, mistakes)
-    theory = (apart or separated(theory, mistakes)).typing
+    apart = apart or separated(theory, mistakes)
+    computing = bool(apart.definitions or len(mistakes))
+    _refuse_negated_equations(theory.statements if computing else (*theory.rules, *theory.choices), mistakes)
+    theory = apart.typing
     vocabulary = vocabulary_of(theory, mistakes)
     uses = Uses(theory, vocabulary, mistakes, unread)
     names = uses.classes.names(vocabulary.predicates)
@@ -257,9 +259,12 @@ def _signature(
     return Signature(types, predicates, vocabulary.strict, constants.mentioned)
 
 
-def _refuse_negated_equations(theory: Theory, mistakes: Mistakes) -> None:
-    """Behind ``not`` a body has atoms; only with all declarations at hand is ``m = "x"`` known to be one."""
-    for statement in theory.statements:
+def _refuse_negated_equations(statements: Iterable[Statement], mistakes: Mistakes) -> None:
+    """Behind ``not`` a body has atoms; only with all declarations at hand is ``m = "x"`` known to be one.
+
+    Formulas and bounds have bodies in what they compute alone: of those that do not there may be many.
+    """
+    for statement in statements:
         for literal, equation in negated_equations(_bodies(statement)):
             mistakes.add(Mistake(BODY_HOLDS, literal.span, opposite_hint(equation.operator)))
 

@@ -160,8 +160,8 @@ class QueryLayer(nn.Module):
         self.depth = _depth(depth, algebra)
         self.memory = None if memory is None else bytes_of(memory)
         program, signature = model.stated_program, model.signature
-        (rules, choices), stated = self._rules(program.statements), program.facts
-        facts = stated
+        rules, choices = self._rules(program.statements)
+        stated = facts = program.facts
         _refuse_unknown(neural, signature)
         self.shapes = {name: _shape(name, signature, facts) for name in neural}
         facts = _with_pairs(facts, self.shapes, self.memory)

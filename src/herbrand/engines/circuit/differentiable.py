@@ -114,10 +114,10 @@ class _Roots(NamedTuple):
 @lru_cache(maxsize=KEPT)
 def _roots_on(form: Form, device: torch.device) -> _Roots:
     places = [place for place, node in enumerate(form.roots) if node != ZERO]
-    nodes = torch.tensor([form.roots[place] for place in places], dtype=torch.int64, device=device)
+    nodes = [form.roots[place] for place in places]
+    found, kept = (torch.tensor(part, dtype=torch.int64, device=device) for part in (nodes, places))
     every = len(places) == len(form.roots)
-    kept = None if every else torch.tensor(places, dtype=torch.int64, device=device)
-    return _Roots(nodes, kept, len({form.roots[place] for place in places}) == len(places))
+    return _Roots(found, None if every else kept, len(set(nodes)) == len(nodes))
 
 
 def _add_rows(zeros: Tensor, rows: Tensor, values: Tensor, distinct: bool) -> None:

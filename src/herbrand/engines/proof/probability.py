@@ -34,7 +34,7 @@ from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import check_safe
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.graphs import reached, strong_components
-from herbrand.language.syntax import Choice, FactRows
+from herbrand.language.syntax import FactRows
 from herbrand.program.clauses import Clause
 
 MORE, FEW = 2, 50
@@ -75,7 +75,6 @@ class PossibleWorlds:
         self._owners |= {stated_name(name): name for name in derived}
         self._numbers = count()
         self._lowered: dict[str, list[Lowered]] = {}
-        self._choices: dict[int, Lowered | None] = {}
 
     def is_derived(self, predicate: str) -> bool:
         return self._program.is_derived(predicate)
@@ -136,28 +135,21 @@ class PossibleWorlds:
     def _deriving(self, asked: Asked, calls: Calls) -> Sequence[Lowered]:
         name, left = asked
         if name not in self._lowered:
-            clauses, own = self._program.clauses[name], dict[int, Lowered]()
-            for found in map(self._lowered_whole, clauses):
-                if found is not None:
-                    own[found.number] = found
-            self._lowered[name] = [*own.values()]
+            choices, clauses = self._choices, self._program.clauses[name]
+            own = [choices[id(c.rule)] if id(c.rule) in choices else self.lowered(c) for c in clauses]
+            self._lowered[name] = [one for one in dict.fromkeys(own) if one is not None]
         return self._lowered[name] if calls.are_left(left) else ()
 
-    def _lowered_whole(self, clause: Clause) -> Lowered | None:
-        """A clause to be grounded; of an alternative the whole choice, once for all of them. ``None`` where
-        its body cannot hold."""
-        choice = self._choice_of.get(id(clause.rule))
-        if choice is None:
-            return self.lowered(clause)
-        if id(choice) not in self._choices:
-            number, program = next(self._numbers), self._program
-            self._choices[id(choice)] = lowered(number, choice, program.signature, program.facts)
-        return self._choices[id(choice)]
-
     @cached_property
-    def _choice_of(self) -> dict[int, Choice]:
-        """The choice of each rule that is an alternative of one."""
-        return {id(rule): choice for choice, rules in self._program.choices for rule in rules}
+    def _choices(self) -> dict[int, Lowered | None]:
+        """Each choice to be grounded as a whole, by each rule of its alternatives; ``None`` where its body
+        cannot hold."""
+        signature, facts = self._program.signature, self._program.facts
+        found: dict[int, Lowered | None] = {}
+        for choice, rules in self._program.choices:
+            whole = lowered(next(self._numbers), choice, signature, facts)
+            found |= {id(rule): whole for rule in rules}
+        return found
 
     def _asked(self, statement: Lowered, left: int | None, calls: Calls) -> Iterator[Asked]:
         """What a body asks; what must be absent is so at any depth."""
