@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from herbrand.errors import FactsError
-from herbrand.facts.facts import Facts
+from herbrand.facts.facts import Facts, Worlds
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from herbrand.language.signature import Predicate, Signature, Type
@@ -38,7 +39,9 @@ ANYTHING = Signature({}, {})
 
 
 def load(facts: Any = None, signature: Signature = SIGNATURE, rows: Any = (), **options: Any) -> Facts:
-    return load_facts(rows, signature, fact_sources(facts), **options)[1]
+    """``options``: those of :func:`load_facts`, and the parts of :class:`Worlds`."""
+    parts = {part.name: options.pop(part.name) for part in fields(Worlds) if part.name in options}
+    return load_facts(rows, signature, fact_sources(facts), worlds=Worlds(**parts), **options)[1]
 
 
 def message(facts: Any = None, signature: Signature = SIGNATURE, rows: Any = (), **options: Any) -> str:

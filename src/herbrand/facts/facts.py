@@ -173,3 +173,7 @@ class Worlds:
         ]
         if mistakes:
             raise FactsError(mistakes)
+
+
+WORLDS = Worlds()
+"""Where nothing is said beside the declarations."""

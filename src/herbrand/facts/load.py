@@ -25,7 +25,7 @@ from herbrand.budget import UNLIMITED, Budget, holds_database, readable
 from herbrand.errors import BudgetError, FactsError, HerbrandError, Mistake, Mistakes, nearest
 from herbrand.facts.column import numbers_from_text, simplest_numbers
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts, FactTable, Worlds
+from herbrand.facts.facts import WORLDS, Facts, FactTable, Worlds
 from herbrand.facts.interning import domains_of
 from herbrand.facts.place import shown
 from herbrand.facts.predicate_claims import fact_table
@@ -96,10 +96,7 @@ def load_facts(
     given: Sequence[FactRows] = (),
     reads: Reads | None = None,
     mentioned: Mapping[str, Sequence[Value]] | None = None,
-    rule_heads: Collection[str] = (),
-    queried: Collection[str] = (),
-    open: Collection[str] = (),
-    closed: Collection[str] = (),
+    worlds: Worlds = WORLDS,
     header: bool | None = None,
     progress: Report | None = None,
     budget: Budget = UNLIMITED,
@@ -115,7 +112,6 @@ def load_facts(
     kept = None if reads is None else reads.of(signature)
     kept = kept or _read(theory_rows, signature, sources, header, mistakes, report)
     read = _and_given(kept, signature, given, mistakes, report)
-    worlds = Worlds(rule_heads, queried, open, closed)
     domains: dict[str, Domain] = {}
     with _collecting(mistakes):
         known = read.after.mentioned if mentioned is None else _both(mentioned, read.listed)

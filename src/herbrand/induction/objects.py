@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from herbrand.budget import UNLIMITED
-from herbrand.facts.facts import Facts
+from herbrand.facts.facts import Facts, Worlds
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import FactSource
 from herbrand.language.signature import Signature
@@ -32,9 +32,8 @@ def known_facts(
     rules = [rule for rule in theory.rules if rule.head.predicate != target]
     heads = [rule.head.predicate for rule in rules]
     closed = [p.name for p in theory.predicates if p.role is None]
-    known, facts = load_facts(
-        theory.facts, signature, sources, rule_heads=heads, closed=closed, header=header
-    )
+    worlds = Worlds(rule_heads=heads, closed=closed)
+    known, facts = load_facts(theory.facts, signature, sources, worlds=worlds, header=header)
     return known, derived(rules, known, facts, UNLIMITED) if rules else facts
 
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import ContradictionError, LanguageError, UnsupportedError, nearest
 from herbrand.extras import later
-from herbrand.facts.facts import Facts, FactTable
+from herbrand.facts.facts import Facts, FactTable, Worlds
 from herbrand.facts.load import Reads, load_facts
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
@@ -74,6 +74,21 @@ class _World:
     given: tuple[str, ...]
     queried: frozenset[str]
     derived: bool
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """``counting``: rules that count what is uncertain, where no table could hold what they give."""
+
+    signature: Signature
+    facts: Facts
+    counting: tuple[Rule, ...] = ()
+
+    def certain(self) -> tuple[Signature, Facts]:
+        """The vocabulary and the facts, for what has no use for rules that count."""
+        for rule in self.counting[:1]:
+            raise unusable_by("this command", rule, self.signature)
+        return self.signature, self.facts
 
 
 @dataclass(frozen=True)
@@ -241,15 +256,7 @@ class Knowledge:
     def facts(self, given: Sequence[str] = (), budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
         """The vocabulary and the facts, before rules derive more; what is computed is of what is listed."""
         rows, signature = self._with(given)
-        return self._loaded(
-            rows,
-            signature,
-            open=self.open,
-            closed=self.closed,
-            listed=signature.predicates,
-            complete=False,
-            budget=budget,
-        )
+        return self._listed(rows, signature, None, budget)
 
     def facts_with_derived(self, budget: Budget) -> tuple[Signature, Facts]:
         """The same with all that rules derive, whatever weights their proofs have."""
@@ -261,17 +268,7 @@ class Knowledge:
         rows, signature = self._with(given)
         evidence = self.evidence(given)
         others = [row for row in rows if row not in evidence]
-        mentioned = mentioned_with(signature, evidence)
-        return self._loaded(
-            others,
-            signature,
-            open=self.open,
-            closed=self.closed,
-            mentioned=mentioned,
-            listed=signature.predicates,
-            complete=False,
-            budget=budget,
-        )
+        return self._listed(others, signature, mentioned_with(signature, evidence), budget)
 
     @staticmethod
     def evidence(given: Sequence[str]) -> tuple[FactRows, ...]:
@@ -282,85 +279,104 @@ class Knowledge:
         self, more: Sequence[FactSource] = (), budget: Budget = UNLIMITED
     ) -> tuple[Signature, Facts]:
         """The same with those of ``more`` tables, and no world closed: what no table lists is unknown."""
-        names = self.signature.predicates
-        return self._loaded(
-            (), self.signature, more, open=names, listed=self.signature.observed, budget=budget
+        signature, worlds = self.signature, Worlds(open=self.signature.predicates)
+        loaded = self._loaded((), signature, worlds, more, listed=signature.observed, budget=budget)
+        return loaded.certain()
+
+    def _listed(
+        self,
+        rows: Sequence[FactRows],
+        signature: Signature,
+        mentioned: Mapping[str, Sequence[Value]] | None,
+        budget: Budget,
+    ) -> tuple[Signature, Facts]:
+        worlds, listed = self._worlds, signature.predicates
+        loaded = self._loaded(
+            rows, signature, worlds, mentioned=mentioned, listed=listed, complete=False, budget=budget
         )
+        return loaded.certain()
+
+    @property
+    def _worlds(self) -> Worlds:
+        return Worlds(open=self.open, closed=self.closed)
 
     def _lowered(self, world: _World, budget: Budget) -> _Lowered:
         rows, signature = self._with(world.given)
-        counting = list[Rule]()
         uncertain = resting_on_choices(self.used.choices, self.rules) if world.derived else ()
-        signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, counting, budget)
-        if uncertain or counting:
-            # Facts of what rules derive are evidence beside choices, and so not for :func:`derived`.
-            derived = self.theory.derived
-            unknown = {
-                name
-                for name, table in facts.tables.items()
-                if (_stated(table) if name in derived else table.world == "open")
-            }
-            rules = (*self.rules, *dict.fromkeys(counting))
-            more = resting_on_choices(self.used.choices, rules, unknown) if unknown or counting else uncertain
-            if more != uncertain:
-                uncertain = more
-                signature, facts, on_derived = self._facts_of(world, rows, signature, uncertain, [], budget)
-        chosen = derived_by(uncertain)
-        rules = [r for r in self.rules if r.head.predicate not in chosen] if world.derived else []
+        apart = self._on_certain(world, uncertain)
+        loaded = self._loaded_beside(apart, world, rows, signature, budget)
+        more = self._uncertain_with(loaded, uncertain)
+        if more != uncertain:
+            uncertain, apart = more, self._on_certain(world, more)
+            loaded = self._loaded_beside(apart, world, rows, signature, budget)
+        facts, chosen = loaded.facts, derived_by(uncertain)
         resting = resting_on_weights(self.rules, weighted_predicates(facts))
+        rules = [rule for rule in self.rules if rule.head.predicate not in chosen] if world.derived else []
         if rules:
-            refuse_weighted("this command", [row.predicate for row in on_derived], resting)
-            facts = self._derived(rules, signature, facts, resting, budget)
-            for row in on_derived:
-                refuse_disagreeing(row, _holds(row, signature, facts))
+            refuse_weighted("this command", [row.predicate for row in apart], resting)
+            facts = self._derived(rules, loaded, resting, budget)
+            for row in apart:
+                refuse_disagreeing(row, _holds(row, loaded.signature, facts))
         refuse_weighted("this command", chosen, resting)
         opened = {name: replace(facts.tables[name], world="open") for name in chosen}
         facts = replace(facts, tables={**facts.tables, **opened})
-        return _Lowered(lower(self.used, signature, facts, uncertain=uncertain), resting)
+        return _Lowered(lower(self.used, loaded.signature, facts, uncertain=uncertain), resting)
 
-    def _facts_of(
+    def _on_certain(self, world: _World, uncertain: Sequence[Choice | Rule]) -> list[FactRows]:
+        """Evidence on what is derived for certain: no fact, since the rules alone say what holds."""
+        if not world.derived:
+            return []
+        heads = {rule.head.predicate for rule in self.rules} - derived_by(uncertain)
+        return [row for row in self.evidence(world.given) if row.predicate in heads]
+
+    def _loaded_beside(
         self,
+        apart: Sequence[FactRows],
         world: _World,
         rows: Sequence[FactRows],
         signature: Signature,
-        uncertain: Sequence[Choice | Rule],
-        counting: list[Rule],
         budget: Budget,
-    ) -> tuple[Signature, Facts, list[FactRows]]:
-        """The facts without evidence on what is derived for certain, and that evidence."""
-        heads = (
-            {r.head.predicate for r in self.rules} - derived_by(uncertain) if world.derived else set[str]()
-        )
-        on_derived = [row for row in self.evidence(world.given) if row.predicate in heads]
-        signature, facts = self._loaded(
-            [row for row in rows if row not in on_derived],
-            signature,
-            mentioned=mentioned_with(signature, on_derived),
+    ) -> _Loaded:
+        """The facts of one call without the evidence that is kept ``apart``, over domains that have its
+        constants."""
+        worlds = replace(
+            self._worlds,
             rule_heads=self.theory.derived.keys() - self._in_tables,
             queried=world.queried | self._open_without(rows),
-            open=self.open,
-            closed=self.closed,
-            counting=counting,
-            budget=budget,
         )
-        return signature, facts, on_derived
+        others = [row for row in rows if row not in apart]
+        mentioned = mentioned_with(signature, apart)
+        return self._loaded(others, signature, worlds, mentioned=mentioned, budget=budget)
+
+    def _uncertain_with(
+        self, loaded: _Loaded, uncertain: tuple[Choice | Rule, ...]
+    ) -> tuple[Choice | Rule, ...]:
+        """The rules as well that rest on what the facts leave open, or count what is uncertain.
+
+        Facts of what rules derive are evidence beside choices: no rule derives them for certain then."""
+        if not uncertain and not loaded.counting:
+            return uncertain
+        derived = self.theory.derived
+        unknown = {
+            name
+            for name, table in loaded.facts.tables.items()
+            if (_stated(table) if name in derived else table.world == "open")
+        }
+        if not unknown and not loaded.counting:
+            return uncertain
+        rules = (*self.rules, *dict.fromkeys(loaded.counting))
+        return resting_on_choices(self.used.choices, rules, unknown)
 
     def _derived(
-        self,
-        rules: Sequence[Rule],
-        signature: Signature,
-        facts: Facts,
-        resting: Mapping[str, str],
-        budget: Budget,
+        self, rules: Sequence[Rule], loaded: _Loaded, resting: Mapping[str, str], budget: Budget
     ) -> Facts:
         try:
-            return _derived(rules, signature, facts, budget)
+            return _derived(rules, loaded.signature, loaded.facts, budget)
         except ContradictionError:
             # What has a proof with a weight may be false: that is evidence, and no contradiction.
             heads = {rule.head.predicate for rule in self.rules}
-            refuse_weighted(
-                "this command", [name for name in heads if len(facts.tables[name].false)], resting
-            )
+            denied = [name for name in heads if len(loaded.facts.tables[name].false)]
+            refuse_weighted("this command", denied, resting)
             raise
 
     def _with(self, given: Sequence[str]) -> tuple[tuple[FactRows, ...], Signature]:
@@ -378,20 +394,15 @@ class Knowledge:
         self,
         rows: Sequence[FactRows],
         signature: Signature,
+        worlds: Worlds,
         more: Sequence[FactSource] = (),
         *,
-        open: Collection[str],
-        closed: Collection[str] = (),
-        rule_heads: Collection[str] = (),
-        queried: Collection[str] = (),
         mentioned: Mapping[str, Sequence[Value]] | None = None,
-        counting: list[Rule] | None = None,
         listed: Collection[str] = (),
         complete: bool = True,
         budget: Budget = UNLIMITED,
-    ) -> tuple[Signature, Facts]:
-        """``counting`` gets the rules that count what is uncertain; without it these are refused.
-        ``listed``: predicates of which values are computed by what tables list, in open worlds too;
+    ) -> _Loaded:
+        """``listed``: predicates of which values are computed by what tables list, in open worlds too;
         ``complete``: where they are many-valued, only with a value for each atom."""
         signature, facts = load_facts(
             self.theory.facts,
@@ -400,40 +411,33 @@ class Knowledge:
             given=rows,
             reads=None if more else self._reads,
             mentioned=mentioned,
-            rule_heads=rule_heads,
-            queried=queried,
-            open=open,
-            closed=closed,
+            worlds=worlds,
             header=self.header,
             progress=self.progress,
             budget=budget,
         )
+        loaded = _Loaded(signature, facts)
         if self.definitions:
-            statements = (*self.used.rules, *self.used.choices)
-            stated = _closed(facts, listed)
-            stating = (self.definitions, statements, signature, stated)
-            computed, rules = _with_computed(*stating, budget, complete)
-            tables = {
-                name: table
-                if signature.predicates[name].computed
-                else replace(table, world=facts.tables[name].world)
-                for name, table in computed.tables.items()
-            }
-            facts = replace(computed, tables=tables)
-            if counting is not None:
-                counting += rules
-            elif rules:
-                raise unusable_by("this command", rules[0], signature)
-        self.tell(facts.notes)
+            loaded = self._computed(loaded, listed, complete, budget)
+        self.tell(loaded.facts.notes)
         if not more:  # what one world lacks another one may have
-            self.tell(remarks(self.theory, signature, facts))
-        if rows and self._note is not None and may_be_new(rows, facts, signature):
-            # Only its constants are read, so that rules that count may stay as they are.
-            _, before = self._loaded(
-                (), self.signature, open=self.open, closed=self.closed, counting=[], budget=budget
-            )
-            self.tell(new_constants(rows, before, signature))
-        return signature, facts
+            self.tell(remarks(self.theory, signature, loaded.facts))
+        if rows and self._note is not None and may_be_new(rows, loaded.facts, signature):
+            before = self._loaded((), self.signature, self._worlds, budget=budget)
+            self.tell(new_constants(rows, before.facts, signature))
+        return loaded
+
+    def _computed(self, loaded: _Loaded, listed: Collection[str], complete: bool, budget: Budget) -> _Loaded:
+        """With what the theory computes of the facts, each predicate in the world that it had."""
+        signature, before = loaded.signature, loaded.facts.tables
+        statements = (*self.used.rules, *self.used.choices)
+        stated = _closed(loaded.facts, listed)
+        facts, counting = _with_computed(self.definitions, statements, signature, stated, budget, complete)
+        tables = {
+            name: table if signature.predicates[name].computed else replace(table, world=before[name].world)
+            for name, table in facts.tables.items()
+        }
+        return _Loaded(signature, replace(facts, tables=tables), counting)
 
     def tell(self, notes: Iterable[str]) -> None:
         """Each note once, whatever is loaded again."""
