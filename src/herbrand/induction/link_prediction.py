@@ -17,8 +17,7 @@ import numpy as np
 from herbrand.induction.database import Rows
 from herbrand.induction.graph import KnowledgeGraph
 from herbrand.induction.mining import MinedRule
-from herbrand.induction.walks import ranked
-from herbrand.loops import chosen
+from herbrand.induction.ranking import Neighbours, Questions, Rules, ranks_by
 
 MOST_STEPS = 20_000
 """Steps by which one rule answers one question; a rule that leads to more entities says little of each."""
@@ -88,16 +87,11 @@ def _ranks(
             walks.append(back if reverse else rule.steps)
     starts = np.cumsum([0, *map(len, walks)])
     steps = np.array([step for walk in walks for step in walk], np.int64)
-    questions = np.ascontiguousarray(pairs[:, ::-1] if reverse else pairs)
-    known_starts, known = _also_right(graph, relation, questions, reverse)
     misses = np.log1p(-np.array([min(rule.weight, 1 - 1e-12) for rule in own], float))
-    ranks = np.zeros((len(questions), 2))
-    run = chosen(ranked, len(questions) * max(len(own), 1) * 20.0)
-    run(
-        questions, reverse, starts, steps, constants, misses, graph.offsets, graph.targets,
-        known_starts, known, MOST_STEPS, ranks,
-    )  # fmt: skip
-    return ranks
+    asked = np.ascontiguousarray(pairs[:, ::-1] if reverse else pairs)
+    questions = Questions(asked, *_also_right(graph, relation, asked, reverse))
+    neighbours = Neighbours(graph.offsets, graph.targets)
+    return ranks_by(Rules(starts, steps, constants, misses), questions, reverse, neighbours, MOST_STEPS)
 
 
 def _also_right(graph: KnowledgeGraph, relation: int, questions: Rows, reverse: bool) -> tuple[Rows, Rows]:
