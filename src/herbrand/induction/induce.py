@@ -11,7 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +185,6 @@ def induce(
         check("induce", {"weights": weights})
     check("induce", {"budget": budget, "noise": noise, "seed": seed})
     began = time.monotonic()
-    until = began + 60 * budget
     theory = theory or Theory()
     given = read_worlds(theory, target, worlds, watch, facts, header, note)
     kept, held_out = _split(given.worlds, seed)
@@ -194,28 +193,7 @@ def induce(
         asked = {"target": target, "engine": engine, "seed": seed, "noise": noise, "budget": budget}
         journal = Journal.opened(resume, {**asked, "theory or worlds": _digest(theory, given)})
     effort = Effort(most=STEPS_A_MINUTE * budget * (0.6 if engine == "auto" else 1.0))
-    # half of the budget is for the search, however long reading took
-    ends = max(until, time.monotonic() + 30 * budget)
-    limits = Limits(noise=noise, effort=effort, until=ends, journal=journal)
-    small = max(len(world.objects) for world in kept) <= LARGEST
-    database, examples = _database(given, kept, seed)
-
-    def searched(matters: dict[str, float]) -> Found:
-        if watch is not None:
-            watch("searching for rules", 0.5)
-        return focused_search(examples, database, matters, limits)
-
-    trained, found = _Trained(), Found((), len(examples.rows), 0)
-    if engine != "nlm" or not small:
-        found = searched(dict.fromkeys(given.predicates, 1.0))
-    if small and (engine == "nlm" or (engine == "auto" and not _explains(found, examples, noise))):
-        # half of what is left is for the machine; a tenth remains for the search, however slow a step was
-        trained = _trained(given, kept, seed, (until - time.monotonic()) * 0.5, watch, journal)
-        if engine == "nlm" or trained.graduated:
-            effort.most = effort.done + STEPS_A_MINUTE * budget * 0.4
-            limits = replace(limits, until=max(until, time.monotonic() + 6 * budget))
-            other = searched(trained.relevance or dict.fromkeys(given.predicates, 1.0))
-            found = min(found, other, key=lambda one: one.missed + one.wrong)
+    found, trained = _Run(given, kept, engine, noise, budget, seed, began, effort, watch, journal).found()
     if not found.clauses:
         raise HerbrandError(
             f"no rule for '{target}' was found in {budget:g} minutes",
@@ -242,6 +220,52 @@ def induce(
         reports,
         About(target, theory, by_arity(given.predicates), trained.examples, trained.accuracy),
     )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One call of :func:`induce`: what it learns from and may take; ``began``: by ``time.monotonic``."""
+
+    given: GivenWorlds
+    kept: Sequence[GivenWorld]
+    engine: str
+    noise: float
+    budget: float
+    seed: int
+    began: float
+    effort: Effort
+    watch: Watch | None
+    journal: Journal | None
+
+    def found(self) -> tuple[Found, _Trained]:
+        """By a search, by a machine and another search, or by the better of both."""
+        small = max(len(world.objects) for world in self.kept) <= LARGEST
+        database, examples = _database(self.given, self.kept, self.seed)
+        everything = dict.fromkeys(self.given.predicates, 1.0)
+        trained, found = _Trained(), Found((), len(examples.rows), 0)
+        if self.engine != "nlm" or not small:
+            # half of the budget is for the search, however long reading took
+            found = self._searched(examples, database, everything, 30)
+        unexplained = self.engine == "auto" and not _explains(found, examples, self.noise)
+        if small and (self.engine == "nlm" or unexplained):
+            # half of what is left is for the machine; a tenth remains for the search, however slow a step was
+            left = self.began + 60 * self.budget - time.monotonic()
+            trained = _trained(self.given, self.kept, self.seed, left * 0.5, self.watch, self.journal)
+            if self.engine == "nlm" or trained.graduated:
+                self.effort.most = self.effort.done + STEPS_A_MINUTE * self.budget * 0.4
+                other = self._searched(examples, database, trained.relevance or everything, 6)
+                found = min(found, other, key=lambda one: one.missed + one.wrong)
+        return found, trained
+
+    def _searched(
+        self, examples: Examples, database: Database, matters: dict[str, float], share: float
+    ) -> Found:
+        """Within what is left, or ``share`` seconds of each minute of the budget where that is more."""
+        if self.watch is not None:
+            self.watch("searching for rules", 0.5)
+        until = max(self.began + 60 * self.budget, time.monotonic() + share * self.budget)
+        limits = Limits(noise=self.noise, effort=self.effort, until=until, journal=self.journal)
+        return focused_search(examples, database, matters, limits)
 
 
 def _digest(theory: Theory, given: GivenWorlds) -> str:

@@ -36,7 +36,7 @@ from herbrand.options.table import check
 from herbrand.program.dependencies import refuse_resting
 from herbrand.program.independent_clauses import with_independent_clauses
 from herbrand.program.lower import lower
-from herbrand.program.program import Program, literals_of, ranged_over
+from herbrand.program.program import Program, Weight, literals_of, ranged_over
 from herbrand.program.usable import refuse_unusable
 
 if TYPE_CHECKING:
@@ -95,22 +95,9 @@ class LogicLayer(nn.Module):
         penalty: float = 10.0,
     ) -> None:
         super().__init__()
-        for what, value, known in (("clauses", clauses, CLAUSES), ("hard statements", hard, HARD)):
-            if value not in known:
-                raise UnsupportedError(f"{what} are '{value}'", hint=f"one of {', '.join(known)}")
-        if not 0 < penalty < math.inf:
-            raise UnsupportedError(f"a penalty of {penalty}", hint="expected a number above 0")
-        if hard == "annealed" and iterations is None:
-            raise UnsupportedError(
-                "annealed penalties have no gradient at a fixed point",
-                hint="say how many iterations to unroll",
-            )
+        _refuse_settings(iterations, clauses, clip, hard, penalty)
         given = {"iterations": iterations, "damping": damping, "clip": clip, "tolerance": tolerance}
         check("infer", given | {"memory": memory})
-        if clip is not None and iterations is None:
-            raise UnsupportedError(
-                "clipped messages have no gradient at a fixed point", hint="say how many iterations to unroll"
-            )
         program = model if isinstance(model, Program) else model.program
         refuse_unusable(program.statements, "a logic layer", "weights", "rules")
         refuse_resting(program, "a logic layer")
@@ -119,34 +106,37 @@ class LogicLayer(nn.Module):
         self.theory = Theory(program.statements) if isinstance(model, Program) else model.theory
         self.observed, self.ragged = tuple(observed), tuple(ragged)
         self._refuse_observed()
+        self.hard, self.penalty = hard, penalty
+        updated = self._updated(clauses, Budget(memory))
+        self.penalties = [w.value for w in updated.weights[len(program.weights) :]]
+        with on_processor():
+            self.problem = prepared(updated, Budget(memory), listing=False, clip=clip)
+            plans, self.rests = _planned(self.problem, self.observed, self.ragged)
+        self.plans = nn.ModuleList(plans)
+        self.weights = nn.ParameterList(map(self._parameter, program.weights))
+        self.fact_shapes = {name: self.problem.evidence.sizes(name) for name in self.observed}
+        """What the facts of each observed predicate that come with a call look like, batches left out."""
+        self._ragged_shapes = {name: (len(program.domain(name)),) for name in self.ragged}
+        self._types = {name: program.signature.predicates[name].types for name in self.shapes}
+        self.to(torch.get_default_device())
+        self.converged = True
+
+    def _updated(self, clauses: str, budget: Budget) -> Program:
+        """The program whose messages make the updates: another model where clauses are weighed apart, or hard
+        statements penalised."""
+        program = self.program
         if clauses == "independent":
             program = with_independent_clauses(program, self.observed)
         elif self.observed:
-            program = lower(
-                Theory(program.statements), program.signature, program.facts, unsettled=self.observed
-            )
-        if hard != "refused":
-            program = penalised(program, Budget(memory), penalty)
-        self.hard, self.penalty = hard, penalty
-        self.penalties = [w.value for w in program.weights[len(self.program.weights) :]]
-        with on_processor():
-            self.problem = prepared(program, Budget(memory), listing=False, clip=clip)
-            plans, self.rests = _planned(self.problem, self.observed, self.ragged)
-        self.plans = nn.ModuleList(plans)
-        self.weights = nn.ParameterList(
-            nn.Parameter(
-                torch.zeros([len(self.program.domain(name)) for name in weight.by])
-                if weight.by
-                else torch.tensor(weight.value, dtype=torch.get_default_dtype())
-            )
-            for weight in self.program.weights
-        )
-        self.fact_shapes = {name: self.problem.evidence.sizes(name) for name in self.observed}
-        """What the facts of each observed predicate that come with a call look like, batches left out."""
-        self._ragged_shapes = {name: (len(self.program.domain(name)),) for name in self.ragged}
-        self._types = {name: self.program.signature.predicates[name].types for name in self.shapes}
-        self.to(torch.get_default_device())
-        self.converged = True
+            stated = Theory(program.statements)
+            program = lower(stated, program.signature, program.facts, unsettled=self.observed)
+        return program if self.hard == "refused" else penalised(program, budget, self.penalty)
+
+    def _parameter(self, weight: Weight) -> nn.Parameter:
+        """A number, or a table for a weight that is learned for each constant."""
+        if weight.by:
+            return nn.Parameter(torch.zeros([len(self.program.domain(name)) for name in weight.by]))
+        return nn.Parameter(torch.tensor(weight.value, dtype=torch.get_default_dtype()))
 
     def _refuse_observed(self) -> None:
         """Raise for predicates and types that cannot come with each call."""
@@ -516,6 +506,25 @@ class LogicLayer(nn.Module):
             if self.converged:
                 break
         return logits
+
+
+def _refuse_settings(
+    iterations: int | None, clauses: str, clip: float | None, hard: str, penalty: float
+) -> None:
+    """Raise for settings that are none, or that cannot stand together."""
+    for what, value, known in (("clauses", clauses, CLAUSES), ("hard statements", hard, HARD)):
+        if value not in known:
+            raise UnsupportedError(f"{what} are '{value}'", hint=f"one of {', '.join(known)}")
+    if not 0 < penalty < math.inf:
+        raise UnsupportedError(f"a penalty of {penalty}", hint="expected a number above 0")
+    for what, is_asked in (
+        ("annealed penalties", hard == "annealed"),
+        ("clipped messages", clip is not None),
+    ):
+        if is_asked and iterations is None:
+            raise UnsupportedError(
+                f"{what} have no gradient at a fixed point", hint="say how many iterations to unroll"
+            )
 
 
 def _shown(parameter: Tensor) -> str:

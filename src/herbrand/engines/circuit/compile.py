@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain
 
@@ -207,34 +207,13 @@ def _drawn_keys(count: int) -> np.ndarray:
 def _ranks(net: Constraints, rows: Sequence[Sequence[int]]) -> np.ndarray:
     """Variables in reverse of an elimination order by least degree: the first cut the rest into parts.
 
-    A wide constraint links its variables through a vertex of its own, as pairs of them are not independent
-    only through it. Where every vertex has many neighbours no order by degree is better than another one, and
-    variables keep the order of the program, element by element: the relation of one element with all others
-    leaves sets of elements, each of which is then one case. The gates of a wide counter are one vertex,
-    which what it counts is around, and come last.
+    Where every vertex has many neighbours no order by degree is better than another one, and variables keep
+    the order of the program, element by element: the relation of one element with all others leaves sets of
+    elements, each of which is then one case. The gates of a wide counter come last.
     """
     variables = len(net)
-    around: list[set[int]] = [set() for _ in range(variables + len(rows) + len(net.counters))]
-    hub = dict[int, int]()
-    for number, (_, gates) in enumerate(net.counters):
-        hub.update(dict.fromkeys(gates, variables + len(rows) + number))
-    for counted, gates in net.counters:
-        for v in {hub.get(literal >> 1, literal >> 1) for literal in counted}:
-            around[v].add(hub[gates[0]])
-            around[hub[gates[0]]].add(v)
-    for number, row in enumerate(rows):
-        if number < len(net.owners) and net.owners[number] in hub:
-            continue
-        members = {hub.get(literal >> 1, literal >> 1) for literal in row}
-        if len(members) > WIDE:
-            around[variables + number] |= members
-            for v in members:
-                around[v].add(variables + number)
-        else:
-            for v in members:
-                around[v] |= members
-    for v, neighbours in enumerate(around):
-        neighbours.discard(v)
+    hub = _hubs(net, rows)
+    around = _neighbours(net, rows, hub)
     height = [0] * len(around)
     heap = [(max(len(neighbours), THIN), 0, v) for v, neighbours in enumerate(around)]
     heapq.heapify(heap)
@@ -262,6 +241,40 @@ def _ranks(net: Constraints, rows: Sequence[Sequence[int]]) -> np.ndarray:
     rest = [v for v in range(variables) if not done[v]]
     ranks[rest] = np.arange(len(rest))
     return ranks
+
+
+def _hubs(net: Constraints, rows: Sequence[Sequence[int]]) -> dict[int, int]:
+    """The vertex of each gate of a wide counter: all gates of one are one vertex."""
+    first = len(net) + len(rows)
+    return {gate: first + number for number, (_, gates) in enumerate(net.counters) for gate in gates}
+
+
+def _neighbours(net: Constraints, rows: Sequence[Sequence[int]], hub: Mapping[int, int]) -> list[set[int]]:
+    """For each vertex those that share a constraint with it: variables, wide constraints, and counters.
+
+    A wide constraint links its variables through a vertex of its own, as pairs of them are not independent
+    only through it. A counter is around all that it counts.
+    """
+    variables = len(net)
+    around: list[set[int]] = [set() for _ in range(variables + len(rows) + len(net.counters))]
+    for counted, gates in net.counters:
+        for v in {hub.get(literal >> 1, literal >> 1) for literal in counted}:
+            around[v].add(hub[gates[0]])
+            around[hub[gates[0]]].add(v)
+    for number, row in enumerate(rows):
+        if number < len(net.owners) and net.owners[number] in hub:
+            continue
+        members = {hub.get(literal >> 1, literal >> 1) for literal in row}
+        if len(members) > WIDE:
+            around[variables + number] |= members
+            for v in members:
+                around[v].add(variables + number)
+        else:
+            for v in members:
+                around[v] |= members
+    for v, neighbours in enumerate(around):
+        neighbours.discard(v)
+    return around
 
 
 def _state(problem: Problem) -> SearchState:
