@@ -29,6 +29,8 @@ READ = {
     "P::a(X) :- b(X, P). b(1, 0.5).": "P :: a(X) :- b(X, `P`)\nb(1, 0.5)\n",
     "b(1). t(_, X)::c(X); t(_)::d(X) :- b(X).": "b(1)\n?[X] :: c(X); ?[X] :: d(X) :- b(X)\n",
     "P::a :- P = 0.3.": "0.3 :: a\n",
+    "p('a\\rb\\tc').": 'p("a\\rb\\tc")\n',
+    "a(X, Y) :- X is 2^3^2, Y is -(2)**2.": "a(X, Y) :- X = 512, Y = 4\n",
     "b(1). evidence(b(1), false). evidence(\\+a). a :- fail.": (
         "b(1) :- true\na :- false\nnot b(1)\nnot a\n"
     ),
@@ -79,6 +81,14 @@ REFUSED = {
     "a :- 0.3::b. b.": "a probability stands before the head",
     "a :- call.": "call/0",
     "p :- s:q.": "modules are not read",
+    "a :- X is 2**3**2, X > 1.": "expected a full stop or an operator, found '**'",
+    "a :- b(X), X = 1 = 2. b(1).": "expected a full stop or an operator, found '='",
+    "(-8)**0.5::a.": "has no value",
+    "a :- X is 2**9999999999, X > 1.": "has no value",
+    "a(99999999999999999999).": "too large",
+    f"a({'9' * 5000}).": "too large",
+    "a(1e400).": "too large",
+    "a(X) :- X is 9999999999 * 9999999999.": "too large",
 }
 
 

@@ -9,6 +9,7 @@ Takes a source; gives the term of each clause. What a term means is for
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from typing import Literal
 from herbrand.errors import LanguageError, Source, Span
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.scanner import Cursor, Token
+from herbrand.language.names import fits, number_from
 from herbrand.quick_values import quickly_made
 
 _TOKENS = re.compile(
@@ -41,7 +43,9 @@ _INFIX |= dict.fromkeys(
 _WORDS = {"is": 700, "mod": 400, "rem": 400, "div": 400, "rdiv": 400, "xor": 500}
 """Operators that are names."""
 _INFIX |= _WORDS | {":": 200, "+": 500, "-": 500, "*": 400, "/": 400, "//": 400, "**": 200, "^": 200}
-_RIGHT = {";", "|", "->", ",", ":"}
+_RIGHT = {";", "|", "->", ",", ":", "^"}
+_LEFT = {"::", "+", "-", "xor", "*", "/", "//", "mod", "rem", "div", "rdiv"}
+"""The other operators do not take another one of their strength: ``a = b = c`` has no meaning."""
 _PREFIX = {":-": 1200, "\\+": 900, "not": 900, "-": 200, "+": 200}
 _ARGUMENT = 999
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
@@ -92,18 +96,20 @@ def clauses(source: Source, mistakes: MistakeList) -> Iterator[PrologTerm]:
 def _term(cursor: Cursor, highest: int) -> PrologTerm:
     cursor.enter()
     start = cursor.tokens[cursor.position].start
-    left = _primary(cursor, highest)
-    while (priority := _infix(cursor.tokens[cursor.position])) <= highest:
-        sign = cursor.take().text
+    left, reached = _primary(cursor, highest), 0
+    while (priority := _infix(cursor.tokens[cursor.position], reached)) <= highest:
+        sign, reached = cursor.take().text, priority
         right = _term(cursor, priority if sign in _RIGHT else priority - 1)
         left = PrologTerm("name", sign, (left, right), span=cursor.span_from(start))
     cursor.leave()
     return left
 
 
-def _infix(token: Token) -> int:
+def _infix(token: Token, reached: int) -> int:
+    """The priority of an operator behind a term of priority ``reached``; a large one where none can stand."""
     known = token.kind == "sign" or token.text in _WORDS
-    return _INFIX.get(token.text, 9999) if known else 9999
+    priority = _INFIX.get(token.text, 9999) if known else 9999
+    return priority if priority > reached or token.text in _LEFT else 9999
 
 
 def _primary(cursor: Cursor, highest: int) -> PrologTerm:
@@ -112,7 +118,7 @@ def _primary(cursor: Cursor, highest: int) -> PrologTerm:
     if token.text in _PREFIX and token.kind in ("sign", "name") and not _stands_alone(cursor):
         priority = min(_PREFIX[token.text], highest)
         cursor.take()
-        operand = _term(cursor, priority)
+        operand = _primary(cursor, 0) if _is_called(cursor, token) else _term(cursor, priority)
         if token.text == "-" and operand.kind == "number":
             number = -operand.number
             return PrologTerm("number", f"-{operand.name}", (), number, cursor.span_from(token.start))
@@ -121,7 +127,7 @@ def _primary(cursor: Cursor, highest: int) -> PrologTerm:
     match token.kind:
         case "number":
             cursor.take()
-            return PrologTerm("number", token.text, (), _number(token), cursor.span_of(token))
+            return PrologTerm("number", token.text, (), _number(cursor, token), cursor.span_of(token))
         case "variable":
             cursor.take()
             return PrologTerm("variable", token.text, span=cursor.span_of(token))
@@ -148,6 +154,11 @@ def _stands_alone(cursor: Cursor) -> bool:
     return cursor.after.kind in ("stop", "end") or cursor.after.text in (",", ")")
 
 
+def _is_called(cursor: Cursor, sign: Token) -> bool:
+    """Whether a sign of arithmetic is written as a function: ``-(2)**2`` is 4, and ``-2**2`` is -4."""
+    return sign.text in ("-", "+") and cursor.at("(") and cursor.here.start == sign.end
+
+
 def _named(cursor: Cursor) -> PrologTerm:
     token = cursor.take()
     name = _unquoted(token.text) if token.kind == "quoted" else token.text
@@ -162,8 +173,11 @@ def _named(cursor: Cursor) -> PrologTerm:
     return PrologTerm("name", name, tuple(arguments), span=cursor.span_from(token.start))
 
 
-def _number(token: Token) -> int | float:
-    return int(token.text) if token.text.isdigit() else float(token.text)
+def _number(cursor: Cursor, token: Token) -> int | float:
+    try:
+        return number_from(token.text)
+    except OverflowError:
+        raise cursor.refusal("this number is too large for a constant", token) from None
 
 
 def _unquoted(text: str) -> str:
@@ -184,19 +198,29 @@ def constant_value(term: PrologTerm) -> int | float | None:
     if term.kind != "name" or not values or len(numbers) < len(values):
         return None
     try:
-        match term.name, numbers:
-            case "+", [left, right]:
-                return left + right
-            case "-", [left, right]:
-                return left - right
-            case "*", [left, right]:
-                return left * right
-            case "/", [left, right]:
-                return left / right
-            case "**", [left, right]:
-                return left**right
-            case "-", [operand]:
-                return -operand
-    except (ZeroDivisionError, OverflowError):
+        number = _computed(term.name, numbers)
+        if number is not None and math.isinf(number):
+            raise OverflowError
+    except (ValueError, ZeroDivisionError, OverflowError):
         raise LanguageError(f"{term} has no value", span=term.span) from None
+    if isinstance(number, int) and not fits(number):
+        raise LanguageError(f"{term} is too large for a constant", span=term.span)
+    return number
+
+
+def _computed(sign: str, numbers: list[int | float]) -> int | float | None:
+    match sign, numbers:
+        case "+", [left, right]:
+            return left + right
+        case "-", [left, right]:
+            return left - right
+        case "*", [left, right]:
+            return left * right
+        case "/", [left, right]:
+            return left / right
+        case (("**" | "^"), [left, right]):
+            math.pow(left, right)  # raises an error where the power is no real number, or a very long one
+            return left**right
+        case "-", [operand]:
+            return -operand
     return None

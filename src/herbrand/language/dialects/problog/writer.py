@@ -60,6 +60,7 @@ from herbrand.language.syntax import (
 )
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*")
+_ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"})
 _SIGNS = {"=": "=", "!=": "\\=", "<": "<", "<=": "=<", ">": ">", ">=": ">="}
 _TAKEN = BUILT_IN | {"query", "evidence", "true", "false", "fail", "otherwise", "not", "is", "mod", "unknown"}
 
@@ -247,7 +248,7 @@ def _quoted(text: str) -> str:
     """A name as it is, or in quotes."""
     if _PLAIN.fullmatch(text):
         return text
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+    return f"'{text.translate(_ESCAPED)}'"
 
 
 def _spelled_variables(parts: Iterable[Formula], more: Iterable[Variable] = ()) -> SpelledNames:
