@@ -13,7 +13,7 @@ import pytest
 import herbrand as hb
 from herbrand.errors import LanguageError
 from herbrand.language.dialects import read_theory_text
-from herbrand.language.syntax import Hard, Theory
+from herbrand.language.syntax import Atom, Hard, Theory, Variable, WeightedFormula
 
 World = Mapping[tuple[str, ...], bool]
 PEOPLE = ("A", "B")
@@ -154,6 +154,12 @@ def test_infinite_weights_are_hard(weight: str) -> None:
         S,
         lambda w: -math.inf if w["S", "A"] and w["S", "B"] else 0.0,
     )
+    (formula,) = read_theory_text(f"{DECLARED}{weight} S(x)", "mln").formulas
+    assert formula == WeightedFormula(Hard(), Atom("S", (Variable("x"),)))  # no function S of the type inf
+
+
+def test_a_connective_may_fill_a_line() -> None:
+    assert_means(f"{DECLARED}1.5 S(A)\n  v\n  (S(B) ^ S(A))", S, lambda w: 1.5 * w["S", "A"])
 
 
 TEMPLATES: dict[str, Callable[[World], float]] = {

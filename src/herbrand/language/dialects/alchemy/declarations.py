@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from herbrand.errors import Span
 from herbrand.language.dialects.alchemy.formulas import likely_sign
-from herbrand.language.dialects.alchemy.lexicon import QUANTIFIERS, WORD, text_of_string
+from herbrand.language.dialects.alchemy.lexicon import INFINITE, QUANTIFIERS, WORD, text_of_string
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.language.syntax import (
     And,
@@ -108,7 +108,7 @@ def _at_function(cursor: Cursor) -> bool:
         first.kind == second.kind == "name"
         and third.text == "("
         and "v" not in (first.text, second.text)
-        and first.text.lower() not in QUANTIFIERS
+        and first.text.lower() not in QUANTIFIERS | INFINITE
         and not likely_sign(first)
         and not likely_sign(second)
     )

@@ -35,6 +35,8 @@ TOKENS = re.compile(
 EXISTS_WORDS = {"exist", "exists"}
 FORALL_WORDS = {"forall"}
 QUANTIFIERS = EXISTS_WORDS | FORALL_WORDS
+INFINITE = {"inf", "infty", "infinity"}
+"""Weights that are words, in any case."""
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "r": "\r", "f": "\f"}
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _PLAIN_NAME = re.compile(NAME)

@@ -374,7 +374,8 @@ def _refuse_unclosed(cursor: Cursor) -> None:
 
 def _goes_on(token: Token, after: Token) -> bool:
     """Whether a line that begins with this token belongs to the one before."""
-    return token.text in ("=>", "<=>", "^") or (token.text == "v" and after.start > token.end)
+    named = after.start == token.end and after.kind != NEWLINE
+    return token.text in ("=>", "<=>", "^") or (token.text == "v" and not named)
 
 
 def _expect_end_of_line(cursor: Cursor) -> None:

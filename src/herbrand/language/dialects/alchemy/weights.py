@@ -23,13 +23,13 @@ from typing import Any
 
 from herbrand.errors import LanguageError
 from herbrand.language.dialects.alchemy.formulas import CONNECTIVES, EQUALITIES
+from herbrand.language.dialects.alchemy.lexicon import INFINITE
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.visible import shortened
 
 LOGX_OF_ZERO = -100.0
 """What pracmln's ``logx`` gives for 0, where a logarithm has no value."""
 LONGEST_EXPRESSION = 1000
-_INFINITE = {"inf", "infty", "infinity"}
 _VARIABLE = re.compile(r"\$\w+")
 
 
@@ -71,7 +71,7 @@ def read_weight(cursor: Cursor, variables: Mapping[str, str] | None = None) -> f
     """
     token = cursor.here
     end = _end_of_expression(cursor)
-    if token.end == end and token.kind != "number" and token.text.lower() not in _INFINITE:
+    if token.end == end and token.kind != "number" and token.text.lower() not in INFINITE:
         if not token.text.startswith("$"):
             return None
     elif token.end == end and _goes_on(cursor, end, EQUALITIES):
@@ -168,7 +168,7 @@ def _value(node: ast.expr) -> float:
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return float(number)
-        case ast.Name(id=name) if name.lower() in _INFINITE:
+        case ast.Name(id=name) if name.lower() in INFINITE:
             return math.inf
         case ast.Name(id=name) if name in _CONSTANTS:
             return _CONSTANTS[name]
