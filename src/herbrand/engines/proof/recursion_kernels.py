@@ -8,7 +8,7 @@ for air now and then, so that limits of time and an interrupt are felt.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,89 +28,129 @@ whose calls were cut, -1 for none, and how many constants were then left; how ma
 TO_ASK, TO_BEGIN = -2, -1
 
 
+class Questions(NamedTuple):
+    """Each asks with some of ``pivots``, from ``starts`` on, at the amounts of ``values``."""
+
+    starts: Array
+    pivots: Array
+    values: Array
+
+
+class Moves(NamedTuple):
+    """What goes from slot to slot: each of ``moves`` is (slot, relation, slot) with a factor.
+
+    Those before ``begin`` make the first frontier, the others are each call's; ``onward`` [2] is the slot of
+    either's next frontier.
+    """
+
+    moves: Array
+    factors: Array
+    begin: int
+    onward: Array
+
+
+class Relations(NamedTuple):
+    """The facts of each relation: from ``pointers`` on the ``columns`` of a constant, and their weights."""
+
+    pointers: tuple[Array, ...]
+    columns: tuple[Array, ...]
+    weights: tuple[Array, ...]
+
+
+class Slots(NamedTuple):
+    """``amounts`` [slot, constant, question]; whether a constant is ``inside`` a slot; the ``members`` of
+    each, and how many there are. Slot s stands at ``places[s]``, and answers in the last one."""
+
+    amounts: Array
+    inside: Array
+    members: Array
+    counts: Array
+    places: Array
+
+
+class Answers(NamedTuple):
+    """``found`` with its ``totals``, ``numbers`` of them for each question, and in ``rest`` the constants
+    before which the first question that was cut was cut."""
+
+    found: Array
+    totals: Array
+    numbers: Array
+    rest: Array
+
+
 @loop
 def run(
-    questions: Array, pivots: Array, values: Array, until: int, moves: Array, factors: Array, begin: int,
-    onward: Array, pointers: tuple[Array, ...], columns: tuple[Array, ...], weights: tuple[Array, ...],
-    best: bool, calls: int, breath: int, amounts: Array, inside: Array, members: Array, counts: Array,
-    places: Array, found: Array, totals: Array, numbers: Array, rest: Array, state: Array,
-) -> None:  # fmt: skip
+    questions: Questions,
+    moves: Moves,
+    relations: Relations,
+    best: bool,
+    until: int,
+    calls: int,
+    breath: int,
+    slots: Slots,
+    answers: Answers,
+    state: Array,
+) -> None:
     """Go on from ``state``, before question ``until``, while there is room for answers and ``breath`` for
-    facts times questions that are walked over.
-
-    ``questions`` are pointers into ``pivots`` and ``values``. Each of ``moves`` is (slot, relation, slot)
-    with a factor; those before ``begin`` make the first frontier, the others are each call's, and ``onward``
-    [2] is the slot of either's next frontier. The slots are empty before and after; slot s stands at
-    ``places[s]``, and answers in the last one. ``found`` and ``totals`` get the answers, ``numbers`` how many
-    each question has, and ``rest`` the constants before which the first question that was cut was cut.
-    """
-    work, answers, block = 0, len(counts) - 1, amounts.shape[2]
+    facts times questions that are walked over. The slots are empty before and after."""
+    work, block = 0, slots.amounts.shape[2]
+    counts, places = slots.counts, slots.places
     while state[QUESTION] < until:
         first = state[QUESTION]
         last = min(first + block, until)
         if state[CALL] == TO_ASK:
-            if state[FILLED] + (last - first) * len(rest) > len(found):
+            if state[FILLED] + (last - first) * len(answers.rest) > len(answers.found):
                 return
-            _asked(first, last, questions, pivots, values, places[0], amounts, inside, members, counts)
-            state[CALL] = TO_BEGIN if begin else 0
+            _ask(first, last, questions, places[0], slots)
+            state[CALL] = TO_BEGIN if moves.begin else 0
         while state[CALL] < calls and counts[places[0]] > 0:
             if work > breath:
                 return
-            number, stop, next_slot = begin, len(moves), onward[1]
-            if state[CALL] == TO_BEGIN:
-                number, stop, next_slot = 0, begin, onward[0]
-            while number < stop:
-                source, relation, target = (
-                    places[moves[number, 0]],
-                    moves[number, 1],
-                    places[moves[number, 2]],
-                )
-                if relation == AS_IT_IS:
-                    walked = _added(source, target, factors[number], best, amounts, inside, members, counts)
-                elif block == 1:
-                    walked = _pushed(
-                        source, target, pointers[relation], columns[relation], weights[relation], best,
-                        amounts, inside, members, counts,
-                    )  # fmt: skip
-                else:
-                    walked = _pushed_block(
-                        source, target, pointers[relation], columns[relation], weights[relation], best,
-                        amounts, inside, members, counts,
-                    )  # fmt: skip
-                work += walked * block
-                state[WALKED] += walked
-                number += 1
-            for slot in range(answers):
-                if slot != next_slot:
-                    _clear(places[slot], amounts, inside, members, counts)
-            places[0], places[next_slot] = places[next_slot], places[0]
+            walked = _called(state[CALL] == TO_BEGIN, moves, relations, best, slots)
+            work += walked * block
+            state[WALKED] += walked
             state[CALL] += 1
-        _keep_rest(first, last, places[0], amounts, members, counts, rest, state)
-        _clear(places[0], amounts, inside, members, counts)
-        for question in range(first, last):
-            filled = state[FILLED]
-            for place in range(counts[answers]):
-                member = members[answers, place]
-                amount = amounts[answers, member, question - first]
-                if amount != 0.0:
-                    found[filled], totals[filled] = member, amount
-                    filled += 1
-            numbers[question] = filled - state[FILLED]
-            state[FILLED] = filled
-        _clear(answers, amounts, inside, members, counts)
+        _keep_rest(first, last, places[0], slots, answers.rest, state)
+        _clear(places[0], slots)
+        _write(first, last, slots, answers, state)
         state[QUESTION], state[CALL] = last, TO_ASK
 
 
 @loop
-def _asked(
-    first: int, last: int, questions: Array, pivots: Array, values: Array, slot: int,
-    amounts: Array, inside: Array, members: Array, counts: Array,
-) -> None:  # fmt: skip
+def _called(is_first: bool, moves: Moves, relations: Relations, best: bool, slots: Slots) -> Any:
+    """One call of all questions of a block; gives how many facts were walked over."""
+    places, block = slots.places, slots.amounts.shape[2]
+    number, stop, next_slot, work = moves.begin, len(moves.moves), moves.onward[1], 0
+    if is_first:
+        number, stop, next_slot = 0, moves.begin, moves.onward[0]
+    while number < stop:
+        source, relation = places[moves.moves[number, 0]], moves.moves[number, 1]
+        target = places[moves.moves[number, 2]]
+        if relation == AS_IT_IS:
+            work += _added(source, target, moves.factors[number], best, slots)
+        else:
+            pointers, columns = relations.pointers[relation], relations.columns[relation]
+            weights = relations.weights[relation]
+            if block == 1:
+                work += _pushed(source, target, pointers, columns, weights, best, slots)
+            else:
+                work += _pushed_block(source, target, pointers, columns, weights, best, slots)
+        number += 1
+    for slot in range(len(places) - 1):
+        if slot != next_slot:
+            _clear(places[slot], slots)
+    places[0], places[next_slot] = places[next_slot], places[0]
+    return work
+
+
+@loop
+def _ask(first: int, last: int, questions: Questions, slot: int, slots: Slots) -> None:
     """What a block of questions is asked with, into an empty slot."""
+    amounts, inside, members, counts = slots.amounts, slots.inside, slots.members, slots.counts
     for question in range(first, last):
-        for place in range(questions[question], questions[question + 1]):
-            pivot = pivots[place]
-            amounts[slot, pivot, question - first] = values[place]
+        for place in range(questions.starts[question], questions.starts[question + 1]):
+            pivot = questions.pivots[place]
+            amounts[slot, pivot, question - first] = questions.values[place]
             if not inside[slot, pivot]:
                 inside[slot, pivot] = True
                 members[slot, counts[slot]] = pivot
@@ -118,15 +158,32 @@ def _asked(
 
 
 @loop
+def _write(first: int, last: int, slots: Slots, answers: Answers, state: Array) -> None:
+    """The answers of a block, question by question; their slot is empty afterwards."""
+    amounts, members, slot = slots.amounts, slots.members, len(slots.counts) - 1
+    for question in range(first, last):
+        filled = state[FILLED]
+        for place in range(slots.counts[slot]):
+            member = members[slot, place]
+            amount = amounts[slot, member, question - first]
+            if amount != 0.0:
+                answers.found[filled], answers.totals[filled] = member, amount
+                filled += 1
+        answers.numbers[question] = filled - state[FILLED]
+        state[FILLED] = filled
+    _clear(slot, slots)
+
+
+@loop
 def _pushed(
-    source: Any, target: Any, pointers: Array, columns: Array, weights: Array, best: bool,
-    amounts: Array, inside: Array, members: Array, counts: Array,
-) -> Any:  # fmt: skip
+    source: Any, target: Any, pointers: Array, columns: Array, weights: Array, best: bool, slots: Slots
+) -> Any:
     """What is in one question's slot goes through a relation into an empty one; gives how many facts were
     walked over.
 
     Few facts list what they find. Where there are many, all constants are looked through in the end, which
     takes half the time; then 0 stands for none, as in a grid."""
+    amounts, inside, members, counts = slots.amounts, slots.inside, slots.members, slots.counts
     plain, work = len(weights) == 0, 0
     of, into = amounts[source].reshape(amounts.shape[1]), amounts[target].reshape(amounts.shape[1])
     is_inside, listed = inside[target], members[target]
@@ -168,10 +225,10 @@ def _pushed(
 
 @loop
 def _pushed_block(
-    source: Any, target: Any, pointers: Array, columns: Array, weights: Array, best: bool,
-    amounts: Array, inside: Array, members: Array, counts: Array,
-) -> Any:  # fmt: skip
+    source: Any, target: Any, pointers: Array, columns: Array, weights: Array, best: bool, slots: Slots
+) -> Any:
     """:func:`_pushed` of a block of questions."""
+    amounts, inside, members, counts = slots.amounts, slots.inside, slots.members, slots.counts
     plain, block, work = len(weights) == 0, amounts.shape[2], 0
     of, into = amounts[source], amounts[target]
     is_inside, listed, filled = inside[target], members[target], 0
@@ -198,11 +255,9 @@ def _pushed_block(
 
 
 @loop
-def _added(
-    source: Any, target: Any, factor: float, best: bool,
-    amounts: Array, inside: Array, members: Array, counts: Array,
-) -> Any:  # fmt: skip
+def _added(source: Any, target: Any, factor: float, best: bool, slots: Slots) -> Any:
     """What is in one slot is added to another, times a factor; gives how many constants that were."""
+    amounts, inside, members, counts = slots.amounts, slots.inside, slots.members, slots.counts
     block = amounts.shape[2]
     of, into = amounts[source], amounts[target]
     is_inside, listed, filled = inside[target], members[target], counts[target]
@@ -226,10 +281,9 @@ def _added(
 
 
 @loop
-def _keep_rest(
-    first: int, last: int, slot: Any, amounts: Array, members: Array, counts: Array, rest: Array, state: Array
-) -> None:
+def _keep_rest(first: int, last: int, slot: Any, slots: Slots, rest: Array, state: Array) -> None:
     """What the first question with a frontier still has in it, unless there was one before."""
+    amounts, members, counts = slots.amounts, slots.members, slots.counts
     if counts[slot] == 0 or state[CUT] >= 0:
         return
     for question in range(first, last):
@@ -244,8 +298,9 @@ def _keep_rest(
 
 
 @loop
-def _clear(slot: Any, amounts: Array, inside: Array, members: Array, counts: Array) -> None:
-    of, is_inside = amounts[slot], inside[slot]
+def _clear(slot: Any, slots: Slots) -> None:
+    amounts, members, counts = slots.amounts, slots.members, slots.counts
+    of, is_inside = amounts[slot], slots.inside[slot]
     for place in range(counts[slot]):
         member = np.uint32(members[slot, place])
         is_inside[member] = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -64,13 +63,15 @@ class _Iteration:
         self._facts = sum(relation.count for relation in relations)
         rows, pivots = (np.ascontiguousarray(column, np.int64) for column in frontier.columns)
         self._starts = run_starts(rows)
-        self._questions = np.append(self._starts, len(rows)), pivots, np.ascontiguousarray(frontier.values)
+        starts = np.append(self._starts, len(rows))
+        self._questions = rounds.Questions(starts, pivots, np.ascontiguousarray(frontier.values))
         self._slots = _slots(recursion)
-        self._taken = _taken(recursion, runner, self._slots - 1)
+        self._moves = _all_moves(recursion, runner, self._slots - 1)
+        self._relations = _relations(recursion, runner)
         self._counts = np.zeros(len(self._starts), np.int64)
         self._rest = np.empty(self._width, np.int32)
         self._state = np.array([0, rounds.TO_ASK, 0, -1, 0, 0])
-        self._rooms: dict[int, tuple[np.ndarray, ...]] = {}
+        self._rooms: dict[int, rounds.Slots] = {}
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []
         self._written = 0
 
@@ -108,12 +109,20 @@ class _Iteration:
             found, totals = self._parts[-1]
             run = often(rounds.run, walked)
             breath = int(MOST_PLAIN) if run is rounds.run else MOST_WORK
-            loop: tuple[Any, ...] = (
-                *self._questions, until, *self._taken, best, self._calls, breath, *self._rooms[block],
-                found, totals, self._counts, self._rest, self._state,
-            )  # fmt: skip
+            answers = rounds.Answers(found, totals, self._counts, self._rest)
             before = self._state[rounds.WALKED]
-            run(*loop)
+            run(
+                self._questions,
+                self._moves,
+                self._relations,
+                best,
+                until,
+                self._calls,
+                breath,
+                self._rooms[block],
+                answers,
+                self._state,
+            )
             walked = block * float(self._state[rounds.WALKED] - before)
             filled = int(self._state[rounds.FILLED])
             self._runner.check_size(self._written + filled, 2)
@@ -151,28 +160,29 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _room(slots: int, width: int, block: int) -> tuple[np.ndarray, ...]:
-    """Slots of which none holds anything: amounts, who is inside, and lists of these with their lengths."""
+def _room(slots: int, width: int, block: int) -> rounds.Slots:
+    """Slots of which none holds anything."""
     shape = (slots, width)
-    return (
-        np.zeros((*shape, block)), np.zeros(shape, np.bool_), np.empty(shape, np.int32),
-        np.zeros(slots, np.int64), np.arange(slots),
-    )  # fmt: skip
+    return rounds.Slots(
+        amounts=np.zeros((*shape, block)),
+        inside=np.zeros(shape, np.bool_),
+        members=np.empty(shape, np.int32),
+        counts=np.zeros(slots, np.int64),
+        places=np.arange(slots),
+    )
 
 
 # Names become numbers
 
 
-def _taken(recursion: LinearRecursion, runner: Runner, answers: int) -> tuple[object, ...]:
-    """What the loop takes of the recursion: moves and their factors, those of a first round before the
-    others, and the relations. ``answers``: the last slot."""
+def _all_moves(recursion: LinearRecursion, runner: Runner, answers: int) -> rounds.Moves:
+    """Those of a first round before those of each call; ``answers``: the last slot."""
     relations = {key: place for place, key in enumerate(recursion.relations)}
     first = ([], [], 0) if recursion.first is None else _moves(recursion.first, relations, runner, answers)
     call = _moves(recursion.call, relations, runner, answers)
     moves = np.array([*first[0], *call[0]], np.int64).reshape(-1, 3)
     factors = np.array([*first[1], *call[1]], np.float64)
-    onward = np.array([first[2], call[2]])
-    return moves, factors, len(first[0]), onward, *_relations(recursion, runner)
+    return rounds.Moves(moves, factors, len(first[0]), np.array([first[2], call[2]]))
 
 
 def _moves(
@@ -196,8 +206,8 @@ def _factor(part: AddedSlot, runner: Runner) -> float:
     return runner.arithmetic.rule_weight(clause.weight, clause.rule)
 
 
-def _relations(recursion: LinearRecursion, runner: Runner) -> tuple[tuple[np.ndarray, ...], ...]:
-    """Pointers, columns and weights of all relations, as the loop is compiled for them."""
+def _relations(recursion: LinearRecursion, runner: Runner) -> rounds.Relations:
+    """As many as the loop is compiled for: those that are not there are empty."""
     none = np.empty(0)
     pointers, columns, weights = [], [], []
     for predicate, bound in recursion.relations:
@@ -207,7 +217,7 @@ def _relations(recursion: LinearRecursion, runner: Runner) -> tuple[tuple[np.nda
         columns.append(_read_only(index.column(len(index.relation.columns) - 1 - bound), np.int32))
         weights.append(_read_only(none if ordered is None else ordered, np.float64))
     more = MOST_RELATIONS - len(pointers)
-    return (
+    return rounds.Relations(
         (*pointers, *[np.zeros(1, np.int64)] * more),
         (*columns, *[_read_only(none, np.int32)] * more),
         (*weights, *[_read_only(none, np.float64)] * more),
