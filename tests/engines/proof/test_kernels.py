@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from herbrand.engines.proof.join_sum import MaskedPush, Push, Workspace
-from herbrand.engines.proof.kernels import HIGHEST_MARK
+from herbrand.engines.proof.kernels import HIGHEST_MARK, Mask, Taken
 
 GROUPS, PIVOTS, VALUES = np.array([0, 2, 3, 5]), np.array([0, 1, 2, 0, 2]), np.array([1.0, 2, 3, 4, 5])
 POINTERS, COLUMNS = np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 0, 3], np.int32)
@@ -40,12 +40,11 @@ def by_group(counts: np.ndarray, found: np.ndarray, totals: np.ndarray) -> list[
 def test_marks_begin_anew(left: int, best: bool) -> None:
     """However few are left when a push begins, in the middle of it or before."""
     workspace = Workspace()
-    push = Push(GROUPS, PIVOTS, VALUES, POINTERS, COLUMNS, FREE, WIDTH, workspace)
+    taken = Taken(GROUPS, PIVOTS, VALUES, POINTERS, COLUMNS, FREE)
+    push = Push(taken, WIDTH, workspace)
     first, length = np.array([0, 1, 3]), np.array([3, 0, 2])
     allowed = np.array([1, 2, 3, 0, 3], np.int32)
-    masked = MaskedPush(
-        GROUPS, PIVOTS, VALUES, POINTERS, COLUMNS, FREE, WIDTH, workspace, first, length, allowed, FREE
-    )
+    masked = MaskedPush(taken, Mask(first, length, allowed, FREE), WIDTH, workspace)
     marks, base = workspace.of(WIDTH)
     wanted = expected(best)
     kept = [

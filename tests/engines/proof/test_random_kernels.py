@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from herbrand.engines.proof import join_sum
 from herbrand.engines.proof.join_sum import MaskedPush, Push, Workspace
-from herbrand.engines.proof.kernels import add_rows, entries, pull, pull_one, rows_filled
+from herbrand.engines.proof.kernels import Mask, Taken, add_rows, entries, pull, pull_one, rows_filled
 from herbrand.loops import often
 from tests.laws import tries
 
@@ -82,7 +82,7 @@ def test_pushes(rng: np.random.Generator, best: bool, chunk: int) -> None:
         patch.setattr(join_sum, "CHUNK", chunk)
         for _ in range(3):
             groups = grouped(rng, rows)
-            push = Push(*groups, *relation, width, workspace)
+            push = Push(Taken(*groups, *relation), width, workspace)
             found = push.forward(best, lambda entries, columns: asked.append(entries))
             assert_groups(by_group(*found), pushed(*groups, table, best))
     assert asked and asked[-1] == len(found[1])
@@ -96,9 +96,8 @@ def test_pushes_where_a_second_relation_has_a_row(rng: np.random.Generator, best
     groups = grouped(rng, rows)
     number = len(groups[0]) - 1
     others = compressed(rng, number, width)
-    masked = MaskedPush(
-        *groups, *relation, width, Workspace(), others[0][:-1], np.diff(others[0]), others[1], others[2]
-    )
+    mask = Mask(others[0][:-1], np.diff(others[0]), others[1], others[2])
+    masked = MaskedPush(Taken(*groups, *relation), mask, width, Workspace())
     second = dense(*others, width)
     expected = [
         {column: total * second[group, column] for column, total in sums.items() if second[group, column]}
@@ -140,7 +139,7 @@ def test_the_ways_back_are_derivatives(rng: np.random.Generator) -> None:
     groups, pivots, values = grouped(rng, rows)
     number = len(groups) - 1
     table, of_entry = dense(pointers, columns, weights, width), np.repeat(np.arange(rows), np.diff(pointers))
-    push = Push(groups, pivots, values, pointers, columns, weights, width, Workspace())
+    push = Push(Taken(groups, pivots, values, pointers, columns, weights), width, Workspace())
     counts, found, _ = push.forward(False, lambda entries, columns: None)
     slope = rng.normal(size=len(found))
     slopes = np.zeros((number, width))

@@ -6,8 +6,8 @@ Each push knows its way back, for gradients. The last results are remembered, be
 predicate often begin alike.
 
 >>> workspace = Workspace()
->>> marks, base = workspace.of(4)
->>> marks.tolist(), base.tolist(), workspace.of(4)[0] is marks
+>>> of_four = workspace.of(4)
+>>> of_four.marks.tolist(), of_four.base.tolist(), workspace.of(4) is of_four
 ([-1, -1, -1, -1], [0], True)
 """
 
@@ -24,6 +24,7 @@ import numpy as np
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.engines.proof.horn_program import Index, IndexedFacts
+from herbrand.engines.proof.kernels import Made, Marks, Mask, Taken
 from herbrand.engines.proof.plan import Ask, Join
 from herbrand.engines.proof.table import ROW, Answers, Grid, State, Table
 from herbrand.loops import often
@@ -42,59 +43,42 @@ class Workspace(threading.local):
     could be taken for another's."""
 
     def __init__(self) -> None:
-        self._spaces: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._spaces: dict[int, Marks] = {}
 
     def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
         """A copy starts with arrays of its own."""
         return Workspace, ()
 
-    def of(self, width: int) -> tuple[np.ndarray, np.ndarray]:
-        """Marks [width] and their base [1]."""
+    def of(self, width: int) -> Marks:
+        """Marks of so many constants."""
         if width not in self._spaces:
-            self._spaces[width] = np.full(width, -1, np.int32), np.zeros(1, np.int64)
+            self._spaces[width] = Marks.none(width)
         return self._spaces[width]
 
 
 @dataclass(frozen=True, eq=False)
-class Taken:
-    """What a push takes."""
+class Push:
+    """One push, and its way back; ``width``: how many constants it may lead to."""
 
-    groups: np.ndarray
-    pivots: np.ndarray
-    values: np.ndarray
-    pointers: np.ndarray
-    columns: np.ndarray
-    weights: np.ndarray
+    taken: Taken
     width: int
     workspace: Workspace
-
-
-@dataclass(frozen=True, eq=False)
-class Push(Taken):
-    """One push, and its way back."""
 
     @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
     def forward(
         self, best: bool, check_size: Callable[[float, int], None]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """How many entries each group found, which, and their totals; in chunks, as long as they fit."""
-        marks, base = self.workspace.of(self.width)
-        number = len(self.groups) - 1
-        counts = np.zeros(number, np.int64)
-        bound = 0
-        if len(self.pivots):
-            bound = int((self.pointers[self.pivots + 1] - self.pointers[self.pivots]).sum())
+        marks, number = self.workspace.of(self.width), len(self.taken.groups) - 1
+        counts, bound = np.zeros(number, np.int64), _steps(self.taken)
         capacity = max(1, min(bound, max(CHUNK, self.width)))
         parts: list[tuple[np.ndarray, np.ndarray]] = []
-        push = often(kernels.push, bound + len(self.pivots))
+        push = often(kernels.push, bound + len(self.taken.pivots))
         group, total = 0, 0
         while group < number:
-            found, totals = np.empty(capacity, np.int64), np.empty(capacity)
-            group, filled = push(
-                self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights, marks, base,
-                best, group, counts, found, totals,
-            )  # fmt: skip
-            parts.append((found[:filled], totals[:filled]))
+            made = Made(counts, np.empty(capacity, np.int64), np.empty(capacity))
+            group, filled = push(self.taken, marks, best, group, made)
+            parts.append((made.found[:filled], made.totals[:filled]))
             total += filled
             check_size(total, 4)
         if not parts:
@@ -106,49 +90,49 @@ class Push(Taken):
     def back(
         self, counts: np.ndarray, found: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
     ) -> tuple[np.ndarray | None, ...]:
-        of_values = np.zeros(len(self.values))
-        of_weights = np.zeros(len(self.weights)) if needed[1] else kernels.NONE
-        kernels.push_back(
-            self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights,
-            np.zeros(self.width), np.append(0, np.cumsum(counts)), found, slope, of_values, of_weights,
-        )  # fmt: skip
+        of_values, of_weights = _slopes_of(self.taken, needed)
+        ends = np.append(0, np.cumsum(counts))
+        kernels.push_back(self.taken, ends, found, slope, np.zeros(self.width), of_values, of_weights)
         return of_values, of_weights if needed[1] else None
 
 
 @dataclass(frozen=True, eq=False)
-class MaskedPush(Taken):
-    """A push under a mask: group g's rows there are ``length[g]`` places of ``allowed`` from ``first[g]``."""
+class MaskedPush:
+    """A push under a mask."""
 
-    first: np.ndarray
-    length: np.ndarray
-    allowed: np.ndarray
-    allowed_weights: np.ndarray
+    taken: Taken
+    mask: Mask
+    width: int
+    workspace: Workspace
 
     @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
     def forward(self, best: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        marks, base = self.workspace.of(self.width)
-        counts = np.zeros(len(self.first), np.int64)
-        most = int(self.length.sum())
-        found, totals = np.empty(most, np.int64), np.empty(most)
-        steps = (self.pointers[self.pivots + 1] - self.pointers[self.pivots]).sum() + 2 * most
-        filled = often(kernels.push_where, float(steps))(
-            self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights, marks, base,
-            best, self.first, self.length, self.allowed, self.allowed_weights, counts, found, totals,
-        )  # fmt: skip
-        return counts, found[:filled], totals[:filled]
+        marks, most = self.workspace.of(self.width), int(self.mask.length.sum())
+        made = Made(np.zeros(len(self.mask.first), np.int64), np.empty(most, np.int64), np.empty(most))
+        push_where = often(kernels.push_where, _steps(self.taken) + 2 * most)
+        filled = push_where(self.taken, self.mask, marks, best, made)
+        return made.counts, made.found[:filled], made.totals[:filled]
 
     def back(
         self, ends: np.ndarray, found: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
     ) -> tuple[np.ndarray | None, ...]:
-        of_values = np.zeros(len(self.values))
-        of_weights = np.zeros(len(self.weights)) if needed[1] else kernels.NONE
-        of_allowed = np.zeros(len(self.allowed_weights)) if needed[2] else kernels.NONE
+        of_values, of_weights = _slopes_of(self.taken, needed)
+        of_allowed = np.zeros(len(self.mask.weights)) if needed[2] else kernels.NONE
+        sums, slopes = np.zeros((2, self.width))
         kernels.push_where_back(
-            self.groups, self.pivots, self.values, self.pointers, self.columns, self.weights,
-            np.zeros(self.width), np.zeros(self.width), self.first, self.length, self.allowed,
-            self.allowed_weights, ends, found, slope, of_values, of_weights, of_allowed,
-        )  # fmt: skip
+            self.taken, self.mask, ends, found, slope, sums, slopes, of_values, of_weights, of_allowed
+        )
         return of_values, of_weights if needed[1] else None, of_allowed if needed[2] else None
+
+
+def _steps(taken: Taken) -> int:
+    """How many facts a push walks over."""
+    return int((taken.pointers[taken.pivots + 1] - taken.pointers[taken.pivots]).sum())
+
+
+def _slopes_of(taken: Taken, needed: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]:
+    """Room for those of a push's values and weights; of no weights where these are not needed."""
+    return np.zeros(len(taken.values)), np.zeros(len(taken.weights)) if needed[1] else kernels.NONE
 
 
 def pull_back(
@@ -255,11 +239,10 @@ class JoinSums:
         self._check_size(int(length.sum()), 4)
         ordered = self._arithmetic.ordered(index, weights)
         ordered_masks = self._arithmetic.ordered(allowed, mask_weights)
-        call = MaskedPush(
-            groups.pointers, groups.column(pivot), self._arithmetic.numbers(groups.values), index.pointers,
-            index.column(place), self._numbers(ordered), index.relation.sizes[place], self._workspace,
-            first, length, allowed.column(mask.arguments.index(new)), self._numbers(ordered_masks),
-        )  # fmt: skip
+        taken = self._taken(groups, groups.column(pivot), index.pointers, index.column(place), ordered)
+        column = allowed.column(mask.arguments.index(new))
+        masked = Mask(first, length, column, self._numbers(ordered_masks))
+        call = MaskedPush(taken, masked, index.relation.sizes[place], self._workspace)
         counts, found, totals = call.forward(self._arithmetic.best)
         way_back = partial(call.back, np.append(0, np.cumsum(counts)), found)
         columns = tuple(np.repeat(column, counts) for column in groups.keys)
@@ -287,13 +270,21 @@ class JoinSums:
         weights: Values | None,
         width: int,
     ) -> tuple[np.ndarray, np.ndarray, Values]:
-        call = Push(
-            groups.pointers, pivots, self._arithmetic.numbers(groups.values), pointers, columns,
-            self._numbers(weights), width, self._workspace,
-        )  # fmt: skip
+        call = Push(self._taken(groups, pivots, pointers, columns, weights), width, self._workspace)
         counts, found, totals = call.forward(self._arithmetic.best, self._check_size)
         way_back = partial(call.back, counts, found)
         return counts, found, self._arithmetic.made(totals, way_back, groups.values, weights)
+
+    def _taken(
+        self,
+        groups: _Groups,
+        pivots: np.ndarray,
+        pointers: np.ndarray,
+        columns: np.ndarray,
+        weights: Values | None,
+    ) -> Taken:
+        values = self._arithmetic.numbers(groups.values)
+        return Taken(groups.pointers, pivots, values, pointers, columns, self._numbers(weights))
 
     def _numbers(self, weights: Values | None) -> np.ndarray:
         """As the kernels take them: empty where all are 1."""

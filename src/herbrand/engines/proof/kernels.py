@@ -9,30 +9,28 @@ so that marks never have to be cleared between groups or calls. Places in the in
 no index is looked at for whether it counts from the end, which is a third of their time.
 
 >>> pointers, columns = np.array([0, 2, 3]), np.array([0, 1, 1], np.int32)
->>> counts, found, totals = np.zeros(1, np.int64), np.zeros(8, np.int64), np.zeros(8)
->>> marks, base = np.full(2, -1, np.int32), np.zeros(1, np.int64)
->>> push(np.array([0, 2]), np.array([0, 1]), np.array([1.0, 5.0]), pointers, columns, np.ones(3),
-...      marks, base, False, 0, counts, found, totals)
+>>> taken = Taken(np.array([0, 2]), np.array([0, 1]), np.array([1.0, 5.0]), pointers, columns, np.ones(3))
+>>> made = Made(np.zeros(1, np.int64), np.zeros(8, np.int64), np.zeros(8))
+>>> push(taken, Marks.none(2), False, 0, made)
 (1, 2)
->>> found[:2].tolist(), totals[:2].tolist()
+>>> made.found[:2].tolist(), made.totals[:2].tolist()
 ([0, 1], [1.0, 6.0])
 
 The kernels' ways back lead from slopes of what a push made to slopes of what was pushed and of the facts.
 Each walks the same compressed rows as its kernel and touches nothing else, so that a gradient costs about
 twice what the answer did and nothing is stored beside the states.
 
->>> pointers, columns = np.array([0, 2, 3]), np.array([0, 1, 1], np.int32)
->>> values, weights = np.array([1.0, 5.0]), np.array([1.0, 1.0, 3.0])
+>>> taken = taken._replace(weights=np.array([1.0, 1.0, 3.0]))
 >>> of_values, of_weights = np.zeros(2), np.zeros(3)
->>> push_back(np.array([0, 2]), np.array([0, 1]), values, pointers, columns, weights, np.zeros(2),
-...           np.array([0, 2]), np.array([0, 1]), np.array([1.0, 10.0]), of_values, of_weights)
+>>> ends, found, slope = np.array([0, 2]), np.array([0, 1]), np.array([1.0, 10.0])
+>>> push_back(taken, ends, found, slope, np.zeros(2), of_values, of_weights)
 >>> of_values.tolist(), of_weights.tolist()
 ([11.0, 30.0], [1.0, 10.0, 50.0])
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -45,38 +43,64 @@ Array = NDArray[Any]
 HIGHEST_MARK = 2**31 - 1
 
 
+class Taken(NamedTuple):
+    """What a push takes: ``groups`` are pointers into ``pivots`` and ``values``, and from ``pointers`` on
+    stand the ``columns`` that facts lead to from a pivot, and their ``weights``, none where all are 1."""
+
+    groups: Array
+    pivots: Array
+    values: Array
+    pointers: Array
+    columns: Array
+    weights: Array
+
+
+class Mask(NamedTuple):
+    """A second relation: group g's rows in it are ``length[g]`` places of ``allowed`` from ``first[g]`` on,
+    with ``weights``, none where all are 1."""
+
+    first: Array
+    length: Array
+    allowed: Array
+    weights: Array
+
+
+class Marks(NamedTuple):
+    """``marks`` of constants, and ``base`` [1], below which they are old."""
+
+    marks: Array
+    base: Array
+
+    @classmethod
+    def none(cls, width: int) -> Marks:
+        return cls(np.full(width, -1, np.int32), np.zeros(1, np.int64))
+
+
+class Made(NamedTuple):
+    """How many entries each group found, and room for them: which constants, with what totals."""
+
+    counts: Array
+    found: Array
+    totals: Array
+
+
 @loop
-def reserve(marks: Array, base: Array, count: Any) -> Any:
+def reserve(marks: Marks, count: Any) -> Any:
     """The first of so many marks that nobody has used; all begin anew when they are used up."""
-    if base[0] + count > HIGHEST_MARK:
-        marks[:] = -1
-        base[0] = 0
-    first = base[0]
-    base[0] += count
+    if marks.base[0] + count > HIGHEST_MARK:
+        marks.marks[:] = -1
+        marks.base[0] = 0
+    first = marks.base[0]
+    marks.base[0] += count
     return first
 
 
 @loop
-def push(
-    groups: Array,
-    pivots: Array,
-    values: Array,
-    pointers: Array,
-    columns: Array,
-    weights: Array,
-    marks: Array,
-    base: Array,
-    best: bool,
-    group: int,
-    counts: Array,
-    found: Array,
-    totals: Array,
-) -> tuple[Any, Any]:
-    """As many groups from ``group`` on as fit ``found``; gives (next group, entries found).
-
-    ``groups`` are pointers into ``pivots`` and ``values``; ``weights`` may be empty, all 1. ``counts``
-    [groups] is filled.
-    """
+def push(taken: Taken, marked: Marks, best: bool, group: int, made: Made) -> tuple[Any, Any]:
+    """As many groups from ``group`` on as there is room for; gives (next group, entries found)."""
+    groups, pivots, values = taken.groups, taken.pivots, taken.values
+    pointers, columns, weights = taken.pointers, taken.columns, taken.weights
+    marks, counts, found, totals = marked.marks, made.counts, made.found, made.totals
     plain = len(weights) == 0
     width = len(marks)
     filled = 0
@@ -88,7 +112,7 @@ def push(
         if filled + most > len(found):
             break
         start = filled
-        shift = reserve(marks, base, most) - start
+        shift = reserve(marked, most) - start
         for one in range(groups[group], groups[group + 1]):
             value = values[one]
             entry, stop = np.uint64(pointers[pivots[one]]), np.uint64(pointers[pivots[one] + 1])
@@ -112,29 +136,13 @@ def push(
 
 
 @loop
-def push_where(
-    groups: Array,
-    pivots: Array,
-    values: Array,
-    pointers: Array,
-    columns: Array,
-    weights: Array,
-    marks: Array,
-    base: Array,
-    best: bool,
-    first: Array,
-    length: Array,
-    allowed: Array,
-    allowed_weights: Array,
-    counts: Array,
-    found: Array,
-    totals: Array,
-) -> int:
-    """:func:`push` of all groups, kept and weighed where a second relation has a row too.
-
-    Group g's rows there are ``length[g]`` places of ``allowed`` from ``first[g]`` on. Gives how many entries
-    were found.
-    """
+def push_where(taken: Taken, mask: Mask, marked: Marks, best: bool, made: Made) -> int:
+    """:func:`push` of all groups, kept and weighed where a second relation has a row too; gives how many
+    entries were found."""
+    groups, pivots, values = taken.groups, taken.pivots, taken.values
+    pointers, columns, weights = taken.pointers, taken.columns, taken.weights
+    first, length, allowed, allowed_weights = mask.first, mask.length, mask.allowed, mask.weights
+    marks, counts, found, totals = marked.marks, made.counts, made.found, made.totals
     plain, evenly = len(weights) == 0, len(allowed_weights) == 0
     filled = 0
     for group in range(len(groups) - 1):
@@ -142,7 +150,7 @@ def push_where(
         begin, many = first[group], length[group]
         if many == 0:
             continue
-        shift = reserve(marks, base, many)
+        shift = reserve(marked, many)
         into = totals[filled : filled + many]
         into[:] = 0.0
         for place in range(many):
@@ -182,9 +190,15 @@ def push_where(
 
 @loop
 def pull(
-    pointers: Array, sources: Array, weights: Array, state: Array, active: Array, best: bool, made: Array,
+    pointers: Array,
+    sources: Array,
+    weights: Array,
+    state: Array,
+    active: Array,
+    best: bool,
+    made: Array,
     touched: Array,
-) -> bool:  # fmt: skip
+) -> bool:
     """For every row of ``made``, the sum of its sources' rows of ``state`` times the facts' weights.
 
     ``active``: which rows of ``state`` hold anything. All of ``made`` is written; ``touched`` is false,
@@ -302,11 +316,12 @@ ANY_ORDER = {"reassoc", "contract"}
 
 @numba.njit(cache=True, nogil=True)
 def _slopes_of_group(
-    begin: int, end: int, pivots: Array, values: Array, pointers: Array, columns: Array, weights: Array,
-    slopes: Array, of_values: Array, of_weights: Array,
-) -> None:  # fmt: skip
+    begin: int, end: int, taken: Taken, slopes: Array, of_values: Array, of_weights: Array
+) -> None:
     """Those of the values from ``begin`` to ``end`` and of the weights of their entries, given the slope of
     each column."""
+    pivots, values = taken.pivots, taken.values
+    pointers, columns, weights = taken.pointers, taken.columns, taken.weights
     plain, wanted = len(weights) == 0, len(of_weights) > 0
     for one in range(begin, end):
         value, total = values[one], 0.0
@@ -320,31 +335,37 @@ def _slopes_of_group(
 
 @numba.njit(cache=True, nogil=True)
 def push_back(
-    groups: Array, pivots: Array, values: Array, pointers: Array, columns: Array, weights: Array,
-    slopes: Array, ends: Array, found: Array, slope: Array, of_values: Array, of_weights: Array,
-) -> None:  # fmt: skip
-    """Of :func:`~herbrand.engines.proof.kernels.push`: group g found ``found[ends[g]:ends[g + 1]]``.
+    taken: Taken, ends: Array, found: Array, slope: Array, slopes: Array, of_values: Array, of_weights: Array
+) -> None:
+    """Of :func:`push`: group g found ``found[ends[g]:ends[g + 1]]``, each of this ``slope``.
 
     ``slopes`` [width] is workspace; ``of_values`` and ``of_weights`` are 0 and filled, the latter if it is
     not empty.
     """
+    groups = taken.groups
     for group in range(len(groups) - 1):
         for place in range(ends[group], ends[group + 1]):
             slopes[found[place]] = slope[place]
-        _slopes_of_group(
-            groups[group], groups[group + 1], pivots, values, pointers, columns, weights, slopes, of_values,
-            of_weights,
-        )  # fmt: skip
+        _slopes_of_group(groups[group], groups[group + 1], taken, slopes, of_values, of_weights)
 
 
 @numba.njit(cache=True, nogil=True)
 def push_where_back(
-    groups: Array, pivots: Array, values: Array, pointers: Array, columns: Array, weights: Array,
-    sums: Array, slopes: Array, first: Array, length: Array, allowed: Array, allowed_weights: Array,
-    ends: Array, found: Array, slope: Array, of_values: Array, of_weights: Array, of_allowed: Array,
-) -> None:  # fmt: skip
-    """Of :func:`~herbrand.engines.proof.kernels.push_where`; ``sums``
-    and ``slopes`` [width] are workspace, 0 before and after."""
+    taken: Taken,
+    mask: Mask,
+    ends: Array,
+    found: Array,
+    slope: Array,
+    sums: Array,
+    slopes: Array,
+    of_values: Array,
+    of_weights: Array,
+    of_allowed: Array,
+) -> None:
+    """Of :func:`push_where`; ``sums`` and ``slopes`` [width] are workspace, 0 before and after."""
+    groups, pivots, values = taken.groups, taken.pivots, taken.values
+    pointers, columns, weights = taken.pointers, taken.columns, taken.weights
+    first, length, allowed, allowed_weights = mask.first, mask.length, mask.allowed, mask.weights
     plain, evenly = len(weights) == 0, len(allowed_weights) == 0
     wanted_allowed = len(of_allowed) > 0
     for group in range(len(groups) - 1):
@@ -364,21 +385,23 @@ def push_where_back(
         if not evenly:
             for place in range(first[group], first[group] + length[group]):
                 slopes[allowed[place]] *= allowed_weights[place]
-        _slopes_of_group(
-            groups[group], groups[group + 1], pivots, values, pointers, columns, weights, slopes, of_values,
-            of_weights,
-        )  # fmt: skip
+        _slopes_of_group(groups[group], groups[group + 1], taken, slopes, of_values, of_weights)
         for place in range(ends[group], ends[group + 1]):
             slopes[found[place]] = 0.0
 
 
 @numba.njit(cache=True, nogil=True, fastmath=ANY_ORDER)
 def pull_back(
-    pointers: Array, sources: Array, weights: Array, state: Array, active: Array, slope: Array,
-    of_state: Array, of_weights: Array,
-) -> None:  # fmt: skip
-    """Of :func:`~herbrand.engines.proof.kernels.pull`; ``of_state``
-    and ``of_weights`` are 0 and filled, each if it is not empty."""
+    pointers: Array,
+    sources: Array,
+    weights: Array,
+    state: Array,
+    active: Array,
+    slope: Array,
+    of_state: Array,
+    of_weights: Array,
+) -> None:
+    """Of :func:`pull`; ``of_state`` and ``of_weights`` are 0 and filled, each if it is not empty."""
     plain = len(weights) == 0
     wanted_state, wanted = len(of_state) > 0, len(of_weights) > 0
     many = state.shape[1]
