@@ -164,7 +164,8 @@ def test_written_as_bif_and_read_again(network: Network) -> None:
 
 SPRINKLER = """
 network sprinkler { }
-variable "rain today" { type discrete [ 2 ] { yes, no }; property position = (1, 2) ; }
+variable "rain today"/* ; */{ type discrete// {
+ [ 2 ] { yes/* , */, no }; property position = (1, 2) ; }
 variable wet { type discrete[2] { yes no }; }
 probability ( wet | "rain today" ) { default 0.1, 0.9; (yes) 0.99, 0.01; /* the rest
  is default */ }
@@ -219,6 +220,7 @@ TWO = ONE + "variable b { type discrete [2] {t, f}; }\nprobability (a) { table 0
         (TWO + "probability (b | a) { (t) 0.5, 0.5; }", "there are 1 rows and no default"),
         (TWO + "probability (b | a) { (t) 0.5, 0.5; (u) 1, 0; }", "4:38: 'a' has no value 'u'"),
         (TWO + "probability (b | a) { (t) 1, 0; (t) 1, 0; }", "these values have a row already"),
+        (TWO + "probability (b | a) { default 1, 0; default 0, 1; }", "4:37: there is a default already"),
         (TWO + "probability (b | a) { (t, f) 1, 0; }", "2 values for 1 parents"),
         (TWO + "probability (b | a) { (t) 1, 0; (f) 1, x; }", "4:33: expected a probability, found 'x'"),
         (TWO + "probability (b | a) { (t) 1, 0; (f) 1, 1; }", "4:33: these probabilities add up to 2"),

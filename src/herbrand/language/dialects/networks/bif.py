@@ -27,7 +27,7 @@ from herbrand.language.syntax import Constant, PredicateDeclaration, Theory
 
 _TOKENS = re.compile(
     r"""//[^\n]* | /\*.*?(?:\*/|\Z) | property\b(?:"[^"]*"|[^;}"])*;?   # left out
-    | ("[^"]*" | [{}()\[\],;|] | [^\s{}()\[\],;|"]+ | ")""",
+    | ("[^"]*" | [{}()\[\],;|] | (?:[^\s{}()\[\],;|"/]+ | /(?![/*]))+ | ")""",
     re.VERBOSE | re.DOTALL,
 )
 _END = ""
@@ -159,6 +159,8 @@ class _Reader:
                     self._refuse("a table stands beside rows")
                 return self._whole_table(sizes, width, child)
             if token == "default":
+                if default is not None:
+                    self._refuse("there is a default already")
                 self.at += 1
                 default = self._numbers(width), start
             elif token == "(":

@@ -37,7 +37,7 @@ from herbrand.language.syntax import (
     Value,
 )
 
-_PLAIN = re.compile(r"(?!(?:table|default|property)\b|//|/\*)[^\s{}()\[\],;|\"]+")
+_PLAIN = re.compile(r"(?!(?:table|default|property)\b)(?:[^\s{}()\[\],;|\"/]|/(?![/*]))+")
 
 
 def write_bif(theory: Theory, signature: Signature) -> str:
