@@ -25,8 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.credal.ariel.independence import Links
-from herbrand.engines.credal.markov import components
+from herbrand.engines.credal.markov import Arrows, components, graph_of
 from herbrand.engines.credal.network import Network, SentenceGroup
 from herbrand.engines.credal.rounding import UNIT, complement
 from herbrand.engines.credal.shape import literals_of
@@ -90,19 +89,16 @@ class _Rows:
     """Each atom's parents, and its rows ``low`` and ``high``, one for each case of these; ``outward`` is 1 or
     -1, the way in which they are rounded."""
 
-    links: Links
+    arrows: Arrows
     start: np.ndarray
     low: np.ndarray
     high: np.ndarray
     outward: float
 
-    def parents(self, atom: int) -> np.ndarray:
-        return self.links.into[self.links.into_start[atom] : self.links.into_start[atom + 1]]
-
     def above(self, atom: int, known: Collection[int] = ()) -> list[int]:
         """The atom and its ancestors, each behind the one that it leads to, not beyond what is known."""
         return reached(
-            [atom], lambda one: self.parents(one).tolist() if one == atom or one not in known else ()
+            [atom], lambda one: self.arrows.parents(one).tolist() if one == atom or one not in known else ()
         )
 
     def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[float, float]:
@@ -114,7 +110,7 @@ class _Rows:
             if number and one in known:
                 lower[number] = upper[number] = float(known[one])
                 continue
-            above = np.array([place[parent] for parent in self.parents(one).tolist()], np.int64)
+            above = np.array([place[parent] for parent in self.arrows.parents(one).tolist()], np.int64)
             own = slice(self.start[one], self.start[one + 1])
             rows = self.low[own], self.high[own]
             lower[number], upper[number] = _ends_of(*rows, above, lower, upper, self.outward)
@@ -123,10 +119,10 @@ class _Rows:
 
 def forward(network: Network) -> Forward:
     """The intervals of all atoms in such pieces; of the others nothing is said."""
-    links, piece = Links.of(network), components(network)
-    parents = np.diff(links.into_start)
+    arrows, piece = Arrows.of(graph_of(network)), components(network)
+    parents = np.diff(arrows.into_start)
     plain = np.ones(int(piece.max(initial=-1)) + 1, bool)
-    members, joined = np.bincount(piece), np.bincount(piece[links.into], minlength=len(plain))
+    members, joined = np.bincount(piece), np.bincount(piece[arrows.into], minlength=len(plain))
     plain &= joined == members - 1
     plain[piece[parents > MOST_PARENTS]] = False
     start = np.concatenate([[0], np.cumsum(2 ** np.minimum(parents, MOST_PARENTS))])
@@ -139,16 +135,15 @@ def forward(network: Network) -> Forward:
     crossed = np.add.reduceat(low > high, start[:-1]) > 0 if len(low) else np.zeros(0, bool)
     plain[piece[crossed]] = False
     settled = plain[piece]
-    lists = (links.into_start, links.into, links.out_start, links.out)
     cases = 2.0 ** np.minimum(parents[settled], MOST_PARENTS)
     propagated = chosen(_propagate, 8 * float((cases * cases).sum()))
     ends, rows = [], []
     for outward, nearby in ((1.0, 0.0), (-1.0, 4 * UNIT)):
         tables = np.where(exact, low, low * (1 + nearby)), np.where(exact, high, high * (1 - nearby))
         lower, upper = np.zeros(len(piece)), np.ones(len(piece))
-        propagated(*lists, settled, start, *tables, lower, upper, outward)
+        propagated(arrows, settled, start, *tables, lower, upper, outward)
         ends += [lower, upper]
-        rows.append(_Rows(links, start, *tables, outward))
+        rows.append(_Rows(arrows, start, *tables, outward))
     return Forward(settled, *ends, rows=(rows[0], rows[1]))
 
 
@@ -186,10 +181,7 @@ def _add(
 
 @loop
 def _propagate(
-    into_start: np.ndarray,
-    into: np.ndarray,
-    out_start: np.ndarray,
-    out: np.ndarray,
+    arrows: Arrows,
     settled: np.ndarray,
     start: np.ndarray,
     low: np.ndarray,
@@ -200,6 +192,7 @@ def _propagate(
 ) -> None:
     """Parents before children, each atom's ends from its table and its parents' ends."""
     count = len(settled)
+    into_start, into, out_start, out = arrows
     missing = np.diff(into_start)
     waiting = np.empty(count, np.int64)
     ready = 0

@@ -36,6 +36,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from herbrand.engines.credal.network import Network
 from herbrand.graphs import component_of, reached, strong_component_of
+from herbrand.row_keys import by_number
 
 
 class Statement(NamedTuple):
@@ -106,6 +107,29 @@ class Graph:
     def ancestors(self, atoms: Collection[int]) -> set[int]:
         """The atoms and all from which one of them is reached."""
         return set(reached(atoms, self.into.__getitem__))
+
+
+class Arrows(NamedTuple):
+    """The links of a graph in compressed rows, for loops: the parents of atom a are
+    ``into[into_start[a]:into_start[a + 1]]``, and its children stand in ``out`` likewise."""
+
+    into_start: np.ndarray
+    into: np.ndarray
+    out_start: np.ndarray
+    out: np.ndarray
+
+    @classmethod
+    def of(cls, graph: Graph) -> Arrows:
+        sources, targets = graph.links[:, 0], graph.links[:, 1]
+        by_target, into_start = by_number(targets, graph.count)
+        by_source, out_start = by_number(sources, graph.count)
+        return cls(into_start, sources[by_target], out_start, targets[by_source])
+
+    def parents(self, atom: int) -> np.ndarray:
+        return self.into[self.into_start[atom] : self.into_start[atom + 1]]
+
+    def children(self, atom: int) -> np.ndarray:
+        return self.out[self.out_start[atom] : self.out_start[atom + 1]]
 
 
 def graph_of(network: Network) -> Graph:

@@ -1,8 +1,7 @@
 """Which atoms are independent: separation in the graph, and the links among the atoms of a factor.
 
-What depends on what within the scopes of many factors of a large graph is asked of compiled loops. They work
-on lists in compressed rows: ``into[into_start[a]:into_start[a + 1]]`` are the parents of atom a. Every
-walk has a limit of atoms it may visit; a question that meets it is answered by "dependent", which is safe.
+What depends on what within the scopes of many factors of a large graph is asked of compiled loops. Every walk
+has a limit of atoms it may visit; a question that meets it is answered by "dependent", which is safe.
 
 A factor's independences are those within its scope; cells represent them in the search. Sound mode uses only
 what the Markov condition implies: by d-separation where the graph over atoms has no cycle (jointly: an atom
@@ -27,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.engines.credal.ariel.simplex import Cells
-from herbrand.engines.credal.markov import Graph, graph_of
+from herbrand.engines.credal.markov import Arrows, Graph, graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.graphs import strong_component_of
 from herbrand.row_keys import by_number
@@ -40,16 +39,26 @@ MOST_FOLLOWED = 2_000
 would go through half of the graph for each factor."""
 
 
+class Marks(NamedTuple):
+    """Of each atom the last walk, by number, that met it: as one of the ancestors that matter (``above``),
+    as an ancestor of what is given (``opened``), and, [atoms, 2], on its way down and up. ``waiting``: atoms
+    from which a walk goes on, and whether upwards."""
+
+    above: Array
+    opened: Array
+    seen: Array
+    waiting: Array
+
+
 @numba.njit(cache=True, nogil=True)
-def statements_within(
-    scopes: Array, into_start: Array, into: Array, out_start: Array, out: Array
-) -> tuple[Array, Array]:
+def statements_within(scopes: Array, arrows: Arrows) -> tuple[Array, Array]:
     """For each atom x of each scope the part of its Markov statement that lies in the scope, as bit masks.
 
     ``given[f, i]``: the parents of x; ``others[f, i]``: what x is independent of given them, 0 where a parent
     lies outside.
     """
     factors, k = scopes.shape
+    into_start, into = arrows.into_start, arrows.into
     given, others = np.zeros((factors, k), np.int64), np.zeros((factors, k), np.int64)
     seen = np.zeros(len(into_start) - 1, np.int64)
     walls = np.zeros(len(into_start) - 1, np.int64)
@@ -76,23 +85,16 @@ def statements_within(
             for e in range(into_start[x], into_start[x + 1]):
                 walls[into[e]] = walk
             given[f, i] = parents
-            others[f, i] = _not_reached(scopes[f], wanted, x, out_start, out, seen, walls, waiting, walk)
+            others[f, i] = _not_reached(scopes[f], wanted, x, arrows, seen, walls, waiting, walk)
     return given, others
 
 
 @numba.njit(cache=True, nogil=True)
 def _not_reached(
-    scope: Array,
-    wanted: int,
-    x: int,
-    out_start: Array,
-    out: Array,
-    seen: Array,
-    walls: Array,
-    waiting: Array,
-    walk: int,
+    scope: Array, wanted: int, x: int, arrows: Arrows, seen: Array, walls: Array, waiting: Array, walk: int
 ) -> int:
     """Those of ``wanted`` that are no descendants of x."""
+    out_start, out = arrows.out_start, arrows.out
     waiting[0] = x
     seen[x] = walk
     count, at = 1, 0
@@ -116,19 +118,16 @@ def _not_reached(
 
 
 @numba.njit(cache=True, nogil=True)
-def separators_within(
-    scopes: Array, subsets: Array, into_start: Array, into: Array, out_start: Array, out: Array
-) -> Array:
+def separators_within(scopes: Array, subsets: Array, arrows: Arrows) -> Array:
     """``found[f, i, s]``: the atoms (a bit mask) of scope f that atom i is d-separated from given subset s.
 
     ``subsets``: bit masks, small ones first; a pair is asked only of subsets that hold no separator of it.
     """
     factors, k = scopes.shape
     found = np.zeros((factors, k, len(subsets)), np.int64)
-    atoms = len(into_start) - 1
-    above, opened = np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)
-    seen = np.zeros((atoms, 2), np.int64)
-    waiting = np.empty((2 * MOST_VISITED + 2, 2), np.int64)
+    atoms = len(arrows.into_start) - 1
+    seen, waiting = np.zeros((atoms, 2), np.int64), np.empty((2 * MOST_VISITED + 2, 2), np.int64)
+    marks = Marks(np.zeros(atoms, np.int64), np.zeros(atoms, np.int64), seen, waiting)
     walk = 0
     for f in range(factors):
         for i in range(k):
@@ -144,48 +143,22 @@ def separators_within(
                     if smaller:
                         continue
                     walk += 1
-                    if _separated(
-                        scopes[f],
-                        i,
-                        j,
-                        subset,
-                        into_start,
-                        into,
-                        out_start,
-                        out,
-                        above,
-                        opened,
-                        seen,
-                        waiting,
-                        walk,
-                    ):
+                    if _separated(scopes[f], i, j, subset, arrows, marks, walk):
                         found[f, i, s] |= 1 << j
                         found[f, j, s] |= 1 << i
     return found
 
 
 @numba.njit(cache=True, nogil=True)
-def _separated(
-    scope: Array,
-    i: int,
-    j: int,
-    subset: int,
-    into_start: Array,
-    into: Array,
-    out_start: Array,
-    out: Array,
-    above: Array,
-    opened: Array,
-    seen: Array,
-    waiting: Array,
-    walk: int,
-) -> bool:
+def _separated(scope: Array, i: int, j: int, subset: int, arrows: Arrows, marks: Marks, walk: int) -> bool:
     """Whether every path between two atoms is blocked; only their ancestors and the subset's matter."""
-    count = _mark_above(scope, subset, into_start, into, opened, waiting, walk)
+    above, opened, seen, waiting = marks
+    into_start, into, out_start, out = arrows
+    count = _mark_above(scope, subset, arrows, opened, waiting, walk)
     if count < 0:
         return False
     everything = subset | 1 << i | 1 << j
-    if _mark_above(scope, everything, into_start, into, above, waiting, walk) < 0:
+    if _mark_above(scope, everything, arrows, above, waiting, walk) < 0:
         return False
     start, goal = scope[i], scope[j]
     waiting[0, 0], waiting[0, 1] = start, 1  # as if come to from a child
@@ -217,10 +190,9 @@ def _separated(
 
 
 @numba.njit(cache=True, nogil=True)
-def _mark_above(
-    scope: Array, subset: int, into_start: Array, into: Array, marks: Array, waiting: Array, walk: int
-) -> int:
+def _mark_above(scope: Array, subset: int, arrows: Arrows, marks: Array, waiting: Array, walk: int) -> int:
     """Marks the atoms of a subset and their ancestors; gives their number, -1 where they are too many."""
+    into_start, into = arrows.into_start, arrows.into
     count, at = 0, 0
     for m in range(len(scope)):
         if subset >> m & 1:
@@ -264,12 +236,9 @@ class Independences(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """The graph over atoms in compressed rows, both ways."""
+    """The graph over atoms, and whether it has no cycle."""
 
-    into_start: np.ndarray
-    into: np.ndarray
-    out_start: np.ndarray
-    out: np.ndarray
+    arrows: Arrows
     acyclic: bool
 
     @staticmethod
@@ -278,12 +247,8 @@ class Links:
 
     @staticmethod
     def over(graph: Graph) -> Links:
-        sources, targets = graph.links[:, 0], graph.links[:, 1]
-        by_target, into_start = by_number(targets, graph.count)
-        by_source, out_start = by_number(sources, graph.count)
-        into, out = sources[by_target], targets[by_source]
         strong = strong_component_of(graph.count, graph.links)
-        return Links(into_start, into, out_start, out, len(np.unique(strong)) == graph.count)
+        return Links(Arrows.of(graph), len(np.unique(strong)) == graph.count)
 
     def separations(self, scopes: np.ndarray) -> Iterator[tuple[np.ndarray, Separations]]:
         """Which factors (row numbers of ``scopes`` [factors, k]) share which independences."""
@@ -292,11 +257,10 @@ class Links:
 
     def codes(self, scopes: np.ndarray) -> np.ndarray:
         """The independences within each of these scopes as a row of numbers."""
-        lists = (self.into_start, self.into, self.out_start, self.out)
         if self.acyclic:
-            found = separators_within(scopes, _subsets(scopes.shape[1]), *lists)
+            found = separators_within(scopes, _subsets(scopes.shape[1]), self.arrows)
             return found.reshape(len(scopes), -1)
-        return np.concatenate(statements_within(scopes, *lists), axis=1)
+        return np.concatenate(statements_within(scopes, self.arrows), axis=1)
 
 
 def coded_separations(codes: np.ndarray, k: int, acyclic: bool) -> Iterator[tuple[np.ndarray, Separations]]:

@@ -228,7 +228,7 @@ class Answering:
 
     def _parents(self, atom: int) -> tuple[int, ...]:
         assert self.links is not None
-        return tuple(self.links.into[self.links.into_start[atom] : self.links.into_start[atom + 1]].tolist())
+        return tuple(self.links.arrows.parents(atom).tolist())
 
     # A class and its features
 
@@ -254,7 +254,7 @@ class Answering:
         seen, waiting = {feature}, [feature]
         while waiting:
             here = waiting.pop()
-            for child in self.links.out[self.links.out_start[here] : self.links.out_start[here + 1]].tolist():
+            for child in self.links.arrows.children(here).tolist():
                 if child not in seen:
                     seen.add(child)
                     if child != atom:
