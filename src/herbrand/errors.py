@@ -219,6 +219,15 @@ def in_order(mistakes: Iterable[Mistake]) -> list[Mistake]:
     return sorted(mistakes, key=place)
 
 
+def counted(number: int, thing: str) -> str:
+    """How many of a thing, as a message says it.
+
+    >>> counted(1, "argument"), counted(2000, "argument")
+    ('1 argument', '2,000 arguments')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name most like ``name``, as an ending for a hint, or nothing."""
     close = difflib.get_close_matches(name, sorted(set(known)), n=1, cutoff=0.6)

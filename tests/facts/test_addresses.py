@@ -337,7 +337,7 @@ def test_empty_cells_are_refused_left_out_or_unknown(tmp_path: Path) -> None:
     notes: list[str] = []
     left = hb.Model(theory, f"answer={path}(person, level) nulls drop", note=notes.append)
     assert list(left.program.facts.domains["person"]) == ["ann", "carl"]
-    assert "survey.csv: 1 of 3 rows have an empty cell and were left out" in notes
+    assert "survey.csv: 1 of 3 rows has an empty cell and was left out" in notes
     unknown = hb.Model(theory, f"answer={path}(person, level) nulls unknown").infer()
     assert len(unknown) == 2
     assert unknown['answer("bob")']["low"] == pytest.approx(0.6224593)

@@ -46,7 +46,7 @@ def test_one_world_in_five_is_kept_back(worlds: Path) -> None:
     found = induce(target="two", worlds=worlds, budget=0.1)
     assert found.text.strip() == RULE and found.perfect
     assert (found.worlds, found.held_out, found.errors, found.held_out_errors) == (5, 1, 0, 0)
-    assert "1 rules, 0 errors in 5 worlds; 0 errors in 1 worlds kept back" in found.title
+    assert "1 rule, 0 errors in 5 worlds; 0 errors in 1 world kept back" in found.title
     told = found.to_dict()["metrics"]
     assert (told["rules"], told["errors"], told["held_out_worlds"]) == (1, 0, 1)
     assert found.machine is None and told["machine_accuracy"] is None, "the search explains all"

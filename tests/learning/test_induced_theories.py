@@ -59,7 +59,7 @@ def _induced(herbrand: Run, worlds: Path, form: str, path: Path) -> str:
     outcome = herbrand(
         "induce", "--target", "two", "--worlds", worlds, "--budget", "0.05", "--weights", form, "-o", path
     )
-    assert outcome.status == 3 and "1 errors" in outcome.err, outcome.err
+    assert outcome.status == 3 and "1 error" in outcome.err, outcome.err
     return path.read_text()
 
 

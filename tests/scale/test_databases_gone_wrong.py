@@ -45,7 +45,7 @@ FRIENDS = "CREATE TABLE friends AS SELECT 'a' AS x, 'b' AS y"
         (["CREATE TABLE friends AS SELECT 1 AS a, 2 AS b, 3 AS c"], "3 columns"),
         (["CREATE TABLE friends AS SELECT [1] AS a, 2 AS b"], "column 1 has the type"),
         (["CREATE TABLE friends AS SELECT TIME '09:30' AS a, 2 AS b"], "column 1 has the type TIME"),
-        (["CREATE TABLE friends AS SELECT 1 AS a, NULL AS b"], "column 2 is empty in 1 rows"),
+        (["CREATE TABLE friends AS SELECT 1 AS a, NULL AS b"], "column 2 is empty in 1 row;"),
         (["CREATE TABLE friends AS SELECT 'nan'::DOUBLE AS a, 2 AS b"], "no finite number"),
         (
             ["CREATE TABLE friends AS SELECT 170141183460469231731687303715884105727::HUGEINT AS a, 2 AS b"],

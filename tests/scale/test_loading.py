@@ -226,7 +226,7 @@ def test_a_constant_outside_a_closed_type(tmp_path: Path) -> None:
 
 def test_soft_facts_of_an_observed_predicate() -> None:
     facts = {"knows": pa.table({"a": ["x"], "b": ["y"], "probability": [0.5]})}
-    with DuckDB() as database, pytest.raises(FactsError, match=r"'knows' is observed.*1 rows") as caught:
+    with DuckDB() as database, pytest.raises(FactsError, match=r"'knows' is observed.*1 row gives") as caught:
         stored(database, of("knows"), facts)
     assert "--open knows" in str(caught.value)
     with DuckDB() as database:

@@ -393,7 +393,7 @@ class TestRefusals:
     def test_wrong_facts_are_named(self, tmp_path: Path) -> None:
         world = tmp_path / "w.duckdb"
         for rows, said in (
-            ("SELECT 'a' AS x, NULL AS y", "column 2 is empty in 1 rows"),
+            ("SELECT 'a' AS x, NULL AS y", "column 2 is empty in 1 row;"),
             ("SELECT 'a' AS x, 1 AS y", "mixes text"),
             ("SELECT 'a' AS x", "takes 2 columns"),
         ):

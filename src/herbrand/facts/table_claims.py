@@ -31,7 +31,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
-from herbrand.errors import FactsError, Mistake
+from herbrand.errors import FactsError, Mistake, counted
 from herbrand.facts.column import (
     ABSENT,
     Column,
@@ -206,7 +206,8 @@ def _without_nulls(table: OpenTable, predicate: Predicate, interned: Interned) -
         marks = marks[kept] if isinstance(marks, np.ndarray) else marks.filter(pa.array(kept))
     rows = np.flatnonzero(kept) if interned.rows is None else interned.rows[kept]
     what = "left out" if table.nulls == "drop" else "taken as unknown"
-    note = f"{table.name}: {left:,} of {len(kept):,} rows have an empty cell and were {what}"
+    have = "has an empty cell and was" if left == 1 else "have an empty cell and were"
+    note = f"{table.name}: {left:,} of {counted(len(kept), 'row')} {have} {what}"
     return Interned(tuple(columns), len(rows), marks, rows), note
 
 

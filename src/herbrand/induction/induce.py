@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.errors import HerbrandError, UnsupportedError, counted
 from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import Clause, covered, derived, evaluated
 from herbrand.induction.examples import Examples
@@ -113,9 +113,11 @@ class Induced:
 
     @property
     def title(self) -> str:
-        parts = [f"{len(self.rules)} rules, {self.errors} errors in {self.worlds} worlds"]
+        rules, errors, worlds = (len(self.rules), "rule"), (self.errors, "error"), (self.worlds, "world")
+        parts = [f"{counted(*rules)}, {counted(*errors)} in {counted(*worlds)}"]
         if self.held_out_errors is not None:
-            parts.append(f"{self.held_out_errors} errors in {self.held_out} worlds kept back")
+            errors, worlds = counted(self.held_out_errors, "error"), counted(self.held_out, "world")
+            parts.append(f"{errors} in {worlds} kept back")
         if self.machine_accuracy is not None:
             ended = "without errors" if self.machine_graduated else f"{self.machine_accuracy:.2%} right"
             parts.append(f"the machine ended {ended} after {self.examples:,} examples")

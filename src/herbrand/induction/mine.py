@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from herbrand.errors import FactsError, HerbrandError, nearest
+from herbrand.errors import FactsError, HerbrandError, counted, nearest
 from herbrand.induction.graph import KnowledgeGraph, read_graph, read_triples
 from herbrand.induction.journal import Journal
 from herbrand.induction.link_prediction import LinkScores, link_scores
@@ -43,10 +43,8 @@ class Mined:
 
     @property
     def title(self) -> str:
-        return (
-            f"{len(self.rules):,} rules from {self.graph.triples:,} triples of {self.graph.size:,} entities "
-            f"in {self.seconds:.1f} s"
-        )
+        rules, graph = counted(len(self.rules), "rule"), self.graph
+        return f"{rules} from {graph.triples:,} triples of {graph.size:,} entities in {self.seconds:.1f} s"
 
     @property
     def report(self) -> str:

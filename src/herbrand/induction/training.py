@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from herbrand.errors import counted
 from herbrand.induction.checkpoint import restore_training, training_tensors
 from herbrand.induction.examination import Marks, examine, failed_worlds
 from herbrand.induction.failures import Failures
@@ -86,7 +87,9 @@ class Progress:
     graduated: bool
 
     def __str__(self) -> str:
-        errors = ", ".join(f"{marks.errors:,} errors in {marks.worlds:,} worlds" for marks in self.marks)
+        errors = ", ".join(
+            f"{counted(marks.errors, 'error')} in {counted(marks.worlds, 'world')}" for marks in self.marks
+        )
         return f"{self.examples:,} examples: loss {self.loss:.4f}, accuracy {self.accuracy:.4f}; {errors}"
 
 

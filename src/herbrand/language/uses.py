@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from herbrand.errors import Mistake, Mistakes, Span, nearest
+from herbrand.errors import Mistake, Mistakes, Span, counted, nearest
 from herbrand.graphs import Classes
 from herbrand.language.names import is_made, shown_constant, shown_name
 from herbrand.language.scope import Renaming, bound_variables, free_variables, written
@@ -202,7 +202,8 @@ class Uses:
             self._vocabulary.predicates[name] = predicate
             self.classes.add_slots(predicate)
         if predicate.arity != arity:
-            message = f"{shown_name(name)} takes {_counted(predicate.arity)}, not {arity}"
+            wanted = counted(predicate.arity, "argument") if predicate.arity else "no arguments"
+            message = f"{shown_name(name)} takes {wanted}, not {arity}"
             self.refuse(message, span, related=[_origin(predicate)])
             return None
         return predicate
@@ -492,7 +493,3 @@ def _as_declared(atom: Atom) -> str:
 
 def _origin(predicate: Predicate) -> tuple[str, Span | None]:
     return ("declared here" if predicate.declared else "first used here"), predicate.span
-
-
-def _counted(arity: int) -> str:
-    return {0: "no arguments", 1: "1 argument"}.get(arity, f"{arity} arguments")

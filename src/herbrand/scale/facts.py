@@ -212,8 +212,8 @@ def _worlds(
 
 def _refuse_opinions(name: str, tables: PredicateTables) -> None:
     if tables.counts[2]:
+        give = "1 row gives" if tables.counts[2] == 1 else f"{tables.counts[2]:,} rows give"
         raise FactsError(
-            f"'{name}' is observed, so what is not listed is false, but {tables.counts[2]:,} rows give it a "
-            "probability",
+            f"'{name}' is observed, so what is not listed is false, but {give} it a probability",
             hint=f"declare it open: --open {name}",
         )

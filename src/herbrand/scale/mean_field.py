@@ -21,7 +21,7 @@ from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.loop import Resumed
 from herbrand.engines.mean_field.products import Observed, PerConstant, Product, products_of
 from herbrand.engines.mean_field.stride import Slope, after_slope
-from herbrand.errors import ContradictionError, HerbrandError, Mistake, UnsupportedError
+from herbrand.errors import ContradictionError, HerbrandError, Mistake, UnsupportedError, counted
 from herbrand.language.show import show_statement
 from herbrand.program.program import Program, Template, literals_of
 from herbrand.program.question import Question
@@ -269,7 +269,10 @@ def _refuse_hard(template: Template, evidence: StoredEvidence) -> None:
     broken = math.fsum(products[number][1][0] * value for number, value in sums(terms).items())
     if broken:
         raise ContradictionError(
-            Mistake(f"the facts break this hard statement {abs(broken):,.0f} times: {text}", statement.span)
+            Mistake(
+                f"the facts break this hard statement {counted(round(abs(broken)), 'time')}: {text}",
+                statement.span,
+            )
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from herbrand.errors import FactsError, UnsupportedError
+from herbrand.errors import FactsError, UnsupportedError, counted
 from herbrand.facts.place import shown
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable, quoted
@@ -64,7 +64,8 @@ def judged(found: Said, table: StoredTable, database: Database, types: Mapping[s
         name = predicate.column_types[place]
         empty = _count(found, f"c{place} IS NULL", database)
         if empty:
-            message = f"column {place + 1} is empty in {empty:,} rows; expected a constant of type '{name}'"
+            rows = counted(empty, "row")
+            message = f"column {place + 1} is empty in {rows}; expected a constant of type '{name}'"
             raise FactsError(table.whole.mistake(message))
         calendar = types[name].calendar
         form = None if calendar is None else f"NOT regexp_matches(c{place}, '{_MOMENTS[calendar]}')"

@@ -217,7 +217,7 @@ TWO = ONE + "variable b { type discrete [2] {t, f}; }\nprobability (a) { table 0
         (ONE + "probability (a | c) { table 1, 0; }", "2:14: there is no variable 'c'"),
         (ONE + "probability (a | a) { table 1, 0; }", "a variable stands here twice"),
         (TWO + "probability (a) { table 0.5, 0.5; }", "'a' has probabilities already"),
-        (TWO + "probability (b | a) { (t) 0.5, 0.5; }", "there are 1 rows and no default"),
+        (TWO + "probability (b | a) { (t) 0.5, 0.5; }", "1 row and no default"),
         (TWO + "probability (b | a) { (t) 0.5, 0.5; (u) 1, 0; }", "4:38: 'a' has no value 'u'"),
         (TWO + "probability (b | a) { (t) 1, 0; (t) 1, 0; }", "these values have a row already"),
         (TWO + "probability (b | a) { default 1, 0; default 0, 1; }", "4:37: there is a default already"),

@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from herbrand.errors import LanguageError, Mistake, Source, Span, nearest
+from herbrand.errors import LanguageError, Mistake, Source, Span, counted, nearest
 from herbrand.language.dialects.alchemy.facts import facts_of
 from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.theory import MlnReader
-from herbrand.language.dialects.collecting import MistakeList, counted
+from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.parse import read_source
 from herbrand.language.syntax import (
     Atom,

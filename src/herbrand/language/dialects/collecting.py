@@ -9,9 +9,6 @@
 Traceback (most recent call last):
 herbrand.errors.LanguageError: the first
 the second
-
->>> counted(1, "argument"), counted(2, "argument")
-('1 argument', '2 arguments')
 """
 
 from __future__ import annotations
@@ -81,10 +78,3 @@ def as_text(lines: Iterable[str]) -> str:
 
 def _place(mistake: Mistake) -> tuple[str, int]:
     return (mistake.span.source.name, mistake.span.start) if mistake.span else ("", 0)
-
-
-# Words that messages share
-
-
-def counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

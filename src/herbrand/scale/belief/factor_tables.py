@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from herbrand.budget import readable
-from herbrand.errors import BudgetError, ContradictionError, Mistake, UnsupportedError
+from herbrand.errors import BudgetError, ContradictionError, Mistake, UnsupportedError, counted
 from herbrand.factors.graph import Array
 from herbrand.factors.pieces import Piece, fits_a_table, merge_key, table_of
 from herbrand.language.show import show_statement
@@ -280,7 +280,7 @@ class _Building:
         statement = self.program.statements[template.statement]
         text = next(iter(show_statement(statement)))
         return ContradictionError(
-            Mistake(f"the facts break this hard statement {count:,} times: {text}", statement.span)
+            Mistake(f"the facts break this hard statement {counted(count, 'time')}: {text}", statement.span)
         )
 
 

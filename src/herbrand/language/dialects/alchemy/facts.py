@@ -20,10 +20,10 @@ import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from herbrand.errors import LanguageError, Mistake, Source, Span
+from herbrand.errors import LanguageError, Mistake, Source, Span, counted
 from herbrand.language.dialects.alchemy.declarations import constants_in_braces
 from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TOKENS, WORD, text_of_string
-from herbrand.language.dialects.collecting import MistakeList, counted
+from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
 from herbrand.language.dialects.scanner import Cursor
 from herbrand.language.syntax import Constant, FactKind, FactRows, TypeDeclaration

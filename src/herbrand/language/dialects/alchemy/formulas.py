@@ -22,7 +22,7 @@ from itertools import count
 from math import inf, isinf
 from typing import cast
 
-from herbrand.errors import LanguageError, Span
+from herbrand.errors import LanguageError, Span, counted
 from herbrand.language.dialects.alchemy.definite import DefiniteClause, is_body
 from herbrand.language.dialects.alchemy.lexicon import (
     EXISTS_WORDS,
@@ -31,7 +31,6 @@ from herbrand.language.dialects.alchemy.lexicon import (
     text_of_string,
 )
 from herbrand.language.dialects.alchemy.numbers import Order, Shift, is_number, number_of
-from herbrand.language.dialects.collecting import counted
 from herbrand.language.dialects.infix import Connective, grouped_left, read_formula, spanning
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.language.scope import free_variables

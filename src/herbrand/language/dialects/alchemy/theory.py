@@ -24,7 +24,7 @@ from itertools import product
 from math import isinf, prod
 from pathlib import Path
 
-from herbrand.errors import LanguageError, Mistake, Source, Span
+from herbrand.errors import LanguageError, Mistake, Source, Span, counted
 from herbrand.language.dialects.alchemy.declarations import (
     Declared,
     at_most_one,
@@ -42,7 +42,7 @@ from herbrand.language.dialects.alchemy.lexicon import TOKENS, text_of_string
 from herbrand.language.dialects.alchemy.numbers import statements_of
 from herbrand.language.dialects.alchemy.numeric_types import NumericTypes
 from herbrand.language.dialects.alchemy.weights import read_weight
-from herbrand.language.dialects.collecting import MistakeList, counted
+from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.language.parse import read_source
 from herbrand.language.syntax import (

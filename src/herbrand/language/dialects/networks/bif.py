@@ -19,7 +19,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from herbrand.errors import LanguageError, Source, Span
+from herbrand.errors import LanguageError, Source, Span, counted
 from herbrand.language.dialects.networks.normalised import bad_entry, bad_row, normalised
 from herbrand.language.network_statements import refuse_cycle
 from herbrand.language.network_tables import NetworkTable
@@ -187,7 +187,7 @@ class _Reader:
             message = f"a table of {count * width:,} entries; at most {MOST_ENTRIES:,} are kept"
             raise LanguageError(message, span=self._span(start, start))
         if default is None and len(rows) < count:
-            message = f"there are {len(rows):,} rows and no default, and the parents have {count:,} cases"
+            message = f"{counted(len(rows), 'row')} and no default, and the parents have {count:,} cases"
             raise LanguageError(message, span=self._span(start, start))
         values = np.empty((count, width))
         if default is not None:

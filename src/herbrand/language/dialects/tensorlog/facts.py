@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-from herbrand.errors import LanguageError, Mistake, Source, Span
-from herbrand.language.dialects.collecting import MistakeList, counted
+from herbrand.errors import LanguageError, Mistake, Source, Span, counted
+from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
 from herbrand.language.dialects.tensorlog.declarations import Declarations
 from herbrand.language.syntax import FactRows

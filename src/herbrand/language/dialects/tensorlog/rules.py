@@ -19,8 +19,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from herbrand.errors import LanguageError, Source, Span
-from herbrand.language.dialects.collecting import MistakeList, counted
+from herbrand.errors import LanguageError, Source, Span, counted
+from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.dialects.scanner import Cursor, Token
 from herbrand.language.dialects.tensorlog.declarations import Declarations
