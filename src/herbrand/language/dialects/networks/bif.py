@@ -187,7 +187,8 @@ class _Reader:
             message = f"a table of {count * width:,} entries; at most {MOST_ENTRIES:,} are kept"
             raise LanguageError(message, span=self._span(start, start))
         if default is None and len(rows) < count:
-            message = f"{counted(len(rows), 'row')} and no default, and the parents have {count:,} cases"
+            cases = counted(count, "case")
+            message = f"there is no default, and {counted(len(rows), 'row')} for {cases} of the parents"
             raise LanguageError(message, span=self._span(start, start))
         values = np.empty((count, width))
         if default is not None:
