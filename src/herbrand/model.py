@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from herbrand.answers.guarantee import Status
 from herbrand.budget import UNLIMITED, Budget, budget_of
-from herbrand.engines.engine import Settings, first_state, settings_from
+from herbrand.engines.engine import Call, Settings, first_state, settings_from
 from herbrand.engines.loop import run
 from herbrand.engines.registry import engine_named, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
@@ -216,79 +216,54 @@ class Model:
         """
         named = {"engine": engine, "map": map, "log_partition": log_partition}
         check("infer", {**named, "top": top, "min": min, "resume": resume})
+        self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
+        settings = settings_from(options, within)
+        call = Call(texts(query), texts(given), engine, settings, map, top, min, resume, note)
         if texts(of):
-            return self._best_of(texts(of), texts(query), texts(given), engine, map, note, options, within)
-        asked = texts(query)
-        own = {} if asked else {shown: each.text for shown, each in self._own_queries.items()}
-        found = self._marginals(
-            asked or tuple(own), texts(given), engine, map, top, min, resume, note, options, within
-        )
+            return self._best_of(texts(of), call)
+        if call.query:
+            return self._marginals(call)
+        own = {shown: each.text for shown, each in self._own_queries.items()}
+        found = self._marginals(replace(call, query=tuple(own)))
         return found.respelled(self.theory.spelled, own) if own else found
 
-    def _marginals(
-        self,
-        query: tuple[str, ...],
-        given: tuple[str, ...],
-        engine: str,
-        map: bool,
-        top: int | None,
-        min: float | None,
-        resume: bool,
-        note: Callable[[str], None] | None,
-        options: Mapping[str, Any],
-        within: Budget | None,
-    ) -> Marginals:
-        """The answer of :meth:`infer` for these queries."""
-        self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
-        chosen = settings_from(options, within)
+    def _marginals(self, call: Call) -> Marginals:
+        """The answer of :meth:`infer`."""
+        budget = call.settings.budget
         if self._on is None:
-            refuse_unused("infer", engine, chosen)
-        asked = (query, given, engine, chosen, map, top, min, resume, note)
-        with self._elsewhere(chosen.budget, note, resume=resume, engine=engine) as there:
+            refuse_unused("infer", call.engine, call.settings)
+        with self._elsewhere(budget, call.note, resume=call.resume, engine=call.engine) as there:
             if there is not None:
-                return there.infer(*asked)
+                return there.infer(call)
         try:
-            program, question = self._asked(query, given, map, chosen.budget)
-            settled = self._settled(program, question, engine, chosen, note)
+            asked = self._asked(call.query, call.given, call.most_probable, budget)
+            settled = self._settled(*asked, call.engine, call.settings, call.note)
         except OutOfTimeError:
             raise
         except BudgetError as error:
-            with _scratch().instead(self.stored_at, error, note, engine, chosen.budget) as there:
-                return there.infer(*asked)
-        return settled.read().filtered(top, min)
+            with _scratch().instead(self.stored_at, error, call.note, call.engine, budget) as there:
+                return there.infer(call)
+        return settled.read().filtered(call.top, call.least)
 
-    def _best_of(
-        self,
-        of: tuple[str, ...],
-        query: tuple[str, ...],
-        given: tuple[str, ...],
-        engine: str,
-        map: bool,
-        note: Callable[[str], None] | None,
-        options: Mapping[str, Any],
-        within: Budget | None,
-    ) -> Marginals:
+    def _best_of(self, of: tuple[str, ...], call: Call) -> Marginals:
         """The most probable values of some atoms, the rest summed out."""
-        if not map or query:
+        if not call.most_probable or call.query:
             raise UnsupportedError(
                 "--of names what --map is to be the best of, and takes no --query",
                 hint="infer --map --of PRED, repeatable",
             )
         drawing = member("herbrand.engines.choice:CHOICES")
-        if engine not in ("auto", drawing):
-            raise UnsupportedError(f"{engine} does not use --of", hint=f"--engine {drawing} does")
-        self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
-        settings = settings_from(options, within)
-        refuse_unused("infer", drawing, settings)
-        program, question = self._asked(of, given, True, settings.budget)
+        if call.engine not in ("auto", drawing):
+            raise UnsupportedError(f"{call.engine} does not use --of", hint=f"--engine {drawing} does")
+        refuse_unused("infer", drawing, call.settings)
+        program, question = self._asked(of, call.given, True, call.settings.budget)
         if question.formulas:
             raise UnsupportedError(
                 f"--of names predicates and atoms, and not formulas: {show_formula(question.formulas[0])}",
                 hint="define a predicate by a rule and name it",
             )
         asked = replace(question, summed_out=True)
-        settled = self._settled(program, asked, drawing, settings, note)
-        return settled.read()
+        return self._settled(program, asked, drawing, call.settings, call.note).read()
 
     @property
     def on(self) -> str | None:

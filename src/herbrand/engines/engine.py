@@ -156,6 +156,26 @@ class Settings:
         check_settings("infer", self)
 
 
+@dataclass(frozen=True)
+class Call:
+    """One call of ``infer``: queries and evidence as they are written, the engine's name, or ``auto``, and
+    whether the most probable world is asked for.
+
+    Of the answer only the ``top`` likeliest atoms are shown, and those of ``least`` probability or more.
+    ``resume``: a run on a database goes on where it was cut off; ``note`` is called with each remark.
+    """
+
+    query: tuple[str, ...]
+    given: tuple[str, ...]
+    engine: str
+    settings: Settings
+    most_probable: bool = False
+    top: int | None = None
+    least: float | None = None
+    resume: bool = False
+    note: Callable[[str], None] | None = None
+
+
 def settings_from(given: Mapping[str, Any], budget: Budget | None = None) -> Settings:
     """The settings that keywords of ``infer`` describe."""
     return described(Settings, "infer", given, budget)

@@ -20,7 +20,7 @@ from herbrand.engines.choice import Refused, offered
 from herbrand.engines.credal.bounding import named_in
 from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
 from herbrand.engines.credal.question import TOLERANCE, BoundSettings, read_bound_question
-from herbrand.engines.engine import Settings, first_state
+from herbrand.engines.engine import Call, first_state
 from herbrand.engines.loop import Limits, run, settle, watching
 from herbrand.engines.proof.engine import Goals
 from herbrand.engines.proof.request import Request
@@ -98,30 +98,23 @@ class StoredModel:
     tell: Callable[[Iterable[str]], None] = lambda notes: None
     """Called with what may surprise in the theory and its facts."""
 
-    def infer(
-        self,
-        queries: Sequence[str],
-        given: Sequence[str],
-        engine: str,
-        settings: Settings,
-        most_probable: bool = False,
-        top: int | None = None,
-        least: float | None = None,
-        resume: bool = False,
-        note: Callable[[str], None] | None = None,
-    ) -> Marginals:
+    def infer(self, call: Call) -> Marginals:
         """Marginals, by an engine that runs on a database."""
-        refuse_in_memory_only("infer", engine)
-        refuse_unused("infer", engine, settings, DATABASE)
-        own = engine_named("infer", engine, settings, DATABASE)
+        settings, note = call.settings, call.note
+        refuse_in_memory_only("infer", call.engine)
+        refuse_unused("infer", call.engine, settings, DATABASE)
+        own = engine_named("infer", call.engine, settings, DATABASE)
         with opened(self.place, settings.budget.memory) as database:
-            asked = [parse_formula(text, "<query>", self.signature.valued_names) for text in queries]
-            used = Used("infer", named_predicates(asked), queried_predicates(queries, self.signature))
-            evidence, kept = self._kept_run(database, used, given, resume, own.name, settings.damping)
+            asked = [parse_formula(text, "<query>", self.signature.valued_names) for text in call.query]
+            used = Used("infer", named_predicates(asked), queried_predicates(call.query, self.signature))
+            evidence, kept = self._kept_run(
+                database, used, call.given, call.resume, own.name, settings.damping
+            )
             program = evidence.program
-            question = read_question(queries, program.signature, program.facts, most_probable)
-            refuse_unanswerable(evidence, question, top, settings.budget.memory)
-            stored = StoredProgram(evidence, replace(kept, room=self._room, top=top, least=least))
+            question = read_question(call.query, program.signature, program.facts, call.most_probable)
+            refuse_unanswerable(evidence, question, call.top, settings.budget.memory)
+            shown = replace(kept, room=self._room, top=call.top, least=call.least)
+            stored = StoredProgram(evidence, shown)
             choice = offered(own, settings, own.prepare(stored, question, settings.budget))
             if isinstance(choice, Refused):
                 raise choice.refusal.error
@@ -141,7 +134,8 @@ class StoredModel:
                 note(f"going on after step {state.step}")
             limits = Limits.of(settings)
             state, status = settle(own, lambda: state, limits, watching(self.progress, limits))
-            return own.read(state, replace(status, where=self._where(database))).filtered(top, least)
+            found = own.read(state, replace(status, where=self._where(database)))
+            return found.filtered(call.top, call.least)
 
     def query(
         self,
