@@ -36,6 +36,12 @@ def test_what_rests_on_weights_is_refused(query: str, text: str, why: str) -> No
         hb.Model(hb.parse(text)).infer(query)
 
 
+def test_what_counts_what_has_weights_rests_on_them() -> None:
+    model = hb.Model(hb.parse(WEIGHTED + "open_one(x) :- road(x, _), count(y: path(x, y)) >= 1"))
+    with pytest.raises(UnsupportedError, match="open_one rests on weights of proofs"):
+        model.infer("open_one")
+
+
 @pytest.mark.parametrize("on", [False, True])
 def test_in_memory_and_on_a_database(tmp_path: Path, on: bool) -> None:
     model = hb.Model(hb.parse(WEIGHTED), on=f"duckdb:{tmp_path}/w.duckdb" if on else None)

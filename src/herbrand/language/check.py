@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from herbrand.errors import LanguageError, Mistake, Mistakes, Span, in_order, nearest
 from herbrand.language.collection import collector_paused
-from herbrand.language.computed import Separated, negated_equations, separated
+from herbrand.language.computed import Separated, negated_equations, separated, with_inner
 from herbrand.language.formulas import BODY_HOLDS, opposite_hint
 from herbrand.language.names import shown_constant, shown_name
 from herbrand.language.parse import Reading
@@ -249,6 +249,9 @@ def _signature(
     uses = Uses(theory, vocabulary, mistakes, unread)
     names = uses.classes.names(vocabulary.predicates)
     predicates = {name: _typed(predicate, names) for name, predicate in vocabulary.predicates.items()}
+    for one in with_inner(apart.definitions):
+        if (made := predicates.get(one.head.predicate)) is not None:
+            predicates[made.name] = replace(made, aggregated=tuple(one.aggregated()))
     types = vocabulary.types | {name: Type(name) for name in names.values() if name not in vocabulary.types}
     constants = ConstantCheck(types, mistakes)
     constants.check_uses((uses.classes.name_of(use.key), use) for use in uses.constants)

@@ -22,6 +22,7 @@ from typing import Literal
 from herbrand.errors import LanguageError, Mistake, Mistakes, Span, nearest
 from herbrand.language.names import fits, shown_constant
 from herbrand.language.syntax import (
+    Aggregate,
     BoundRows,
     Calendar,
     Constant,
@@ -67,7 +68,8 @@ class Predicate:
     ``tells_world``: its declaration says whether it is open or observed; some dialects' do not. ``query``:
     SQL whose rows are its facts. ``function``: its last argument is the value of a function of the others, so
     that one listed value excludes all others, and where none is listed there still is one. ``computed``: no
-    text names it, and it stands for what a statement computes.
+    text names it, and it stands for what a statement computes. ``aggregated``: the predicates over which it
+    does so by aggregates, and these.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Predicate:
     query: str | None = None
     function: bool = field(default=False, compare=False, repr=False)
     computed: bool = False
+    aggregated: tuple[tuple[str, Aggregate], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def undecided(self) -> bool:

@@ -9,7 +9,7 @@ constants of their types.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -40,7 +40,7 @@ from herbrand.program.bindings import columns_of
 from herbrand.program.clause_rows import ClauseRows, complete_rows, least_model
 from herbrand.program.clauses import Clause
 from herbrand.program.computed_values import ValuedRows, Values, assigned_by
-from herbrand.program.dependencies import body_predicates
+from herbrand.program.dependencies import body_predicates, weighted_predicates
 from herbrand.program.derive import FactRelations
 from herbrand.program.few_rows import Derivation, FewRows, NotFewError
 from herbrand.program.growing_facts import GrowingFacts, with_new_constants
@@ -124,11 +124,19 @@ class Computation:
         open_ones = {name for name, table in self.facts.tables.items() if table.world == "open"}
         unsure = chosen | {name for name in open_ones if name not in self._needs}
         self._open = open_ones - self._needs.keys()
-        self.uncertain = unsure | {name for name, below in self._reached.items() if below & unsure}
+        self.uncertain = self._resting_on(unsure)
+        weighted = {
+            *weighted_predicates(self.facts),
+            *(r.head.predicate for r in self._rules if r.weight is not None),
+        }
+        self._doubted = self._resting_on(unsure | weighted)
         self.counting = list[Rule]()
         self._endless = list[_Endless]()
         self._own = self._certain(self.definitions)
         self._refuse_cycles()
+
+    def _resting_on(self, names: Set[str]) -> Set[str]:
+        return names | {name for name, below in self._reached.items() if below & names}
 
     def _need_makers(self) -> None:
         """What ranges over a type rests on all definitions that make constants of it."""
@@ -288,8 +296,9 @@ class Computation:
         )
 
     def _counts(self, literal: Formula) -> bool:
-        """Whether a literal may be relied on: an absence of what is certain, an atom that is not free."""
-        doubtful = self.uncertain if isinstance(literal, Not) else self._open
+        """Whether a literal may be relied on: an absence of what is certain, also where weights are
+        probabilities; an atom that is not free."""
+        doubtful = self._doubted if isinstance(literal, Not) else self._open
         return doubtful.isdisjoint(predicates_in(literal))
 
     def _refuse_cycles(self) -> None:

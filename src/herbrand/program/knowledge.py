@@ -24,7 +24,7 @@ from herbrand.facts.facts import Facts, FactTable, Worlds
 from herbrand.facts.load import Reads, load_facts
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
-from herbrand.language.computed import Definition, plain_variables, separated, tests_of
+from herbrand.language.computed import Definition, plain_variables, separated, tests_of, with_inner
 from herbrand.language.network_statements import with_network_tables
 from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_atom
@@ -310,7 +310,8 @@ class Knowledge:
             uncertain, apart = more, self._on_certain(world, more)
             loaded = self._loaded_beside(apart, world, rows, signature, budget)
         facts, chosen = loaded.facts, derived_by(uncertain)
-        resting = resting_on_weights(self.rules, weighted_predicates(facts))
+        computing = (one.typing for one in with_inner(self.definitions))
+        resting = resting_on_weights((*self.rules, *computing), weighted_predicates(facts))
         rules = [rule for rule in self.rules if rule.head.predicate not in chosen] if world.derived else []
         if rules:
             refuse_weighted("this command", [row.predicate for row in apart], resting)

@@ -187,6 +187,45 @@ def test_independent_takes_no_uncertain_absence(more: str, message: str) -> None
     assert told(model.query("lone(x)", algebra="independent")) == {("c",): 1.0}
 
 
+COMPUTING = """
+type thing = {"a", "b", "c"}
+type num = number
+predicate v(thing, num): observed
+predicate u(thing): observed
+predicate p(thing)
+predicate often(thing)
+v("a", 1)
+v("b", 2)
+v("c", 3)
+u("a") @ 0.5
+u("c") @ 0.25
+"""
+
+
+@pytest.mark.parametrize("test", ['x <= "c"', "n + 1 < 5", "max(n, 2) >= n", "min(k: v(_, k)) = 1"])
+@pytest.mark.parametrize(
+    ("absent", "expected"),
+    [("u(y)", {"a": 0.375, "b": 0.375, "c": 0.375}), ("u(x)", {"a": 0.5, "b": 1, "c": 0.75})],
+)
+def test_an_absence_beside_what_is_computed(test: str, absent: str, expected: dict[str, float]) -> None:
+    """The tests hold of all that v has: only worlds in which u does not hold count."""
+    model = hb.Model(hb.parse(f"{COMPUTING}p(x) :- v(x, n), not {absent}, {test}"))
+    answer = model.query("p(x)", algebra="probability")
+    assert told(answer) == pytest.approx({(x,): p for x, p in expected.items()})
+
+
+@pytest.mark.parametrize("algebra", ["probability", "independent"])
+@pytest.mark.parametrize("test", ["count(y: u(y)) >= 2", "n + 1 = sum(k, y: v(y, k), often(y))"])
+def test_aggregates_of_what_is_uncertain_are_refused(test: str, algebra: str) -> None:
+    """Only what rests on them is; other algebras take all that has a proof."""
+    rules = f"often(x) :- u(x)\np(x) :- v(x, n), {test}"
+    model = hb.Model(hb.parse(COMPUTING + rules))
+    with pytest.raises(UnsupportedError, match=r"is over (u|often), which is uncertain(.|\n)*choices"):
+        model.query("p(x)", algebra=algebra)
+    assert told(model.query("often(x)", algebra=algebra)) == {("a",): 0.5, ("c",): 0.25}
+    assert told(model.query("p(x)", algebra="boolean"))["c",] == 1
+
+
 def test_as_many_steps_as_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     model = hb.Model(hb.parse(text_of(RULES["recursion"], WORLDS[1])))
     monkeypatch.setattr("herbrand.engines.proof.derivations.MOST_INSTANCES", 3)

@@ -19,7 +19,7 @@ evidence too, except that a base atom without a probability becomes a fact.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -261,6 +261,20 @@ def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) ->
                 f"'not' stands before {predicate}, which is uncertain",
                 span=clause.rule.span if clause.rule else None,
                 hint="--algebra probability takes it",
+            )
+
+
+def refuse_uncertain_aggregates(program: HornProgram, predicates: Iterable[str]) -> None:
+    """Raise where a count or another aggregate, on which these predicates rest, is over what is uncertain."""
+    made = [part for name in predicates for part in program.signature.predicates[name].aggregated]
+    uncertain = _uncertain(program) if made else set()
+    for called, aggregate in made:
+        if called in uncertain:
+            raise UnsupportedError(
+                f"{aggregate.function} is over {called}, which is uncertain",
+                span=aggregate.span,
+                hint="state it by choices, such as 0.3 :: p(x), whose counts and sums are compared; "
+                "--algebra count takes all facts as certain here",
             )
 
 
