@@ -21,7 +21,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows
 from herbrand.relations.database import DuckDB
 from herbrand.scale import loading
-from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts
+from herbrand.scale.facts import KEPT, StoredFacts, Wanted, kept_facts, stored_facts
 from herbrand.scale.loading import LOADING
 from herbrand.scale.sources import StoreOf
 from tests.facts import formats
@@ -50,8 +50,8 @@ def stored(
 ) -> tuple[Signature, StoredFacts]:
     sources = fact_sources(facts)
     with StoreOf(database.connection, sources) as store:
-        told = (rows, signature, sources, worlds or Worlds(), header)
-        return stored_facts(database, store, *told, resume=resume)
+        wanted = Wanted(signature, rows, sources=sources, worlds=worlds or Worlds(), header=header)
+        return stored_facts(database, store, wanted, resume=resume)
 
 
 def known(signature: Signature, found: StoredFacts) -> dict[str, Known]:
@@ -280,7 +280,7 @@ class TestGoingOn:
             told, found = stored(database, signature, facts)
             sources = fact_sources(facts)
             with StoreOf(database.connection, sources) as store:
-                again = kept_facts(database, store, (), signature, sources, Worlds(), True)
+                again = kept_facts(database, store, Wanted(signature, sources=sources, header=True))
             assert again is not None
             assert domains(again[1]) == domains(found) and again[1].tables == found.tables
             assert known(*again) == known(told, found)
@@ -292,7 +292,7 @@ class TestGoingOn:
             if kept is not None:
                 database.keep(KEPT, kept)
             with StoreOf(database.connection, ()) as store:
-                assert kept_facts(database, store, (), SIGNATURE, (), Worlds()) is None
+                assert kept_facts(database, store, Wanted(SIGNATURE)) is None
 
 
 IMMENSE = 2**53 + 1  # a float would make it 2**53

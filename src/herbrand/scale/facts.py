@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 from herbrand.errors import FactsError, Mistakes
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts, FactTable, Worlds
+from herbrand.facts.facts import WORLDS, Facts, FactTable, Worlds
 from herbrand.facts.load import grown, opened_tables
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.store import Store
 from herbrand.language.signature import Kind, Signature
-from herbrand.language.syntax import FactRows, Theory, Value
+from herbrand.language.syntax import FactRows, Theory
 from herbrand.program.remarks import bare_remarks, constants_of, new_constant
 from herbrand.relations.database import Database
 from herbrand.scale.domain import constant, stored_domain
@@ -64,36 +64,52 @@ class StoredFacts:
         return bool(self.database.number(f"SELECT COUNT(*) FROM {table} WHERE {same}"))
 
 
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """The facts that are to stand in a database: those ``stated`` in the theory's text, those ``given``
+    beside them, and the tables of sources."""
+
+    signature: Signature
+    stated: Sequence[FactRows] = ()
+    given: Sequence[FactRows] = ()
+    sources: Sequence[FactSource] = ()
+    worlds: Worlds = WORLDS
+    header: bool | None = None
+
+    def opened(self, store: Store) -> tuple[Signature, list[OpenTable], tuple[str, ...]]:
+        """The vocabulary with what tables add to it, the tables, and notes."""
+        mistakes, rows = Mistakes(), (*self.stated, *self.given)
+        found = opened_tables(store, rows, self.signature, self.sources, self.header, mistakes)
+        signature, opened, notes = found
+        signature = grown(signature, opened, mistakes)
+        mistakes.raise_any(FactsError)
+        return signature, opened, notes
+
+
 def stored_facts(
     database: Database,
     store: Store,
-    theory_rows: Sequence[FactRows],
-    signature: Signature,
-    sources: Sequence[FactSource],
-    worlds: Worlds,
-    header: bool | None = None,
+    wanted: Wanted,
     progress: Report | None = None,
     resume: bool = False,
     tell: Tell = _quiet,
-    given: Sequence[FactRows] = (),
 ) -> tuple[Signature, StoredFacts]:
-    """The facts of a theory and of sources as tables of ``database``; and what they add to the signature.
+    """The facts as tables of ``database``; and what they add to the signature.
 
     ``store`` opens sources; its tables can be read by the database. ``resume``: tables that a load of the
     same sources had finished when it was cut off are taken as they are. ``tell`` is called with what was
-    assumed, and with what is new in ``given``, the last of the theory's rows. Raises ``FactsError`` with what
-    is wrong.
+    assumed, and with what is new in what is given. Raises ``FactsError`` with what is wrong.
     """
-    signature, opened, notes = _opened(store, theory_rows, signature, sources, header)
+    signature, opened, notes = wanted.opened(store)
     tell(notes)
     database.drop(KEPT)
-    stamped = stamps(sources, opened)
+    stamped = stamps(wanted.sources, opened)
     loading = Loading(database, progress or (lambda what, share: None), stamped)
     if resume:
         loading.go_on()
     else:
         database.drop(LOADING)
-    worlds.check(signature.predicates)
+    wanted.worlds.check(signature.predicates)
     said = [loading.said(table, signature) for table in opened]
     tell(loading.notes)
     signature, domains = loading.domains(signature, said)
@@ -101,10 +117,9 @@ def stored_facts(
         name: loading.tables(number, predicate, [one for one in said if one.predicate.name == name], domains)
         for number, (name, predicate) in enumerate(signature.predicates.items())
     }
-    stated = theory_rows[: len(theory_rows) - len(given)]
-    tell(_new_constants(given, stated, said, signature, domains, database))
+    tell(_new_constants(wanted, said, signature, domains, database))
     loading.clear()
-    found = StoredFacts(database, Facts(domains, _worlds(signature, tables, worlds)), tables)
+    found = StoredFacts(database, Facts(domains, _worlds(signature, tables, wanted.worlds)), tables)
     _keep(signature, found, stamped)
     return signature, found
 
@@ -115,16 +130,17 @@ def stored_remarks(theory: Theory, signature: Signature, stored: StoredFacts) ->
 
 
 def _new_constants(
-    given: Sequence[FactRows],
-    stated: Sequence[FactRows],
+    wanted: Wanted,
     said: Sequence[Said],
     signature: Signature,
     domains: Mapping[str, Domain],
     database: Database,
 ) -> Iterator[str]:
     """Remarks on constants of evidence that no formula, no other fact and no table has."""
-    known = set(constants_of(stated, signature)) if given else set[tuple[str, Value]]()
-    for name, value in constants_of(given, signature):
+    if not wanted.given:
+        return
+    known = set(constants_of(wanted.stated, signature))
+    for name, value in constants_of(wanted.given, signature):
         places = [
             f"SELECT 1 FROM ({one.query}) q WHERE c{place} = {constant(value)}"
             for one in said
@@ -137,25 +153,17 @@ def _new_constants(
             yield new_constant(domains[name], value)
 
 
-def kept_facts(
-    database: Database,
-    store: Store,
-    theory_rows: Sequence[FactRows],
-    signature: Signature,
-    sources: Sequence[FactSource],
-    worlds: Worlds,
-    header: bool | None = None,
-) -> tuple[Signature, StoredFacts] | None:
+def kept_facts(database: Database, store: Store, wanted: Wanted) -> tuple[Signature, StoredFacts] | None:
     """What :func:`stored_facts` has made before, as it stands in the database; None where it does not."""
     if not database.has(KEPT):
         return None
     kept = database.noted(KEPT)
     if not kept:
         return None
-    signature, opened, _ = _opened(store, theory_rows, signature, sources, header)
+    signature, opened, _ = wanted.opened(store)
     if kept["types"].keys() != signature.types.keys() or kept["tables"].keys() != signature.predicates.keys():
         return None
-    if kept.get("sources") != stamps(sources, opened):
+    if kept.get("sources") != stamps(wanted.sources, opened):
         return None
     domains: dict[str, Domain] = {}
     types = dict(signature.types)
@@ -171,7 +179,8 @@ def kept_facts(
         for number, (name, (weighted, counts)) in enumerate(kept["tables"].items())
     }
     signature = replace(signature, types=types)
-    return signature, StoredFacts(database, Facts(domains, _worlds(signature, tables, worlds)), tables)
+    worlds = _worlds(signature, tables, wanted.worlds)
+    return signature, StoredFacts(database, Facts(domains, worlds), tables)
 
 
 def _keep(signature: Signature, found: StoredFacts, sources: Sequence[str]) -> None:
@@ -179,20 +188,6 @@ def _keep(signature: Signature, found: StoredFacts, sources: Sequence[str]) -> N
     types = {name: known.kind for name, known in signature.types.items()}
     tables = {name: [one.weighted, one.counts] for name, one in found.tables.items()}
     found.database.keep(KEPT, json.dumps({"types": types, "tables": tables, "sources": sources}))
-
-
-def _opened(
-    store: Store,
-    theory_rows: Sequence[FactRows],
-    signature: Signature,
-    sources: Sequence[FactSource],
-    header: bool | None,
-) -> tuple[Signature, list[OpenTable], tuple[str, ...]]:
-    mistakes = Mistakes()
-    signature, opened, notes = opened_tables(store, theory_rows, signature, sources, header, mistakes)
-    signature = grown(signature, opened, mistakes)
-    mistakes.raise_any(FactsError)
-    return signature, opened, notes
 
 
 def _worlds(

@@ -54,7 +54,7 @@ from herbrand.scale.bounds.solving import database_memory, solver
 from herbrand.scale.computed import with_computed
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.facts import KEPT, StoredFacts, kept_facts, stored_facts, stored_remarks
+from herbrand.scale.facts import KEPT, StoredFacts, Wanted, kept_facts, stored_facts, stored_remarks
 from herbrand.scale.learning.lesson import stored_example
 from herbrand.scale.loading import LOADING
 from herbrand.scale.place import Place, folder_of, opened
@@ -148,7 +148,8 @@ class StoredModel:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.budget.memory) as database:
             names = self.signature.predicates
-            signature, facts = self._facts(database, frozenset(), given, False, listed=names, complete=False)
+            found = self._facts(database, given, False)
+            signature, facts = self._computed(*found, listed=names, complete=False)
             rules = StoredRules.of(self.theory.rules, signature, facts, Knowledge.evidence(given))
             return run(StoredProofs(request), rules, goals)
 
@@ -196,9 +197,9 @@ class StoredModel:
         """The theory with weights that the facts there support."""
         _learning().refuse_unserved(method, worlds, settings)
         with opened(self.place, settings.budget.memory) as database:
-            stated = Worlds(open=self.signature.predicates)
-            resume, listed = settings.resume is not None, self.signature.observed
-            signature, facts = self._facts(database, frozenset(), (), resume, stated, listed)
+            unknown = Worlds(open=self.signature.predicates)
+            found = self._facts(database, (), settings.resume is not None, worlds=unknown)
+            signature, facts = self._computed(*found, listed=self.signature.observed)
             example = stored_example(self.theory, signature, facts, Aim(targets, latent))
             report = self.progress or _quiet
 
@@ -230,7 +231,8 @@ class StoredModel:
         refuse_unserved(self.theory.statements, used.command)
         heads = self.theory.derived.keys()
         on_derived = [row for row in Knowledge.evidence(given) if row.predicate in heads]
-        signature, facts = self._facts(database, used.queried, given, resume, apart=on_derived)
+        found = self._facts(database, given, resume, used.queried, apart=on_derived)
+        signature, facts = self._computed(*found)
         if used.predicates:
             resting = resting_on_weights(self.theory.rules, facts.weighted_predicates())
             refuse_weighted(used.command, used.predicates, resting)
@@ -243,48 +245,63 @@ class StoredModel:
     def _facts(
         self,
         database: Database,
-        queried: frozenset[str],
         given: Sequence[str],
         resume: bool,
+        queried: frozenset[str] = frozenset(),
         worlds: Worlds | None = None,
-        listed: Collection[str] = (),
-        complete: bool = True,
         apart: Sequence[FactRows] = (),
     ) -> tuple[Signature, StoredFacts]:
-        """What theory and sources hold and what is computed of it, each predicate in the world that it has,
-        if none are given. ``listed``: predicates of which values are computed by what tables list.
-        ``complete``: where they are many-valued, only with a value for each atom. ``apart``: what is given
-        that is to be no fact."""
+        """What theory and sources hold, each predicate in the world that it has, if none are given.
+        ``apart``: what is given that is to be no fact."""
         refuse_connections(self.sources)
-        learning = worlds is not None
-        rows = tuple(map(parse_literal, given))
-        signature = check((self.stated or self.theory) + Theory(rows)) if rows else self.signature
-        signature = replace(signature, mentioned=mentioned_with(signature, apart))
-        rows = tuple(row for row in rows if row not in apart)
+        rows, signature = self._with(given, apart)
         there = isinstance(database, DuckDB)
         with StoreOf(database.connection, self.sources) if isinstance(database, DuckDB) else Store() as store:
             sources = (TablesThere(self.place.target), *self.sources) if there else self.sources
-            reading = Reading(signature.predicates, self.header, signature.strict)
-            elsewhere = {table.predicate for source in sources for table in source.open(store, reading)}
-            elsewhere |= {facts.predicate for facts in self.theory.facts}
-            worlds = worlds or Worlds(
-                [rule.head.predicate for rule in self.theory.rules],
-                queried | ({fact.predicate for fact in rows} - elsewhere),
-                self.open,
-                self.closed,
-            )
-            asked = ((*self.theory.facts, *rows), signature, sources, worlds, self.header)
-            found = kept_facts(database, store, *asked) if resume else None
-            if found is None and resume and not learning and _keeps_a_run(database):
+            own = worlds or self._worlds(store, sources, signature, rows, queried)
+            wanted = Wanted(signature, self.theory.facts, rows, sources, own, self.header)
+            found = kept_facts(database, store, wanted) if resume else None
+            if found is None and resume and worlds is None and _keeps_a_run(database):
                 raise nothing_to_resume(database)
             if found is None:
                 database.drop(RUN)
-                found = stored_facts(database, store, *asked, self.progress, resume, self.tell, rows)
+                found = stored_facts(database, store, wanted, self.progress, resume, self.tell)
         self.tell(stored_remarks(self.theory, *found))
-        if self.definitions:
-            signature, facts = found
-            return signature, with_computed(self.definitions, self.theory, signature, facts, listed, complete)
         return found
+
+    def _with(
+        self, given: Sequence[str], apart: Sequence[FactRows]
+    ) -> tuple[tuple[FactRows, ...], Signature]:
+        """What is given and a fact, and the vocabulary with all that is given."""
+        rows = tuple(map(parse_literal, given))
+        signature = check((self.stated or self.theory) + Theory(rows)) if rows else self.signature
+        signature = replace(signature, mentioned=mentioned_with(signature, apart))
+        return tuple(row for row in rows if row not in apart), signature
+
+    def _worlds(
+        self,
+        store: Store,
+        sources: Sequence[FactSource],
+        signature: Signature,
+        given: Sequence[FactRows],
+        queried: frozenset[str],
+    ) -> Worlds:
+        """Of predicates that nobody has declared; what is given closes none that has no other facts."""
+        reading = Reading(signature.predicates, self.header, signature.strict)
+        elsewhere = {table.predicate for source in sources for table in source.open(store, reading)}
+        elsewhere |= {facts.predicate for facts in self.theory.facts}
+        heads = [rule.head.predicate for rule in self.theory.rules]
+        only_given = {fact.predicate for fact in given} - elsewhere
+        return Worlds(heads, queried | only_given, self.open, self.closed)
+
+    def _computed(
+        self, signature: Signature, facts: StoredFacts, listed: Collection[str] = (), complete: bool = True
+    ) -> tuple[Signature, StoredFacts]:
+        """With what the theory computes. ``listed``: predicates of which values are computed by what tables
+        list; ``complete``: where they are many-valued, only with a value for each atom."""
+        if self.definitions:
+            facts = with_computed(self.definitions, self.theory, signature, facts, listed, complete)
+        return signature, facts
 
     def _where(self, database: Database) -> str:
         allowed = f", {readable(database.memory)} of memory" if database.memory else ""
