@@ -167,6 +167,18 @@ def test_l1_keeps_weights_at_zero() -> None:
     assert any(weight.weight == 0 for weight in sampled.weights)
 
 
+@pytest.mark.parametrize(("copies", "l1"), [(1, 5.0), (1, 40.0), (4, 0.1), (8, 2.0)])
+def test_l1_leads_where_it_does_with_exact_counts(copies: int, l1: float) -> None:
+    """However much of the slope it takes off, and however much counts vary together."""
+    text = "type p = 1..30\npredicate s(p)\npredicate c(p)\n" + "?: s(x)\n" * copies + "?: s(x) and c(x)\n"
+    model = hb.Model(hb.parse(text), {"s": [(i,) for i in range(1, 23)], "c": [(i,) for i in range(1, 11)]})
+    exact, sampled = (model.learn(method, l1=l1) for method in ("likelihood", "contrastive-divergence"))
+    assert sampled.status.converged
+    for own in (slice(copies), slice(copies, None)):
+        found, expected = (sum(one.weight for one in way.weights[own]) for way in (sampled, exact))
+        assert found == pytest.approx(expected, abs=0.05)
+
+
 def test_what_samples_cannot_tell_is_refused() -> None:
     model = hb.Model(hb.parse(CROWD), crowd(300))
     with pytest.raises(BudgetError, match="which of several climbs ends highest"):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
-from herbrand.errors import HerbrandError
+from herbrand.errors import ContradictionError, HerbrandError
 from herbrand.learning.methods import METHODS
 
 TWO = "predicate s(p)\npredicate c(p)\n"
@@ -89,3 +89,18 @@ def test_distillation_names_what_is_missing(
 ) -> None:
     with pytest.raises(HerbrandError, match=said):
         hb.Model(hb.parse(text)).learn(method="distillation", batch=batch, **options)
+
+
+BROKEN = {
+    "hard: c(x)": 'not c\\("a"\\)',
+    "hard: not s(x)": 's\\("a"\\)',
+    'hard: not m(x) = "u"': 'm\\("a"\\) = "u"',
+}
+
+
+@pytest.mark.parametrize("method", ["pseudo-likelihood", "layers", "likelihood"])
+@pytest.mark.parametrize("statement", BROKEN)
+def test_facts_that_break_a_hard_statement_are_named_as_they_stand(method: str, statement: str) -> None:
+    text = TWO + 'predicate m(p) in {"u", "v"}\ns("a")\nm("a") = "u"\n?: c(x) and s(x)\n?: m(x) = "v"\n'
+    with pytest.raises(ContradictionError, match=BROKEN[statement]):
+        hb.Model(hb.parse(text + statement)).learn(method=method)

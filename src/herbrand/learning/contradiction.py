@@ -15,10 +15,10 @@ def refuse_contradiction(world: Example, template: Template, predicate: str, vio
     if not len(violating):
         return
     statement = world.program.statements[template.statement]
-    atom = world.evidence.atom_text(predicate, violating[:1])[0]
+    literal = world.evidence.literal_text(predicate, violating)
     raise ContradictionError(
         Mistake(
-            f"the facts contradict this hard statement, as they state {atom}: {statement_text(statement)}",
+            f"the facts contradict this hard statement, as they state {literal}: {statement_text(statement)}",
             statement.span,
             "an unlisted atom counts as false in learning; name what is not known: --latent PRED",
         )

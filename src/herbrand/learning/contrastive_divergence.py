@@ -192,20 +192,17 @@ class Trail:
         self.sampled_worlds += CHAINS * SWEEPS
         self._spread = (1 - MEMORY) * self._spread + MEMORY * look.spread
         slope = look.expected - self.penalty.l2 * self.point
-        way = self._solved(slope)
-        squared = float(way @ (self._spread @ way if self._spread.ndim == 2 else self._spread * way))
-        length = math.sqrt(max(squared, 0.0))  # rounding may leave less than nothing
+        way = self._way(slope)
+        length = self._length(self._drawn_in(self.point + way) - self.point)
         far, was_far = length > self._longest, self._is_far
         self._is_far = far
-        if far:
-            way = self._longest / length * way
         if far and was_far:  # still on the way; a single long step is noise
             self.settled.clear()
             self._turns = 0
         self._turns += bool(self.settled) and float(way @ self.settled[-1].slope) < 0
         means, variances = look.by_chain.mean(axis=1), look.by_chain.var(axis=1)
         self.settled.append(SettledStep(self.point, slope, means, variances))
-        share = (1 + self._turns / EASE) ** -POWER
+        share = (1 + self._turns / EASE) ** -POWER * (self._longest / length if far else 1.0)
         self.point = self._drawn_in(self.point + share * way, share)
 
     @property
@@ -250,22 +247,47 @@ class Trail:
     def _kept(self) -> Sequence[SettledStep]:
         return self.settled[len(self.settled) // 2 :]
 
+    def _way(self, slope: np.ndarray) -> np.ndarray:
+        """Along the slope: the step to the top, or, where weights stop at 0 one by one, a part of it that no
+        counts that vary together can make too long (their correlations stretch a step this much at most)."""
+        if not self.penalty.l1:
+            return self._solved(slope)
+        own, stretch = self._own, 1.0
+        if self._spread.ndim == 2:
+            stretch = np.linalg.eigvalsh(self._curvature / np.sqrt(np.outer(own, own)))[-1]
+        return slope / (stretch * own)
+
     def _solved(self, slope: np.ndarray) -> np.ndarray:
-        """The step to the top, were the slope exact, nothing hidden, and the curvature everywhere this."""
-        together = self._spread.ndim == 2
-        own = (np.diag(self._spread) if together else self._spread) + self.penalty.l2
-        own = (1 + RIDGE) * np.where(own > 0, own, 1.0)
-        if self.penalty.l1 or not together:
-            return slope / own
+        """The step to the top, were the slope exact, nothing hidden, and the curvature everywhere this; only
+        weights with a slope move."""
+        if self._spread.ndim == 1:
+            return slope / self._own
+        step, moving = np.zeros(len(slope)), np.flatnonzero(slope)
+        step[moving] = np.linalg.solve(self._curvature[np.ix_(moving, moving)], slope[moving])
+        return step
+
+    @property
+    def _own(self) -> np.ndarray:
+        """The curvature along each weight by itself."""
+        own = (np.diag(self._spread) if self._spread.ndim == 2 else self._spread) + self.penalty.l2
+        return (1 + RIDGE) * np.where(own > 0, own, 1.0)
+
+    @property
+    def _curvature(self) -> np.ndarray:
         curvature = self._spread.copy()
-        np.fill_diagonal(curvature, own)
-        return np.linalg.solve(curvature, slope)
+        np.fill_diagonal(curvature, self._own)
+        return curvature
+
+    def _length(self, step: np.ndarray) -> float:
+        """In standard deviations of the log-weight of worlds."""
+        squared = float(step @ (self._spread @ step if self._spread.ndim == 2 else self._spread * step))
+        return math.sqrt(max(squared, 0.0))  # rounding may leave less than nothing
 
     def _drawn_in(self, point: np.ndarray, share: float = 1.0) -> np.ndarray:
         """Nearer to 0 by what l1 takes off."""
         if not self.penalty.l1:
             return point
-        less = share * np.abs(self._solved(np.full(len(point), self.penalty.l1)))
+        less = share * self._way(np.full(len(point), self.penalty.l1))
         return np.sign(point) * np.maximum(np.abs(point) - less, 0.0)
 
 

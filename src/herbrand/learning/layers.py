@@ -136,9 +136,9 @@ def _distinct(
     excluded = np.flatnonzero(settled.reshape(-1, width)[codes, values] == -math.inf)
     wrong = np.concatenate([again, excluded])
     if len(wrong):
-        atom = world.evidence.atom_text(name, codes[wrong[:1]])[0]
+        literal = world.evidence.literal_text(name, codes[wrong])
         raise ContradictionError(
-            f"the facts contradict the hard statements, as they state {atom}",
+            f"the facts contradict the hard statements, as they state {literal}",
             hint="an unlisted atom counts as false in learning; name what is not known: --latent PRED",
         )
     return _Labelled(name, torch.from_numpy(codes), torch.from_numpy(values))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.errors import FactsError
+from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Value
 from herbrand.program.program import Program
@@ -186,6 +187,14 @@ class Evidence:
         if not columns:
             return [show_atom(predicate, ())] * len(codes)
         return [show_atom(predicate, row) for row in zip(*columns, strict=True)]
+
+    def literal_text(self, predicate: str, codes: np.ndarray) -> str:
+        """What is known of the first of these atoms: ``a``, ``not a`` or ``a = value``."""
+        text, value = self.atom_text(predicate, codes[:1])[0], int(self.known(predicate).lookup(codes[:1])[0])
+        value_type = self.program.signature.predicates[predicate].value_type
+        if value_type is None:
+            return text if value else f"not {text}"
+        return f"{text} = {shown_constant(self.program.domain(value_type).value(value))}"
 
 
 def codes_of(rows: np.ndarray, sizes: Sequence[int]) -> Keys:

@@ -23,7 +23,6 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.facts.facts import Facts
-from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
@@ -313,7 +312,9 @@ def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
         return
     row = ground.bindings.take(violated[:1])
     facts = ", ".join(
-        _shown_literal(evidence, literal.predicate, row, literal.arguments)
+        evidence.literal_text(
+            literal.predicate, row.codes(literal.arguments, evidence.known(literal.predicate).sizes)
+        )
         for literal in template.conjunction.literals
     )
     statement = evidence.program.statements[template.statement]
@@ -326,16 +327,6 @@ def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
             "" if statement.span else f"the statement: {next(show_statement(statement))}",
         )
     )
-
-
-def _shown_literal(evidence: Evidence, predicate: str, row: Bindings, arguments: tuple[Argument, ...]) -> str:
-    known = evidence.known(predicate)
-    codes = row.codes(arguments, known.sizes)
-    text, value = evidence.atom_text(predicate, codes)[0], int(known.lookup(codes)[0])
-    value_type = evidence.program.signature.predicates[predicate].value_type
-    if value_type is None:
-        return text if value else f"not {text}"
-    return f"{text} = {shown_constant(evidence.program.domain(value_type).value(value))}"
 
 
 def refuse_long_answer(evidence: Evidence, question: Question, budget: Budget) -> None:
