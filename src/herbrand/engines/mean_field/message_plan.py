@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -524,22 +524,15 @@ class _Maker:
             operands = [replace(x, axes=tuple(one.get(axis, axis) for axis in x.axes)) for x in operands]
             sizes = {axis: size for axis, size in sizes.items() if axis not in values[1:]}
             values = values[:1]
-        total = defaultdict[int, float](float)
-        for _, worth in members:
-            for number, count in worth.items():
-                total[number] += count
         by_constant = any(isinstance(operand, PerConstant) for operand in form.operands)
+        worth, sign = _worth_of(members, repeats)
         if values:
             operands.append(self._table(form, members, values, sizes, repeats, by_constant))
-            worth, sign = (), 1
+            worth, sign = (), 1.0
         elif by_constant:
-            worth, sign = (), sum(total.values()) * repeats
-        else:
-            worth = tuple(sorted((number, count * repeats) for number, count in total.items() if count))
-            sign = 1 if worth and worth[0][1] > 0 else -1
-            worth = tuple((number, count * sign) for number, count in worth)
-            if not worth:
-                return
+            worth, sign = (), sign * sum(count for _, count in worth)
+        elif not worth:
+            return
         for derivative in Tree(self.registers, operands, sizes).derivatives():
             target = derivative.operand.target
             assert target is not None
@@ -584,7 +577,8 @@ class _Maker:
 
     def finished(self) -> tuple[tuple[Heard, ...], tuple[Step, ...]]:
         """What is heard at each leaf, and the steps that are needed for it, in order."""
-        needed = {one.register for said in self.derivatives.values() for _, one, _ in said}
+        results = [one for said in self.derivatives.values() for _, one, _ in said]
+        needed = {one.register for one in results}
         kept = []
         for step in reversed(self.registers.steps):
             if step.output in needed:
@@ -592,9 +586,18 @@ class _Maker:
                 needed.update(step.inputs)
         kept.reverse()
         uses = Counter(number for step in kept for number in step.inputs)
-        uses.update(one.register for said in self.derivatives.values() for _, one, _ in said)
-        producers = {step.output: step for step in kept}
-        heard = []
+        uses.update(one.register for one in results)
+        heard = tuple(self._heard(uses, {step.output: step for step in kept}))
+        fused = {id(message.step) for one in heard for message in one.messages}
+        needed.update(t.index for one in results if (t := one.operand.target) and t.gathered)
+        needed.update(values.counts for register, values in self.values.items() if register in needed)
+        self.needed = needed | set(self.masks.values())
+        self.values = {register: one for register, one in self.values.items() if register in needed}
+        self.complements = {leaf: one for leaf, one in self.complements.items() if one in needed}
+        return heard, tuple(step for step in kept if id(step) not in fused)
+
+    def _heard(self, uses: Counter[int], producers: Mapping[int, Step]) -> Iterator[Heard]:
+        """At each leaf, at each worth, apart what no marginal changes; the first message is added."""
         for (leaf, worth), said in self.derivatives.items():
             for early in (True, False):
                 chosen = [
@@ -605,19 +608,9 @@ class _Maker:
                 chosen.sort(key=lambda one: (one.sign <= 0, one.step is None))
                 if chosen and worth and chosen[0].sign < 0:
                     chosen = [replace(one, sign=-one.sign) for one in chosen]
-                    worth_here = tuple((number, -count) for number, count in worth)
-                else:
-                    worth_here = worth
-                if chosen:
-                    heard.append(Heard(leaf, worth_here, tuple(chosen), early))
-        fused = {id(message.step) for one in heard for message in one.messages}
-        for said in self.derivatives.values():
-            needed.update(t.index for _, one, _ in said if (t := one.operand.target) and t.gathered)
-        needed.update(values.counts for register, values in self.values.items() if register in needed)
-        self.needed = needed | set(self.masks.values())
-        self.values = {register: one for register, one in self.values.items() if register in needed}
-        self.complements = {leaf: one for leaf, one in self.complements.items() if one in needed}
-        return tuple(heard), tuple(step for step in kept if id(step) not in fused)
+                    yield Heard(leaf, tuple((number, -count) for number, count in worth), (*chosen,), early)
+                elif chosen:
+                    yield Heard(leaf, worth, tuple(chosen), early)
 
     def used_known(self) -> list[int]:
         return sorted(one for one in self.needed if self.registers.levels[one] == KNOWN)
@@ -658,6 +651,17 @@ class _Rows:
 
     axes: Axes
     rows: np.ndarray | None
+
+
+def _worth_of(members: Sequence[tuple[Product, Mapping[int, float]]], repeats: int) -> tuple[Worth, float]:
+    """What alike products are worth together, the first count above 0, and the sign that this takes."""
+    total = defaultdict[int, float](float)
+    for _, worth in members:
+        for number, count in worth.items():
+            total[number] += count * repeats
+    counts = sorted((number, count) for number, count in total.items() if count)
+    sign = 1.0 if counts and counts[0][1] > 0 else -1.0
+    return tuple((number, count * sign) for number, count in counts), sign
 
 
 def _value_axis(place: int) -> str:
