@@ -366,3 +366,21 @@ def test_what_cannot_be_written_is_named(text: str, reason: str) -> None:
     theory = hb.parse(text)
     with pytest.raises(HerbrandError, match=reason):
         write(theory, check(theory), "pl")
+
+
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        ("e(X, Y), e(Y, Z)", ["b", "c", "d", "a"]),
+        ("e(X, Y), Y \\== c, X \\= d", ["c", "a"]),
+        ("n(X, Z), e(Z, X)", ["b", "c"]),
+        ("n(X, 1)", ["c"]),
+        ("e(X, X)", []),
+        ("X = b", ["b"]),
+    ],
+)
+def test_a_query_with_a_body_asks_where_facts_join(body: str, asked: list[str]) -> None:
+    """In the order of the facts; one with a variable holds of every constant."""
+    facts = "e(b, c). e(c, d). e(d, a). e(a, b). n(b, a). n(c, _). "
+    theory = read_theory_text(f"{facts} 0.3::p(X) :- e(X, _). query(p(X)) :- {body}.", "pl")
+    assert [query.formula.arguments[0].value for query in theory.queries] == asked

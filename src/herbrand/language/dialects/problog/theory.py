@@ -17,23 +17,21 @@ b(1)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product
 
 from herbrand.errors import LanguageError, Source
-from herbrand.language.computed import variables_of
 from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.problog.calls import with_calls
 from herbrand.language.dialects.problog.early import early_goals, refuse_early
 from herbrand.language.dialects.problog.goals import (
     BUILT_IN,
-    COMPARE,
     Body,
     Goals,
     PrologClause,
     not_in_the_language,
 )
+from herbrand.language.dialects.problog.instances import instances
 from herbrand.language.dialects.problog.modes import by_way_of_calling
 from herbrand.language.dialects.problog.names import LinkedPlaces, PredicateNames, unbound, with_one_kind
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value
@@ -54,7 +52,6 @@ from herbrand.language.syntax import (
     Query,
     Rule,
     Statement,
-    Term,
     Theory,
     Truth,
     Value,
@@ -205,45 +202,10 @@ class _Reader:
         """Each query and each evidence whose body holds as one of its own."""
         for atom, positive, body in self._conditional:
             with self._mistakes.collecting():
-                self._queries += [(each, positive) for each in self._instances(atom, body)]
+                self._queries += [(each, positive) for each in instances(atom, body, self._clauses)]
         for atom, holds, body in self._observed:
             with self._mistakes.collecting():
-                self._evidence += [(each, holds) for each in self._instances(atom, body)]
-
-    def _instances(self, atom: Atom, body: Body) -> Iterator[Atom]:
-        """The atoms that a query asks for where its body, over facts of the file, holds."""
-        if not variables_of(body):
-            if not any(isinstance(part, Truth) and not part.value for part in body):
-                yield atom
-            return
-        facts = {clause.heads[0] for clause in self._clauses if clause.is_fact}
-        others = {head.predicate for c in self._clauses if not c.is_fact for head in c.heads}
-        atoms = [part for part in body if isinstance(part, Atom)]
-        tests = [part for part in body if isinstance(part, Comparison)]
-        if len(atoms) + len(tests) < len(body) or any(part.predicate in others for part in atoms):
-            hint = "the body of a query, or of evidence, names facts and compares their constants"
-            raise LanguageError("this query cannot be read", span=atom.span, hint=hint)
-        rows = [[fact for fact in facts if _matches(part, fact)] for part in atoms]
-        for chosen in product(*rows):
-            values: dict[str, Term] = {}
-            for test in tests:
-                if (
-                    test.operator == "="
-                    and isinstance(test.left, Variable)
-                    and isinstance(test.right, Constant)
-                ):
-                    values[test.left.name] = test.right
-            pairs = [
-                (term, value)
-                for part, fact in zip(atoms, chosen, strict=True)
-                for term, value in zip(part.arguments, fact.arguments, strict=True)
-            ]
-            if all(
-                not isinstance(term, Variable) or values.setdefault(term.name, value) == value
-                for term, value in pairs
-                if isinstance(value, Constant)
-            ) and all(_passes(test, values) for test in tests):
-                yield replace(atom, arguments=tuple(_replaced(term, values) for term in atom.arguments))
+                self._evidence += [(each, holds) for each in instances(atom, body, self._clauses)]
 
     # The program as a whole
 
@@ -403,25 +365,3 @@ def _with_constants(body: Body, chances: tuple[Chance, ...]) -> tuple[Body, tupl
                 number = float(right.value)
                 chances = tuple(number if each == chance else each for each in chances)
     return body, chances
-
-
-def _replaced(term: Term, values: Mapping[str, Term]) -> Term:
-    return values.get(term.name, term) if isinstance(term, Variable) else term
-
-
-def _passes(test: Comparison, values: Mapping[str, Term]) -> bool:
-    """Whether constants compare so."""
-    left, right = _replaced(test.left, values), _replaced(test.right, values)
-    if not isinstance(left, Constant) or not isinstance(right, Constant):
-        raise LanguageError(f"{show_formula(test)} has no values to compare", span=test.span)
-    if isinstance(left.value, str) != isinstance(right.value, str):
-        return test.operator == "!="
-    return COMPARE[test.operator](left.value, right.value)
-
-
-def _matches(pattern: Atom, fact: Atom) -> bool:
-    """Whether constants agree; variables are looked at by the caller."""
-    if pattern.predicate != fact.predicate or len(pattern.arguments) != len(fact.arguments):
-        return False
-    pairs = zip(pattern.arguments, fact.arguments, strict=True)
-    return all(isinstance(term, Variable) or term == value for term, value in pairs)

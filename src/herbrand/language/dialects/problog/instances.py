@@ -1,0 +1,78 @@
+"""What a query, or evidence, with a body stands for: its instances where the body holds of facts of the file.
+
+>>> from herbrand.language.formulas import Atom, Constant, Variable
+>>> from herbrand.language.dialects.problog.goals import PrologClause
+>>> facts = [PrologClause((Atom("node", (Constant(name),)),), ()) for name in "ab"]
+>>> x = Variable("X")
+>>> [str(each.arguments[0].value) for each in instances(Atom("reached", (x,)), (Atom("node", (x,)),), facts)]
+['a', 'b']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from herbrand.errors import LanguageError
+from herbrand.language.computed import variables_of
+from herbrand.language.dialects.problog.goals import COMPARE, Body, PrologClause
+from herbrand.language.formulas import Atom, Comparison, Constant, Term, Truth, Variable
+from herbrand.language.show import show_formula
+
+Values = Mapping[str, Term]
+
+
+def instances(atom: Atom, body: Body, clauses: Sequence[PrologClause]) -> Iterator[Atom]:
+    """The atoms that are asked for, or observed, in the order of the facts."""
+    if not variables_of(body):
+        if not any(isinstance(part, Truth) and not part.value for part in body):
+            yield atom
+        return
+    atoms = [part for part in body if isinstance(part, Atom)]
+    tests = [part for part in body if isinstance(part, Comparison)]
+    others = {head.predicate for clause in clauses if not clause.is_fact for head in clause.heads}
+    if len(atoms) + len(tests) < len(body) or any(part.predicate in others for part in atoms):
+        hint = "the body of a query, or of evidence, names facts and compares their constants"
+        raise LanguageError("this query cannot be read", span=atom.span, hint=hint)
+    facts = dict.fromkeys(clause.heads[0] for clause in clauses if clause.is_fact)
+    found: list[Values] = [dict(pair for test in tests for pair in _given(test))]
+    for part in atoms:
+        own = [fact for fact in facts if fact.predicate == part.predicate]
+        found = [more for values in found for fact in own if (more := _bound(part, fact, values)) is not None]
+    for values in found:
+        if all(_passes(test, values) for test in tests):
+            yield replace(atom, arguments=tuple(_value(term, values) for term in atom.arguments))
+
+
+def _given(test: Comparison) -> Iterator[tuple[str, Term]]:
+    """The variable that a test gives a constant."""
+    if test.operator == "=" and isinstance(test.left, Variable) and isinstance(test.right, Constant):
+        yield test.left.name, test.right
+
+
+def _bound(pattern: Atom, fact: Atom, values: Values) -> Values | None:
+    """The values with those that a fact gives, one for all constants none; ``None`` where it does not fit."""
+    if len(pattern.arguments) != len(fact.arguments):
+        return None
+    found = dict(values)
+    for term, value in zip(pattern.arguments, fact.arguments, strict=True):
+        if not isinstance(value, Constant):
+            continue
+        known = found.setdefault(term.name, value) if isinstance(term, Variable) else term
+        if known != value:
+            return None
+    return found
+
+
+def _value(term: Term, values: Values) -> Term:
+    return values.get(term.name, term) if isinstance(term, Variable) else term
+
+
+def _passes(test: Comparison, values: Values) -> bool:
+    """Whether constants compare so."""
+    left, right = _value(test.left, values), _value(test.right, values)
+    if not isinstance(left, Constant) or not isinstance(right, Constant):
+        raise LanguageError(f"{show_formula(test)} has no values to compare", span=test.span)
+    if isinstance(left.value, str) != isinstance(right.value, str):
+        return test.operator == "!="
+    return COMPARE[test.operator](left.value, right.value)
