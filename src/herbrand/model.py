@@ -165,6 +165,11 @@ class Model:
         """The theory lowered over its facts as they are stated; rules are left out."""
         return self.measured_program(UNLIMITED, derived=False)
 
+    def stated_with_open(self, predicates: Sequence[str]) -> Program:
+        """The same where what is computed relies on no facts of these predicates: they take scores."""
+        known = self._knowledge.opening(predicates)
+        return self.stated_program if known is self._knowledge else known.program(derived=False)
+
     def measured_program(
         self, budget: Budget, derived: bool = True, given: Texts = (), queried: Collection[str] = ()
     ) -> Program:

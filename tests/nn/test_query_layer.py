@@ -82,6 +82,58 @@ def sums(**options: object) -> hb.nn.QueryLayer:
     return hb.nn.QueryLayer(model, "sum(a, b, s)", given=["a", "b"], neural=["shows"], **options)  # type: ignore[arg-type]
 
 
+COMPUTING = """
+type thing = {"a", "b", "c"}
+type num = number
+predicate v(thing, num): observed
+predicate u(thing): observed
+predicate p(thing)
+v("a", 1)
+v("b", 2)
+v("c", 3)
+"""
+SCORES = [0.25, 0.5, 0.125]
+
+
+@pytest.mark.parametrize("facts", ["", 'u("a")\nu("b")\nu("c")\n'])
+@pytest.mark.parametrize("test", ["n + 1 < 5", 'x <= "c"'])
+@pytest.mark.parametrize("algebra", ["count", "max", "probability", "top-k"])
+def test_scores_beside_what_is_computed(facts: str, test: str, algebra: str) -> None:
+    """The tests hold of all that v has, whatever tables list of the neural predicate."""
+    rules = {"u(x)": SCORES, "not u(x)": [1 - score for score in SCORES]}
+    for literal, expected in rules.items():
+        if literal == "u(x)" or algebra == "probability":
+            model = hb.Model(hb.parse(f"{COMPUTING}{facts}p(x) :- v(x, n), {literal}, {test}"))
+            layer = hb.nn.QueryLayer(model, "p(x)", neural=["u"], algebra=algebra)
+            assert layer({}, {"u": torch.tensor(SCORES)})[0].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("facts", ["", 'u("a")\nu("b")\n'])
+@pytest.mark.parametrize("algebra", ["count", "max", "probability", "top-k"])
+def test_aggregates_of_what_takes_scores_are_refused(facts: str, algebra: str) -> None:
+    model = hb.Model(hb.parse(f"{COMPUTING}{facts}p(x) :- v(x, n), count(y: u(y)) >= 2"))
+    with pytest.raises(HerbrandError, match="count is over u"):
+        hb.nn.QueryLayer(model, "p(x)", neural=["u"], algebra=algebra)({}, {"u": torch.tensor([0.5, 0.5])})
+
+
+def test_digits_are_added_by_arithmetic() -> None:
+    theory = """
+    type image = {"first", "second"}
+    type number = 0..2
+    type total = 0..4
+    predicate digit(image) in number: observed
+    predicate sum(image, image, total)
+    sum(a, b, s) :- digit(a) = x, digit(b) = y, s = x + y
+    """
+    layer = hb.nn.QueryLayer(
+        hb.Model(hb.parse(theory)), "sum(a, b, s)", given=["a", "b"], neural=["digit"], algebra="probability"
+    )
+    one, other = [0.5, 0.25, 0.25], [0.1, 0.2, 0.7]
+    sums = [sum(one[x] * other[s - x] for x in range(3) if 0 <= s - x < 3) for s in range(5)]
+    found = layer({"a": ["first"], "b": ["second"]}, {"digit": torch.tensor([one, other])})
+    assert found[0].tolist() == pytest.approx(sums)
+
+
 def test_a_neural_predicate_is_summed_over_every_pair() -> None:
     scores = torch.rand(3, 3, dtype=torch.float64, requires_grad=True)
     layer = sums()

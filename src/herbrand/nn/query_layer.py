@@ -164,10 +164,11 @@ class QueryLayer(nn.Module):
         self.goal, self.algebra, self.k, self.theory = goal, algebra, k, model.theory
         self.depth = _depth(depth, algebra)
         self.memory = None if memory is None else bytes_of(memory)
-        program, signature = model.stated_program, model.signature
+        signature = model.signature
+        _refuse_unknown(neural, signature)
+        program = model.stated_with_open(neural)
         rules, choices = self._rules(program.statements)
         stated = facts = program.facts
-        _refuse_unknown(neural, signature)
         self.shapes = {name: _shape(name, signature, facts) for name in neural}
         facts = _with_pairs(facts, self.shapes, self.memory)
         learned = [name for name in learned_predicates(rules, signature, facts) if name not in neural]

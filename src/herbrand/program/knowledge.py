@@ -156,6 +156,14 @@ class Knowledge:
         named = self._asked.union(*map(predicates_in, used))
         return tuple(one for one in self.separated.definitions if one.head.predicate in named)
 
+    def opening(self, predicates: Collection[str]) -> Knowledge:
+        """The same where what is computed relies on nothing that tables list of these predicates."""
+        if not self.definitions or not predicates:
+            return self
+        known = copy(self)
+        known.open, known._programs = (*self.open, *predicates), {}
+        return known
+
     def asking(self, queries: Sequence[Formula]) -> tuple[Knowledge, tuple[Formula, ...]]:
         """The same with what queries compute in tables of their own, and the queries over these."""
         asked = tuple(WeightedFormula(0.0, query, span=query.span) for query in queries)

@@ -52,10 +52,10 @@ def features_of(learned: Collection[str], facts: Facts) -> set[str]:
 
 
 def refuse_absence(program: HornProgram, goals: Sequence[Clause], scored: Collection[str]) -> None:
-    """``not`` means that an atom has no proof, and every atom with a score has one, whatever its score is."""
+    """``not`` means that an atom has no proof, and every atom with a score has one, whatever its score is. So
+    has each that an aggregate is over."""
     for clause, predicate in program.absences(goals):
-        for name in sorted({predicate, *program.reached(program.clauses.get(predicate, ()))} & set(scored)):
-            rests = "" if name == predicate else f", which rests on {name}"
+        for rests, name in _scored_below(program, predicate, scored):
             raise UnsupportedError(
                 f"'not' stands before {predicate}{rests}: {name} takes scores, and 'not' means that there is "
                 "no proof, so no score would count",
@@ -63,6 +63,21 @@ def refuse_absence(program: HornProgram, goals: Sequence[Clause], scored: Collec
                 hint="give scores to a predicate of their own for what does not hold, such as 1 - s; "
                 "a query layer with algebra='probability' takes 'not'",
             )
+    for made in program.reached(goals):
+        for predicate, aggregate in program.signature.predicates[made].aggregated:
+            for rests, name in _scored_below(program, predicate, scored):
+                raise UnsupportedError(
+                    f"{aggregate.function} is over {predicate}{rests}: {name} takes scores, and an aggregate "
+                    "is over all that has a proof, so no score would count",
+                    span=aggregate.span,
+                )
+
+
+def _scored_below(program: HornProgram, predicate: str, scored: Collection[str]) -> Iterator[tuple[str, str]]:
+    """What takes scores of a predicate and all that it rests on, each behind words that say how it does."""
+    below = {predicate, *program.reached(program.clauses.get(predicate, ()))}
+    for name in sorted(below & set(scored)):
+        yield "" if name == predicate else f", which rests on {name}", name
 
 
 def with_features(
