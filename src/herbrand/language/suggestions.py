@@ -392,6 +392,8 @@ def _comma_between_formulas(failure: Failure) -> str:
         return ""
     if failure.before.lstrip().startswith(("type", "predicate")):
         return "each declaration stands on a line of its own"
+    if failure.whole == "fact":
+        return "evidence is one fact, and --given is repeatable (given=[...] in Python)"
     if "IF" in failure.accepted:
         return "formulas are joined by 'and'; the head of a rule is one atom"
     return "formulas and conditions are joined by 'and'"
