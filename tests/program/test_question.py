@@ -96,7 +96,8 @@ WRONG = {
     "\udc80": ("1:1: half a character: this is not valid Unicode", ""),
     "P(rain)": (
         "1:1: unexpected 'P'; expected a formula",
-        "P( ) stands alone, with its bound behind it; a predicate named P stands in back-quotes: `P`",
+        "P( ) is a query of bound, and here stands what is inside; "
+        "a predicate named P stands in back-quotes: `P`",
     ),
     "rain = true": (
         "1:8: unexpected 'true'; expected a name, a number or text in double quotes",

@@ -94,6 +94,7 @@ BAD: dict[str, tuple[str, bytes, int, str]] = {
     "no text": ("/infer", b"\xff\xfe\xff", 400, "no JSON"),
     "deep": ("/infer", b"[" * 100_000, 400, "no JSON"),
     "NaN": ("/infer", b'{"min": NaN}', 400, "NaN"),
+    "a name twice": ("/infer", b'{"query": ["rain"], "query": ["wet"]}', 400, "'query' stands in it twice"),
     "a list": ("/infer", b"[]", 400, "JSON object"),
     "a number": ("/infer", b"3", 400, "JSON object"),
     "an unknown option": ("/infer", b'{"tolerence": 1}', 400, "no option 'tolerence'"),

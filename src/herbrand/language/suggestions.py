@@ -200,11 +200,14 @@ def _decimal_comma(failure: Failure) -> str:
 
 
 def _probability_elsewhere(failure: Failure) -> str:
+    quoted = "a predicate named P stands in back-quotes: `P`"
+    if failure.kind == "P" and failure.whole != "statement" and not failure.before.strip():
+        return f"P( ) is a query of bound, and here stands what is inside; {quoted}"
     if failure.kind == "P" and failure.before.strip() != "[":
-        return "P( ) stands alone, with its bound behind it; a predicate named P stands in back-quotes: `P`"
+        return f"P( ) stands alone, with its bound behind it; {quoted}"
     if failure.accepted == {"AT_LEAST", "AT_MOST", "EQUALS", "IN"}:
         if failure.text.startswith(("<-", ":"), failure.at):
-            return "P( ) states a probability; a predicate named P stands in back-quotes: `P`"
+            return f"P( ) states a probability; {quoted}"
         return "a bound is written with <=, >=, = or 'in [lower, upper]'"
     if failure.kind == "VBAR":
         return "'|' means 'given' and stands once, inside P( | ); an alternative is written 'or'"

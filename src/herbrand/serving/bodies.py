@@ -31,11 +31,11 @@ async def body_of(request: Request) -> bytes:
 
 
 def parsed(body: bytes) -> Any:
-    """JSON values, without NaN and infinities."""
+    """JSON values, without NaN and infinities, and with each name of an object once."""
     if not body.strip():
         return {}
     try:
-        return json.loads(body, parse_constant=_no_number)
+        return json.loads(body, parse_constant=_no_number, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
         raise RefusedError(
             BAD_REQUEST, f"the body is no JSON: {error}", 'such as {"query": ["smokes"]}'
@@ -44,6 +44,14 @@ def parsed(body: bytes) -> Any:
 
 def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"'{next(name for name in names if names.count(name) > 1)}' stands in it twice")
+    return found
 
 
 def field(body: Any, name: str, kind: type | tuple[type, ...], default: Any = None) -> Any:

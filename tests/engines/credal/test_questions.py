@@ -180,7 +180,7 @@ def test_options_that_cannot_be(options: dict[str, Any], told: str) -> None:
     [
         ("s(x)", "a fact holds constants only, and x is a variable"),
         ("rian", "did you mean 'rain'?"),
-        ("P(rain)", "P( ) stands alone"),
+        ("P(rain)", "P( ) is a query of bound"),
         ('s("a") and rain', "this is a formula, not a fact"),
         ("rain or rain", "evidence is a fact, such as smokes"),
     ],
