@@ -167,8 +167,8 @@ class Model:
 
     def stated_with_open(self, predicates: Sequence[str]) -> Program:
         """The same where what is computed relies on no facts of these predicates: they take scores."""
-        known = self._knowledge.opening(predicates)
-        return self.stated_program if known is self._knowledge else known.program(derived=False)
+        self._refuse_on()
+        return self._knowledge.opening(predicates).program(derived=False)
 
     def measured_program(
         self, budget: Budget, derived: bool = True, given: Texts = (), queried: Collection[str] = ()

@@ -116,6 +116,13 @@ def test_aggregates_of_what_takes_scores_are_refused(facts: str, algebra: str) -
         hb.nn.QueryLayer(model, "p(x)", neural=["u"], algebra=algebra)({}, {"u": torch.tensor([0.5, 0.5])})
 
 
+@pytest.mark.parametrize("neural", [[], ["u"]])
+def test_facts_that_a_database_holds_are_not_overlooked(neural: list[str]) -> None:
+    model = hb.Model(hb.parse(f"{COMPUTING}p(x) :- v(x, n), u(x), n + 1 < 5"), on="duckdb:unused")
+    with pytest.raises(HerbrandError, match="run on duckdb:unused"):
+        hb.nn.QueryLayer(model, "p(x)", neural=neural)
+
+
 def test_digits_are_added_by_arithmetic() -> None:
     theory = """
     type image = {"first", "second"}
