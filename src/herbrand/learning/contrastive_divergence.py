@@ -181,6 +181,7 @@ class Trail:
     def __post_init__(self) -> None:
         look = self.sampled.look(self.point, FIRST_SWEEPS)
         self._spread = look.spread
+        self._steepest: np.ndarray | None = None
         self._turns, self._is_far = 0, False
         self.sampled_worlds = CHAINS * FIRST_SWEEPS
         self._longest = 1 + math.sqrt(FOLLOWED * self.sampled.sides.atom_count)
@@ -191,6 +192,7 @@ class Trail:
         self.steps += 1
         self.sampled_worlds += CHAINS * SWEEPS
         self._spread = (1 - MEMORY) * self._spread + MEMORY * look.spread
+        self._steepest = self._most_curved() if self.penalty.l1 else None
         slope = look.expected - self.penalty.l2 * self.point
         way = self._way(slope)
         length = self._length(self._drawn_in(self.point + way) - self.point)
@@ -250,12 +252,14 @@ class Trail:
     def _way(self, slope: np.ndarray) -> np.ndarray:
         """Along the slope: the step to the top, or, where weights stop at 0 one by one, a part of it that no
         counts that vary together can make too long (their correlations stretch a step this much at most)."""
-        if not self.penalty.l1:
-            return self._solved(slope)
-        own, stretch = self._own, 1.0
-        if self._spread.ndim == 2:
-            stretch = np.linalg.eigvalsh(self._curvature / np.sqrt(np.outer(own, own)))[-1]
-        return slope / (stretch * own)
+        return self._solved(slope) if self._steepest is None else slope / self._steepest
+
+    def _most_curved(self) -> np.ndarray:
+        """The curvature along each weight, whatever others move with it."""
+        own = self._own
+        if self._spread.ndim == 1:
+            return own
+        return np.linalg.eigvalsh(self._curvature / np.sqrt(np.outer(own, own)))[-1] * own
 
     def _solved(self, slope: np.ndarray) -> np.ndarray:
         """The step to the top, were the slope exact, nothing hidden, and the curvature everywhere this; only
@@ -285,9 +289,9 @@ class Trail:
 
     def _drawn_in(self, point: np.ndarray, share: float = 1.0) -> np.ndarray:
         """Nearer to 0 by what l1 takes off."""
-        if not self.penalty.l1:
+        if self._steepest is None:
             return point
-        less = share * self._way(np.full(len(point), self.penalty.l1))
+        less = share * (self.penalty.l1 / self._steepest)
         return np.sign(point) * np.maximum(np.abs(point) - less, 0.0)
 
 

@@ -39,12 +39,7 @@ from torch import Tensor, nn
 from torch._C._functorch import is_functorch_wrapped_tensor
 
 from herbrand.budget import Budget, allowed_bytes, bytes_of, readable
-from herbrand.engines.proof.chances import (
-    chances_of,
-    check_probabilities,
-    refuse_uncertain_absence,
-    refuse_uncertain_aggregates,
-)
+from herbrand.engines.proof.chances import chances_of, check_probabilities, refuse_uncertain_absence
 from herbrand.engines.proof.differentiable import scores as scores_of
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
 from herbrand.engines.proof.goals import Goal, NarrowError
@@ -516,7 +511,6 @@ def _refuse_uncertain(program: HornProgram, goal: Clause, scored: Collection[str
     reached, signature = program.reached([goal]), program.signature
     check_probabilities(program, reached)
     refuse_uncertain_absence(program, [goal])
-    refuse_uncertain_aggregates(program, reached)
     for name in reached - set(scored):
         weights = program.relation(name).weights
         if signature.predicates[name].value_type is not None and weights is not None and (weights != 1).any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from fastapi import FastAPI
@@ -49,8 +50,8 @@ def _no_number(name: str) -> Any:
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"'{next(name for name in names if names.count(name) > 1)}' stands in it twice")
+        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"'{name}' stands in it twice")
     return found
 
 

@@ -233,7 +233,8 @@ def _facts(table: FactTable, rows: np.ndarray, weights: np.ndarray) -> FactTable
 
 
 def check_probabilities(program: HornProgram, predicates: Collection[str]) -> None:
-    """Raise where a weight of these predicates' facts or rules is no probability."""
+    """Raise where a weight of these predicates' facts or rules is no probability, or they rest on a count, or
+    another aggregate, of what is uncertain."""
     for name in predicates:
         weights = program.relation(name).weights
         if weights is not None and len(weights) and not (weights.min() >= 0 and weights.max() <= 1):
@@ -250,6 +251,7 @@ def check_probabilities(program: HornProgram, predicates: Collection[str]) -> No
                 span=rule.span,
                 hint="--algebra count takes any weights",
             )
+    _refuse_uncertain_aggregates(program, predicates)
 
 
 def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) -> None:
@@ -264,8 +266,7 @@ def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) ->
             )
 
 
-def refuse_uncertain_aggregates(program: HornProgram, predicates: Iterable[str]) -> None:
-    """Raise where a count or another aggregate, on which these predicates rest, is over what is uncertain."""
+def _refuse_uncertain_aggregates(program: HornProgram, predicates: Iterable[str]) -> None:
     made = [part for name in predicates for part in program.signature.predicates[name].aggregated]
     uncertain = _uncertain(program) if made else set()
     for called, aggregate in made:

@@ -239,15 +239,17 @@ class JoinSums:
         self._check_size(int(length.sum()), 4)
         ordered = self._arithmetic.ordered(index, weights)
         ordered_masks = self._arithmetic.ordered(allowed, mask_weights)
-        taken = self._taken(groups, groups.column(pivot), index.pointers, index.column(place), ordered)
+        values, numbers = self._arithmetic.numbers(groups.values), self._numbers(ordered)
+        pivots, columns = groups.column(pivot), index.column(place)
+        taken = Taken(groups.pointers, pivots, values, index.pointers, columns, numbers)
         column = allowed.column(mask.arguments.index(new))
         masked = Mask(first, length, column, self._numbers(ordered_masks))
         call = MaskedPush(taken, masked, index.relation.sizes[place], self._workspace)
         counts, found, totals = call.forward(self._arithmetic.best)
         way_back = partial(call.back, np.append(0, np.cumsum(counts)), found)
         columns = tuple(np.repeat(column, counts) for column in groups.keys)
-        values = self._arithmetic.made(totals, way_back, groups.values, ordered, ordered_masks)
-        return Table((*kept, new), (*columns, found), values)
+        made = self._arithmetic.made(totals, way_back, groups.values, ordered, ordered_masks)
+        return Table((*kept, new), (*columns, found), made)
 
     def _mask_shape(self, step: Join, index: Index, mask: Join, state: State) -> tuple[str, str, str] | None:
         """The variable that is pushed, the one that is found, and the one that a group is known by."""
@@ -270,21 +272,12 @@ class JoinSums:
         weights: Values | None,
         width: int,
     ) -> tuple[np.ndarray, np.ndarray, Values]:
-        call = Push(self._taken(groups, pivots, pointers, columns, weights), width, self._workspace)
+        values, numbers = self._arithmetic.numbers(groups.values), self._numbers(weights)
+        taken = Taken(groups.pointers, pivots, values, pointers, columns, numbers)
+        call = Push(taken, width, self._workspace)
         counts, found, totals = call.forward(self._arithmetic.best, self._check_size)
         way_back = partial(call.back, counts, found)
         return counts, found, self._arithmetic.made(totals, way_back, groups.values, weights)
-
-    def _taken(
-        self,
-        groups: _Groups,
-        pivots: np.ndarray,
-        pointers: np.ndarray,
-        columns: np.ndarray,
-        weights: Values | None,
-    ) -> Taken:
-        values = self._arithmetic.numbers(groups.values)
-        return Taken(groups.pointers, pivots, values, pointers, columns, self._numbers(weights))
 
     def _numbers(self, weights: Values | None) -> np.ndarray:
         """As the kernels take them: empty where all are 1."""

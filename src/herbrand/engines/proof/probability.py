@@ -28,7 +28,7 @@ from herbrand.engines.circuit.derived_literals import DerivedLiterals
 from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, Pattern, Row
 from herbrand.engines.circuit.statements import Lowered, lowered, lowered_clause, stated_name
 from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.chances import chances_of, check_probabilities, refuse_uncertain_aggregates
+from herbrand.engines.proof.chances import chances_of, check_probabilities
 from herbrand.engines.proof.derivations import refuse_many
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import check_safe
@@ -110,9 +110,7 @@ class PossibleWorlds:
         """Raise where what a goal or the evidence rests on has no probability."""
         known = {one.predicate for one in self.evidence}
         below = (clause for name in known for clause in self._program.clauses.get(name, ()))
-        reached = self._program.reached([goal, *below]) | known
-        check_probabilities(self._program, reached)
-        refuse_uncertain_aggregates(self._program, reached)
+        check_probabilities(self._program, self._program.reached([goal, *below]) | known)
 
     def lowered(self, clause: Clause) -> Lowered:
         """A clause to be grounded."""

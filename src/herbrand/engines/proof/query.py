@@ -28,11 +28,7 @@ import numpy as np
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
-from herbrand.engines.proof.chances import (
-    check_probabilities,
-    refuse_uncertain_absence,
-    refuse_uncertain_aggregates,
-)
+from herbrand.engines.proof.chances import check_probabilities, refuse_uncertain_absence
 from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
 from herbrand.engines.proof.goals import Goal, NarrowError, Shape, read_goal, widened
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
@@ -93,9 +89,7 @@ class Proof:
             return self._probably(shape, inputs, request)
         self._refuse_evidence(shape.clause, request)
         if request.algebra == INDEPENDENT:
-            reached = self.program.reached([shape.clause])
-            check_probabilities(self.program, reached)
-            refuse_uncertain_aggregates(self.program, reached)
+            check_probabilities(self.program, self.program.reached([shape.clause]))
             refuse_uncertain_absence(self.program, [shape.clause])
         began = time.perf_counter()
         arithmetic = request.arithmetic()
