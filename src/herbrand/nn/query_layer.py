@@ -132,9 +132,9 @@ class QueryLayer(nn.Module):
     ``algebra="count"`` adds up proofs, each the product of the weights it uses. ``"probability"``: weights
     are probabilities of independent facts and instances of rules, those of a many-valued atom's values a
     distribution, and an answer has the probability of the worlds in which it follows, given stated facts of
-    derived predicates. ``not`` counts there too, and choices (``::``) of one or several heads. ``"max"``: the
-    product of the best proof. ``"top-k"``: the probability that one of the ``k`` likeliest proofs holds,
-    which is at most that of all; they are found anew for each example.
+    derived predicates. ``not`` counts there too, and choices (``::``) of one or several heads, atoms or
+    values. ``"max"``: the product of the best proof. ``"top-k"``: the probability that one of the ``k``
+    likeliest proofs holds, which is at most that of all; they are found anew for each example.
     """
 
     def __init__(
@@ -177,20 +177,25 @@ class QueryLayer(nn.Module):
     def _rules(
         self, statements: Iterable[Statement]
     ) -> tuple[tuple[Rule, ...], list[tuple[Choice, tuple[Rule, ...]]]]:
-        """The rules, and choices with the rules of their heads. Under probabilities a choice of one head and
-        one number is a rule, whose weight is its probability."""
-        if self._are_probabilities:
-            statements = [as_rule(s) if isinstance(s, Choice) else s for s in statements]
+        """The rules, and choices with the rules of their heads."""
         used, choices = list[Statement](), list[tuple[Choice, tuple[Rule, ...]]]()
         for statement in statements:
-            if self.algebra == PROBABILITY and isinstance(statement, Choice):
-                rules = rules_of_alternatives(statement)
-                choices += [(statement, rules)] if rules else []
-                used += rules or [statement]
+            if isinstance(statement, Choice) and (rules := self._rules_of(statement)):
+                choices.append((statement, rules))
+                used += rules
             else:
                 used.append(statement)
         refuse_unusable(used, "a query layer", "rules")
         return tuple(one for one in used if isinstance(one, Rule)), choices
+
+    def _rules_of(self, choice: Choice) -> tuple[Rule, ...]:
+        """One for each head; none where the algebra does not draw such a choice. The likeliest proofs know
+        choices of one head and one number only, which are rules of that weight."""
+        if not self._are_probabilities:
+            return ()
+        found = rules_of_alternatives(choice) if self.algebra == PROBABILITY else ()
+        one = as_rule(choice)
+        return found or ((one,) if isinstance(one, Rule) else ())
 
     def _ask(self, given: Sequence[str] | None) -> None:
         """Read the goal; refuse what the algebra does not take."""

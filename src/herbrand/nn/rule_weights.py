@@ -30,7 +30,7 @@ from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_atom
-from herbrand.language.syntax import Atom, Choice, FactRows, Learned, Rule, Statement, Theory, Value
+from herbrand.language.syntax import Atom, Choice, FactRows, Learned, Rule, Statement, Theory, Value, ValueIs
 
 
 class RuleWeights(nn.Module):
@@ -157,7 +157,8 @@ def as_rule(choice: Choice) -> Choice | Rule:
 
 
 def rules_of_alternatives(choice: Choice) -> tuple[Rule, ...]:
-    """What each head of a choice rests on, as a rule; none where a head is a value, or its number is learned.
+    """What each head of a choice rests on, as a rule; none where its number is learned. A value that a head
+    gives an atom is the last argument, as it is the last column of that predicate's facts.
 
     >>> from herbrand.language.parse import parse_theory
     >>> from herbrand.language.show import show_statement
@@ -166,11 +167,17 @@ def rules_of_alternatives(choice: Choice) -> tuple[Rule, ...]:
     ['a(x) :- c(x, p)', 'b(x) :- c(x, p)']
     """
     found = tuple(
-        Rule(one.head, choice.body, None, choice.label, choice.span)
+        Rule(_with_value(one.head), choice.body, None, choice.label, choice.span)
         for one in choice.alternatives
-        if isinstance(one.head, Atom) and not isinstance(one.probability, Learned)
+        if not isinstance(one.probability, Learned)
     )
     return found if len(found) == len(choice.alternatives) else ()
+
+
+def _with_value(head: Atom | ValueIs) -> Atom:
+    return (
+        head if isinstance(head, Atom) else replace(head.atom, arguments=(*head.atom.arguments, head.value))
+    )
 
 
 def _is_learned(choice: Choice) -> bool:

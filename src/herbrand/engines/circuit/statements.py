@@ -164,6 +164,16 @@ class Lowered:
             if head.chance is not None:
                 yield head.predicate, tuple([self.start[slot] for slot in head.slots])
 
+    def gives_one_value(self, predicate: str) -> bool:
+        """Whether no two instances give values to one atom of a many-valued predicate: its arguments are all
+        the variables."""
+        heads = [head for head in self.heads if head.predicate == predicate]
+        variables = {slot for slot, value in enumerate(self.start) if value < 0} - self.own
+        return (
+            all(variables <= set(head.slots[:-1]) for head in heads)
+            and len({head.slots[:-1] for head in heads}) == 1
+        )
+
     def plan(self, bound: Collection[int]) -> StatementPlan:
         """The body in an order that begins with these slots known."""
         if self.safe is not None:
@@ -231,7 +241,11 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
 
 
 def lowered_clause(
-    number: int, clause: Clause, facts: Facts, weight: float | None, safe: Callable[[Collection[str]], None]
+    number: int,
+    clause: Clause,
+    facts: Facts,
+    weight: float | None,
+    safe: Callable[[Collection[str]], None] | None,
 ) -> Lowered:
     """A clause over slots. ``weight``: the probability of each of its instances, if it is not certain."""
     slots = _Slots(clause, {}, facts)

@@ -89,7 +89,7 @@ class Worlds:
         predicates = self.program.signature.predicates
         for name in sorted(name for name in self.derived if predicates[name].value_type is not None):
             own = [s for s in statements if any(head.predicate == name for head in s.heads)]
-            if len(own) == 1 and _one_instance(own[0], name):
+            if len(own) == 1 and own[0].gives_one_value(name):
                 continue
             self.solve([(name, (ANY,) * len(predicates[name].column_types))])
             values: dict[Row, list[int]] = {}
@@ -251,13 +251,3 @@ class Worlds:
             for row in columns.literals()
         ]
         return negated(self.net.either(wrong))
-
-
-def _one_instance(statement: Lowered, name: str) -> bool:
-    """Whether no two instances give values to one atom: its arguments are all the variables."""
-    heads = [head for head in statement.heads if head.predicate == name]
-    variables = {slot for slot, value in enumerate(statement.start) if value == ANY} - statement.own
-    return (
-        all(variables <= set(head.slots[:-1]) for head in heads)
-        and len({head.slots[:-1] for head in heads}) == 1
-    )

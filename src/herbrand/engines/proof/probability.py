@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import count
+from itertools import combinations, count
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import check_safe
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.graphs import reached, strong_components
+from herbrand.language.show import show_atom
 from herbrand.language.syntax import FactRows
 from herbrand.program.clauses import Clause
 
@@ -116,7 +117,7 @@ class PossibleWorlds:
         """A clause to be grounded."""
         rule = clause.rule if clause.weight is not None else None
         chance = None if rule is None else rule_number(rule)
-        safe = partial(check_safe, clause)
+        safe = None if id(clause.rule) in self._of_choices else partial(check_safe, clause)
         return lowered_clause(next(self._numbers), clause, self._program.facts, chance, safe)
 
     def statements(self, goal: Lowered, calls: Calls) -> Iterator[Lowered]:
@@ -126,11 +127,40 @@ class PossibleWorlds:
             for statement in self._deriving(asked, calls):
                 yield from self._asked(statement, asked[1], calls)
 
-        observed = ((one.predicate, None) for one in self.evidence if self.is_derived(one.predicate))
+        observed = ((name, None) for name in self.conditioned)
         yield self._counted(goal, calls.left, calls)
         for asked in reached([*self._asked(goal, calls.left, calls), *observed], below):
             for statement in self._deriving(asked, calls):
                 yield self._counted(statement, asked[1], calls)
+
+    @cached_property
+    def conditioned(self) -> list[str]:
+        """The derived predicates that say which worlds count."""
+        observed = (one.predicate for one in self.evidence if self.is_derived(one.predicate))
+        return list(dict.fromkeys([*observed, *self.exclusive]))
+
+    @cached_property
+    def exclusive(self) -> list[str]:
+        """The many-valued predicates of which several instances may give an atom values: worlds in which it
+        has two do not count, whatever is asked."""
+        predicates = self._program.signature.predicates
+        valued = (name for name in self._program.clauses if predicates[name].value_type is not None)
+        return [name for name in valued if not self._gives_one_value(name)]
+
+    def _gives_one_value(self, predicate: str) -> bool:
+        (first, *others) = self._deriving((predicate, None), Calls(None)) or [None]
+        return not others and (first is None or first.gives_one_value(predicate))
+
+    @property
+    def all_values(self) -> Iterator[tuple[str, Pattern]]:
+        """The patterns of all values of the atoms that may have several."""
+        for name in self.exclusive:
+            yield name, (ANY,) * len(self._program.signature.predicates[name].column_types)
+
+    def one_value_text(self, predicate: str, row: Row) -> str:
+        """That an atom has one value, as printed."""
+        types = self._program.signature.predicates[predicate].types
+        return f"{show_atom(predicate, self._program.facts.constants(types, row))} has one value"
 
     def _deriving(self, asked: Asked, calls: Calls) -> Sequence[Lowered]:
         name, left = asked
@@ -141,12 +171,19 @@ class PossibleWorlds:
         return self._lowered[name] if calls.are_left(left) else ()
 
     @cached_property
+    def _of_choices(self) -> set[int]:
+        """The rules of choices, whose variables range over their types where no body binds them."""
+        return {id(rule) for _, rules in self._program.choices for rule in rules}
+
+    @cached_property
     def _choices(self) -> dict[int, Lowered | None]:
         """Each choice to be grounded as a whole, by each rule of its alternatives; ``None`` where its body
         cannot hold."""
         signature, facts = self._program.signature, self._program.facts
         found: dict[int, Lowered | None] = {}
         for choice, rules in self._program.choices:
+            if rules[0].weight is not None:  # one head, whose probability is the rule's weight
+                continue
             whole = lowered(next(self._numbers), choice, signature, facts)
             found |= {id(rule): whole for rule in rules}
         return found
@@ -263,7 +300,7 @@ class Grounded:
             for row in grounding.ask(name, pattern)
         ]
         observed = [one for one in worlds.evidence if worlds.is_derived(one.predicate)]
-        self.derived.solve((one.predicate, one.row) for one in observed)
+        self.derived.solve([*((one.predicate, one.row) for one in observed), *worlds.all_values])
 
     def _count(self, instances: int) -> None:
         refuse_many(instances)
@@ -279,7 +316,7 @@ class Grounded:
             yield row, chance == 1
 
     def observe(self) -> None:
-        """Evidence for or against atoms; an opinion counts in proportion."""
+        """Evidence for or against atoms; an opinion counts in proportion. No atom has two values."""
         for known in self.worlds.evidence:
             literal = self.derived.literal((known.predicate, known.row))
             if known.holds in (0.0, 1.0):
@@ -287,6 +324,18 @@ class Grounded:
             else:
                 self.made.weigh(literal, math.log(known.holds))
                 self.made.weigh(negated(literal), math.log1p(-known.holds))
+        for atom, literals in self._values_of_atoms().items():
+            two = self.made.net.either(self.made.net.every(pair) for pair in combinations(literals, 2))
+            if two != FALSE:
+                self.made.stipulate(negated(two), self.worlds.one_value_text(*atom))
+
+    def _values_of_atoms(self) -> dict[Atom, list[int]]:
+        """The literals of all values that an atom may have, where several instances may give it one."""
+        found: dict[Atom, list[int]] = {}
+        for (name, row), literal in self.derived.literals.items():
+            if name in self.worlds.exclusive and literal != FALSE:
+                found.setdefault((name, row[:-1]), []).append(literal)
+        return found
 
     def _stated(self, atom: Atom) -> int:
         """A fact, by the outcome of the choice that it is."""

@@ -69,7 +69,7 @@ class ScoredWorlds(FoundOnce):
             for _, atom in grounded.answers
             if (literal := grounded.derived.literal(atom)) != FALSE
         }
-        places, observed = sorted(literals), bool(self._worlds.evidence)
+        places, observed = sorted(literals), bool(made.evidence)
         form = self._forms.of(made, [*(literals[place] for place in places), *[TRUE] * observed])
         if observed and form.roots[-1] == ZERO:
             raise impossible_evidence(made.smallest_evidence(self._budget))
