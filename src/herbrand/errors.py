@@ -21,6 +21,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import TracebackType
 
 from herbrand.quick_values import quickly_made
 from herbrand.visible import visible_lines
@@ -169,10 +170,13 @@ class Mistakes:
     """Gathers mistakes while reading goes on. After the first thousand the others are only counted.
 
     >>> mistakes = Mistakes()
-    >>> mistakes.add(Mistake("no such file"))
+    >>> mistakes.note("no such file")
+    >>> with mistakes.collecting():
+    ...     raise LanguageError("no such type")
     >>> mistakes.raise_any(FactsError)
     Traceback (most recent call last):
     herbrand.errors.FactsError: no such file
+    no such type
     """
 
     def __init__(self) -> None:
@@ -193,10 +197,35 @@ class Mistakes:
         else:
             self.listed.append(mistake)
 
+    def note(
+        self,
+        message: str,
+        span: Span | None = None,
+        hint: str = "",
+        related: tuple[tuple[str, Span], ...] = (),
+    ) -> None:
+        self.add(Mistake(message, span, hint, related))
+
     def add_all(self, error: HerbrandError) -> None:
         for mistake in error.mistakes:
             self.add(mistake)
         self.unlisted += error.unlisted
+
+    def collecting(self) -> Mistakes:
+        """An error raised inside ends the block, and its mistakes are kept for later."""
+        return self
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        # work that would cost too much is no mistake of the input, so that it ends the reading at once
+        if not isinstance(error, HerbrandError) or isinstance(error, BudgetError):
+            return False
+        self.add_all(error)
+        return True
 
     def raise_any(self, kind: type[HerbrandError] = LanguageError) -> None:
         """Raise all mistakes as one error, file by file in the order of lines, if there is any."""

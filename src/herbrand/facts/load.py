@@ -14,7 +14,6 @@ All mistakes are raised together, each with its table, its row and what was expe
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -22,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.budget import UNLIMITED, Budget, holds_database, readable
-from herbrand.errors import BudgetError, FactsError, HerbrandError, Mistake, Mistakes, nearest
+from herbrand.errors import FactsError, Mistake, Mistakes, nearest
 from herbrand.facts.column import numbers_from_text, simplest_numbers
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import WORLDS, Facts, FactTable, Worlds
@@ -113,10 +112,10 @@ def load_facts(
     kept = kept or _read(theory_rows, signature, sources, header, mistakes, report)
     read = _and_given(kept, signature, given, mistakes, report)
     domains: dict[str, Domain] = {}
-    with _collecting(mistakes):
+    with mistakes.collecting():
         known = read.after.mentioned if mentioned is None else _both(mentioned, read.listed)
         domains = domains_of(read.after.types, read.claims, known)
-    with _collecting(mistakes):
+    with mistakes.collecting():
         worlds.check(read.after.predicates)
     mistakes.raise_any(FactsError)
     if reads is not None:
@@ -164,13 +163,13 @@ def opened_tables(
     tables: list[OpenTable] = [*theory_tables(theory_rows)]
     notes: dict[str, None] = {}
     for source in sources:
-        with _collecting(mistakes):
+        with mistakes.collecting():
             signature = with_constants(signature, source)
             reading = Reading(signature.predicates, header, signature.strict, notes.setdefault)
             tables += source.open(store, reading)
     for predicate in signature.predicates.values():
         if predicate.query is not None:
-            with _collecting(mistakes):
+            with mistakes.collecting():
                 tables.append(_queried(predicate, store, sources))
     mentioned = chain.from_iterable(signature.mentioned.values())
     return signature, tables, (*notes, *doubtful_headers(tables, theory_rows, mentioned))
@@ -206,16 +205,6 @@ def _queried(predicate: Predicate, store: Store, sources: Sequence[FactSource]) 
 def _alike(table: OpenTable, other: OpenTable) -> bool:
     """Whether two sources gave the same rows: databases that stand side by side in one store."""
     return isinstance(table, StoredTable) and isinstance(other, StoredTable) and table.store is other.store
-
-
-@contextmanager
-def _collecting(mistakes: Mistakes) -> Iterator[None]:
-    try:
-        yield
-    except BudgetError:  # nothing is wrong with the facts
-        raise
-    except HerbrandError as error:
-        mistakes.add_all(error)
 
 
 def _under_the_clock(budget: Budget, progress: Report | None) -> Report:
@@ -290,7 +279,7 @@ def grown(signature: Signature, tables: Sequence[OpenTable], mistakes: Mistakes)
     for table in tables:
         if table.predicate in signature.predicates:
             continue
-        with _collecting(mistakes):
+        with mistakes.collecting():
             signature = _with_table(signature, table)
     return signature
 
@@ -326,7 +315,7 @@ def _claims(
         if table.predicate in signature.predicates:
             start, end = (_READING * done / whole for done in (before, before + table.size))
             progress = _progress(report, f"reading {table.name}", start, end)
-            with _collecting(mistakes):
+            with mistakes.collecting():
                 yield read_claims(table, signature.predicates[table.predicate], signature, progress)
         before += table.size
 
@@ -359,7 +348,7 @@ def _facts(
         _progress(
             report, f"sorting {name}", _READING + (1 - _READING) * number / len(signature.predicates), 1
         )
-        with _collecting(mistakes):
+        with mistakes.collecting():
             tables[name] = fact_table(
                 predicate, of[name], domains, lambda listed, p=predicate: worlds.world(p, has_facts=listed)
             )

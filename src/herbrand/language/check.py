@@ -92,9 +92,7 @@ class ConstantCheck:
                 if known.name in self._witnesses:
                     origin = ("as text here", self._witnesses[known.name].span)
                 message = f"{shown_name(variable.name)} is a probability and ranges over text"
-                self._mistakes.add(
-                    Mistake(message, variable.span, "a probability is a number", places(origin))
-                )
+                self._mistakes.note(message, variable.span, "a probability is a number", places(origin))
 
     def check_rows(self, rows: FactRows, predicate: Predicate) -> None:
         for name, column in zip(predicate.column_types, rows.columns, strict=True):
@@ -128,7 +126,7 @@ class ConstantCheck:
         misfit = self._misfit(known, value)
         if misfit is not None:
             hint = self._likely_member(known, value) or misfit[1]
-            self._mistakes.add(Mistake(misfit[0], span, hint, places(misfit[2])))
+            self._mistakes.note(misfit[0], span, hint, places(misfit[2]))
         return misfit is None
 
     def _misfit(self, known: Type, value: Value) -> tuple[str, str, tuple[str, Span | None]] | None:
@@ -269,7 +267,7 @@ def _refuse_negated_equations(statements: Iterable[Statement], mistakes: Mistake
     """
     for statement in statements:
         for literal, equation in negated_equations(_bodies(statement)):
-            mistakes.add(Mistake(BODY_HOLDS, literal.span, opposite_hint(equation.operator)))
+            mistakes.note(BODY_HOLDS, literal.span, opposite_hint(equation.operator))
 
 
 def _bodies(statement: Statement) -> Iterator[Formula]:

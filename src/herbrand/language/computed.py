@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from herbrand.errors import Mistake, Mistakes, Span
+from herbrand.errors import Mistakes, Span
 from herbrand.language.formulas import (
     OPPOSITES,
     Aggregate,
@@ -483,7 +483,7 @@ class _Separation:
         name = shown_name(written(variable.name))
         message = f"{name} has no value here: no atom binds it, and no equation gives it one"
         hint = f"bind it by an atom, or compute it: {name} = ..."
-        self.mistakes.add(Mistake(message, variable.span, hint))
+        self.mistakes.note(message, variable.span, hint)
 
     def _formula(
         self,

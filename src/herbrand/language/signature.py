@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import count, repeat
 from typing import Literal
 
-from herbrand.errors import LanguageError, Mistake, Mistakes, Span, nearest
+from herbrand.errors import LanguageError, Mistakes, Span, nearest
 from herbrand.language.names import fits, shown_constant
 from herbrand.language.syntax import (
     Aggregate,
@@ -228,7 +228,7 @@ def _check_labels(statements: Iterable[Statement], mistakes: Mistakes) -> None:
             if first is not row:
                 message = f"the label [{label}] is given twice"
                 related = places(("first here", _row_span(*first)))
-                mistakes.add(Mistake(message, _row_span(*row), "", related))
+                mistakes.note(message, _row_span(*row), "", related)
 
 
 def _labelled(statement: Statement) -> Iterable[tuple[str, tuple[Statement, int]]]:
@@ -257,7 +257,7 @@ def _is_new(
     if first is None:
         return True
     message = f"{what} '{declaration.name}' is declared twice"
-    mistakes.add(Mistake(message, declaration.span, "", places(("first here", first.span))))
+    mistakes.note(message, declaration.span, "", places(("first here", first.span)))
     return False
 
 
@@ -276,7 +276,7 @@ def _closed_type(name: str, constants: Sequence[Constant], span: Span | None, mi
     for constant in constants:
         if kind_of(constant.value) != kind_of(first):
             message = f"{shown_constant(first)} and {shown_constant(constant.value)} stand in one set"
-            mistakes.add(Mistake(message, constant.span, "a type holds text or numbers, not both"))
+            mistakes.note(message, constant.span, "a type holds text or numbers, not both")
     return Type(name, tuple(constant.value for constant in constants), kind_of(first), True, span)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from herbrand.errors import Mistake, Mistakes, Span, counted, nearest
+from herbrand.errors import Mistakes, Span, counted, nearest
 from herbrand.graphs import Classes
 from herbrand.language.names import is_made, shown_constant, shown_name
 from herbrand.language.scope import Renaming, bound_variables, free_variables, written
@@ -133,8 +133,8 @@ class TypeClasses:
 
     def _clash(self, name: str, ours: str, theirs: str, first: Span | None, span: Span | None) -> None:
         related = ((f"as {ours}", first),) if first is not None else ()
-        self._mistakes.add(
-            Mistake(f"{shown_name(written(name))} stands for a {ours} and for a {theirs}", span, "", related)
+        self._mistakes.note(
+            f"{shown_name(written(name))} stands for a {ours} and for a {theirs}", span, "", related
         )
 
 
@@ -183,7 +183,7 @@ class Uses:
     def refuse(
         self, message: str, span: Span | None, hint: str = "", related: Sequence[tuple[str, Span | None]] = ()
     ) -> None:
-        self._mistakes.add(Mistake(message, span, hint, places(*related)))
+        self._mistakes.note(message, span, hint, places(*related))
 
     @property
     def refusals(self) -> int:

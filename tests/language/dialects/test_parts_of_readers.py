@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.errors import LanguageError, Source, Span, UnsupportedError
+from herbrand.errors import BudgetError, LanguageError, Mistakes, Source, Span, UnsupportedError
 from herbrand.language.dialects import (
     DIALECTS,
     dialect_of,
@@ -20,7 +20,7 @@ from herbrand.language.dialects import (
     write_facts,
 )
 from herbrand.language.dialects.alchemy.lexicon import is_plain_name, text_of_string, written_constant
-from herbrand.language.dialects.collecting import MistakeList, as_text, written_lines
+from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.infix import Connective, Sign, grouped_left, read_formula, write_formula
 from herbrand.language.dialects.renaming import SpelledNames, fresh_name
 from herbrand.language.dialects.rows import PredicateRows, grouped_lines
@@ -180,18 +180,20 @@ def test_rows_stand_in_the_order_of_the_file() -> None:
 
 def test_mistakes_come_in_the_order_of_the_files() -> None:
     one, other = Source("a.mln", "x\ny"), Source("b.mln", "z")
-    mistakes = MistakeList()
+    mistakes = Mistakes()
     mistakes.raise_any()
+    mistakes.note("second", Span(one, 2, 3), "do this")
     mistakes.note("third", Span(other, 0, 1))
     with mistakes.collecting():
         raise UnsupportedError("first", span=Span(one, 0, 1))
-    mistakes.note("second", Span(one, 2, 3), "do this")
     mistakes.note("nowhere")
     with pytest.raises(LanguageError) as told:
         mistakes.raise_any()
     assert [mistake.message for mistake in told.value.mistakes] == ["nowhere", "first", "second", "third"]
     with pytest.raises(ZeroDivisionError), mistakes.collecting():
         _ = 1 / 0
+    with pytest.raises(BudgetError), mistakes.collecting():
+        raise BudgetError("too much work is no mistake")
 
 
 def test_all_that_cannot_be_written_is_told_together() -> None:

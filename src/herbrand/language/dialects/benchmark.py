@@ -14,11 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from herbrand.errors import LanguageError, Mistake, Source, Span, counted, nearest
+from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span, counted, nearest
 from herbrand.language.dialects.alchemy.facts import facts_of
 from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.theory import MlnReader
-from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.parse import read_source
 from herbrand.language.syntax import (
     Atom,
@@ -50,7 +49,7 @@ def read_benchmark(folder: str | Path) -> Benchmark:
             f"'{folder}' is no folder with the files {', '.join(FILES)} of the published benchmarks",
             hint="name a theory file, such as smokers.hb; a folder of tables is named by --facts",
         )
-    mistakes = MistakeList()
+    mistakes = Mistakes()
     sources: dict[str, Source] = {}
     for name in FILES:
         with mistakes.collecting():
@@ -70,7 +69,7 @@ def is_benchmark_constant(name: str) -> bool:
     return name[0].isupper() and len(name) > 1
 
 
-def _predicates(source: Source, mistakes: MistakeList) -> dict[str, PredicateDeclaration]:
+def _predicates(source: Source, mistakes: Mistakes) -> dict[str, PredicateDeclaration]:
     reader = MlnReader(Names(), mistakes)
     reader.read(source)
     declared: dict[str, PredicateDeclaration] = {}
@@ -83,7 +82,7 @@ def _predicates(source: Source, mistakes: MistakeList) -> dict[str, PredicateDec
 
 
 def _formulas(
-    source: Source, predicates: dict[str, PredicateDeclaration], mistakes: MistakeList
+    source: Source, predicates: dict[str, PredicateDeclaration], mistakes: Mistakes
 ) -> list[WeightedFormula]:
     names = Names(is_benchmark_constant)
     names.seen.update((name, p.span) for name, p in predicates.items() if p.span is not None)
@@ -100,7 +99,7 @@ def _formulas(
 
 
 def _check_formula(
-    formula: WeightedFormula, predicates: dict[str, PredicateDeclaration], mistakes: MistakeList
+    formula: WeightedFormula, predicates: dict[str, PredicateDeclaration], mistakes: Mistakes
 ) -> None:
     for part in walk(formula.formula):
         if isinstance(part, Atom):
@@ -130,9 +129,7 @@ def _check_use(name: str, arity: int, span: Span | None, predicates: dict[str, P
         )
 
 
-def _facts(
-    source: Source, predicates: dict[str, PredicateDeclaration], mistakes: MistakeList
-) -> list[FactRows]:
+def _facts(source: Source, predicates: dict[str, PredicateDeclaration], mistakes: Mistakes) -> list[FactRows]:
     facts: list[FactRows] = []
     with mistakes.collecting():
         for rows in facts_of(source):

@@ -20,10 +20,9 @@ import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from herbrand.errors import LanguageError, Mistake, Source, Span, counted
+from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span, counted
 from herbrand.language.dialects.alchemy.declarations import constants_in_braces
 from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TOKENS, WORD, text_of_string
-from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
 from herbrand.language.dialects.scanner import Cursor
 from herbrand.language.syntax import Constant, FactKind, FactRows, TypeDeclaration
@@ -68,7 +67,7 @@ def read_db(source: Source, many_valued: Collection[str] = ()) -> tuple[FactRows
     The last argument of a ``many_valued`` predicate is its value; ``Bob = Father(Anna)`` is the same as
     ``Father(Anna, Bob)``. Raises LanguageError with all mistakes.
     """
-    mistakes = MistakeList()
+    mistakes = Mistakes()
     reader = _DbReader(source, mistakes)
     with mistakes.collecting():
         reader.read()
@@ -87,7 +86,7 @@ def facts_of(source: Source) -> tuple[FactRows, ...]:
 
 
 class _DbReader:
-    def __init__(self, source: Source, mistakes: MistakeList) -> None:
+    def __init__(self, source: Source, mistakes: Mistakes) -> None:
         self._source = source
         self._mistakes = mistakes
         self.types: dict[str, TypeDeclaration] = {}

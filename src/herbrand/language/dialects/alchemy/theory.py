@@ -24,7 +24,7 @@ from itertools import product
 from math import isinf, prod
 from pathlib import Path
 
-from herbrand.errors import LanguageError, Mistake, Source, Span, counted
+from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span, counted
 from herbrand.language.dialects.alchemy.declarations import (
     Declared,
     at_most_one,
@@ -42,7 +42,6 @@ from herbrand.language.dialects.alchemy.lexicon import TOKENS, text_of_string
 from herbrand.language.dialects.alchemy.numbers import statements_of
 from herbrand.language.dialects.alchemy.numeric_types import NumericTypes
 from herbrand.language.dialects.alchemy.weights import read_weight
-from herbrand.language.dialects.collecting import MistakeList
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.language.parse import read_source
 from herbrand.language.syntax import (
@@ -68,7 +67,7 @@ def read_mln(source: Source, folder: Path | None = None) -> Theory:
 
     ``folder`` is where its includes may come from.
     """
-    mistakes = MistakeList()
+    mistakes = Mistakes()
     reader = MlnReader(Names(), mistakes, Includes(source.name, folder))
     reader.read(source)
     statements = reader.with_worlds(reader.statements())
@@ -79,7 +78,7 @@ def read_mln(source: Source, folder: Path | None = None) -> Theory:
 class MlnReader:
     """Reads files one after the other; ``names`` holds what they have declared."""
 
-    def __init__(self, names: Names, mistakes: MistakeList, includes: Includes | None = None) -> None:
+    def __init__(self, names: Names, mistakes: Mistakes, includes: Includes | None = None) -> None:
         self.names = names
         self._said: list[Statement] = []
         self._mistakes = mistakes

@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from herbrand.errors import LanguageError, Mistake, Source, Span
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
 from herbrand.language.dialects.lcn.formulas import read_event_and_given
 from herbrand.language.dialects.lcn.rows import BLANK, LINE, NOTHING, NUMBER, read_bound_rows
 from herbrand.language.syntax import Bound, Theory
@@ -50,13 +49,13 @@ def read_bound(span: Span) -> Bound:
 
 def read_lines(source: Source) -> Theory:
     """The same line by line, which owns all messages."""
-    mistakes = MistakeList()
+    mistakes = Mistakes()
     reader = _LcnReader(source)
     for start, end in _lines(source.text):
         try:
             reader.line(start, end)
         except LanguageError as error:
-            mistakes.add(error)
+            mistakes.add_all(error)
     mistakes.raise_any()
     return Theory(tuple(reader.bounds))
 

@@ -18,8 +18,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from herbrand.errors import UnsupportedError
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.errors import Mistakes, UnsupportedError
 from herbrand.language.dialects.infix import Sign, rewritten, write_formula
 from herbrand.language.dialects.lcn.formulas import ATOM
 from herbrand.language.dialects.renaming import fresh_name
@@ -66,7 +65,7 @@ _LABEL = re.compile(r"[^\s:#][^\s:]*")
 
 def write_lcn(theory: Theory, signature: Signature) -> str:
     """The ``.lcn`` text of a theory of bounds. Raises UnsupportedError naming what cannot be said."""
-    refused = MistakeList()
+    refused = Mistakes()
     statements = tuple(theory.singly())
     bounds = [statement for statement in statements if isinstance(statement, Bound)]
     labels = {bound.label for bound in bounds if bound.label is not None}

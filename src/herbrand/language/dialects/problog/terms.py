@@ -3,7 +3,7 @@
 Takes a source; gives the term of each clause. What a term means is for
 :mod:`herbrand.language.dialects.problog.theory`.
 
->>> [str(term) for term in clauses(Source("t.pl", "0.3::a(X, 'B c') :- b(X), \\\\+c. % why"), MistakeList())]
+>>> [str(term) for term in clauses(Source("t.pl", "0.3::a(X, 'B c') :- b(X), \\\\+c. % why"), Mistakes())]
 [':-(::(0.3, a(X, B c)), ,(b(X), \\\\+(c)))']
 """
 
@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from herbrand.errors import LanguageError, Source, Span
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.errors import LanguageError, Mistakes, Source, Span
 from herbrand.language.dialects.scanner import Cursor, Token
 from herbrand.language.names import fits, number_from
 from herbrand.quick_values import quickly_made
@@ -77,7 +76,7 @@ class PrologTerm:
         return f"{self.name}/{len(self.arguments)}"
 
 
-def clauses(source: Source, mistakes: MistakeList) -> Iterator[PrologTerm]:
+def clauses(source: Source, mistakes: Mistakes) -> Iterator[PrologTerm]:
     """The terms that full stops end; what cannot be read is noted, and reading goes on behind it."""
     cursor = Cursor(source, _TOKENS)
     while not cursor.at_end:
@@ -188,7 +187,7 @@ def _unquoted(text: str) -> str:
 def constant_value(term: PrologTerm) -> int | float | None:
     """The value of arithmetic over numbers, or nothing if it has variables or names.
 
-    >>> constant_value(next(clauses(Source("t", "1/4 + 2*3."), MistakeList())))
+    >>> constant_value(next(clauses(Source("t", "1/4 + 2*3."), Mistakes())))
     6.25
     """
     if term.kind == "number":

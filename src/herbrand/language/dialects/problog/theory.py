@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from herbrand.errors import LanguageError, Source
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.errors import LanguageError, Mistakes, Source
 from herbrand.language.dialects.problog.calls import with_calls
 from herbrand.language.dialects.problog.early import early_goals, refuse_early
 from herbrand.language.dialects.problog.goals import (
@@ -73,7 +72,7 @@ class _Reader:
     """What has been read of a file so far."""
 
     def __init__(self, source: Source) -> None:
-        self._mistakes = MistakeList()
+        self._mistakes = Mistakes()
         self._names = PredicateNames()
         self._goals = Goals(self._names)
         self._clauses: list[PrologClause] = []
@@ -225,7 +224,7 @@ class _Reader:
             name = self._names.spelled.get(part.predicate, part.predicate)
             indicator = f"{name}/{len(part.arguments)}"
             if name in BUILT_IN:
-                self._mistakes.add(not_in_the_language(indicator, part.span))
+                self._mistakes.add_all(not_in_the_language(indicator, part.span))
             elif self._undefined_fails:
                 head = Atom(part.predicate, tuple(Variable(f"A{i}") for i in range(len(part.arguments))))
                 self._clauses.append(PrologClause((head,), (Truth(False),), span=part.span))
@@ -243,7 +242,7 @@ class _Reader:
         apart = by_way_of_calling(self._clauses, asked, self._goals.tests, early, self._names)
         if apart is None:
             for error in early.values():
-                self._mistakes.add(error)
+                self._mistakes.add_all(error)
         else:
             self._clauses = apart
 

@@ -21,8 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-from herbrand.errors import LanguageError, Mistake, Source, Span, counted
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span, counted
 from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
 from herbrand.language.dialects.tensorlog.declarations import Declarations
 from herbrand.language.syntax import FactRows
@@ -52,7 +51,7 @@ class _Rows:
 
 def read_cfacts(source: Source) -> tuple[FactRows, ...]:
     """The facts of a file, ordered by each predicate's first one; mistakes are raised together."""
-    mistakes = MistakeList()
+    mistakes = Mistakes()
     tables: list[PredicateRows] = []
     groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
     declarations = _declarations(source, mistakes)
@@ -63,7 +62,7 @@ def read_cfacts(source: Source) -> tuple[FactRows, ...]:
     return tuple(table.fact_rows(source) for table in sorted(tables, key=lambda table: table.starts[0]))
 
 
-def _declarations(source: Source, mistakes: MistakeList) -> Declarations:
+def _declarations(source: Source, mistakes: Mistakes) -> Declarations:
     declarations = Declarations()
     for comment in _COMMENT.finditer(source.text) if "#" in source.text else ():
         with mistakes.collecting():
@@ -79,7 +78,7 @@ def _is_comment(head: str) -> bool:
 
 
 def _rows_by_functor(
-    source: Source, groups: dict[str, LineGroup], mistakes: MistakeList
+    source: Source, groups: dict[str, LineGroup], mistakes: Mistakes
 ) -> dict[str, dict[int, _Rows]]:
     """The rows of each functor, by their width."""
     tails: dict[str, list[str]] = defaultdict(list)

@@ -19,8 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from herbrand.errors import LanguageError, Source, Span, counted
-from herbrand.language.dialects.collecting import MistakeList
+from herbrand.errors import LanguageError, Mistakes, Source, Span, counted
 from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.dialects.scanner import Cursor, Token
 from herbrand.language.dialects.tensorlog.declarations import Declarations
@@ -81,7 +80,7 @@ def read_tlog(source: Source) -> Theory:
 
 
 def _read(source: Source, signs: _Signs) -> Theory:
-    mistakes = MistakeList()
+    mistakes = Mistakes()
     declarations = _declarations(source, mistakes)
     rules = list(_clauses(source, signs, mistakes))
     for name, (arity, span) in _predicates(rules).items():
@@ -94,7 +93,7 @@ def _read(source: Source, signs: _Signs) -> Theory:
     return Theory((*_kept(declarations, rules), *rules))
 
 
-def _declarations(source: Source, mistakes: MistakeList) -> Declarations:
+def _declarations(source: Source, mistakes: Mistakes) -> Declarations:
     declarations = Declarations()
     for comment in _COMMENT.finditer(source.text):
         if comment[1]:
@@ -123,7 +122,7 @@ def _predicates(rules: list[Rule]) -> dict[str, tuple[int, Span | None]]:
     return found
 
 
-def _clauses(source: Source, signs: _Signs, mistakes: MistakeList) -> Iterator[Rule]:
+def _clauses(source: Source, signs: _Signs, mistakes: Mistakes) -> Iterator[Rule]:
     cursor = Cursor(source, _TOKENS)
     while not cursor.at_end:
         with mistakes.collecting():
