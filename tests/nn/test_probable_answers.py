@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
-import re
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -32,8 +34,10 @@ from tests.engines.proof.uncertain_programs import (
     count_worlds,
     uncertain,
 )
-from tests.laws import long
+from tests.laws import long, tries
 from tests.oracles.choices import worlds_of
+from tests.oracles.worlds import Universe
+from tests.program_generators import models
 
 GRAPH = """
 type node = {"a", "b", "c"}
@@ -67,8 +71,7 @@ def neural_of(program: Uncertain) -> dict[str, list[float]]:
 
 
 def check_program(program: Uncertain, neural: set[str]) -> None:
-    stated = {atom: holds for atom, holds in program.stated.items() if holds in (0.0, 1.0)}
-    program = replace(program, given={}, stated=stated)
+    program = replace(program, given={})
     assume(count_worlds(program) <= MOST_WORLDS)
     chance, expected = program.expected()
     numbers = {name: told for name, told in neural_of(program).items() if name in neural}
@@ -317,22 +320,17 @@ def test_heads_that_are_no_atoms_with_numbers_are_refused() -> None:
         QueryLayer(hb.Model(hb.parse(CHOICES)), "path(x, y)", neural=["edge"])
 
 
-UNWEIGHED = re.compile(r"free|^hard|^-?[0-9.]+: ")
-"""What a layer does not take: open atoms and weighted formulas."""
-
-
 def check_choices(seed: int) -> int:
     """How many queries of a random program a layer answers as the sum over worlds does."""
     program = random_program(seed)
-    lines = [line for line in program.text.splitlines() if not UNWEIGHED.search(line)]
-    queries = [query for query in program.queries if not UNWEIGHED.search(query)]
-    theory = hb.parse("\n".join(lines))
+    theory, queries = hb.parse(program.text), list(program.queries)
     alternatives = (one.head for choice in theory.choices for one in choice.alternatives)
     heads = {(head if isinstance(head, Atom) else head.atom).predicate for head in alternatives}
     heads |= {rule.head.predicate for rule in theory.rules}
     worlds = worlds_of(theory)
-    if {*check(theory).predicates} > {*heads, "link"} or world_count(worlds) > MOST_WORLDS:
-        return 0  # an atom that nothing derives is open to ``infer``
+    known = {*check(theory).predicates} == {*heads, "link"} or theory.formulas
+    if not known or world_count(worlds) > MOST_WORLDS:
+        return 0  # without formulas an atom that nothing derives is open to ``infer`` alone
     if not worlds.total:
         with pytest.raises((ContradictionError, FactsError)):
             answers_of(theory, queries)
@@ -409,6 +407,74 @@ def test_a_choice_without_a_body_ranges_over_its_type(weight: str) -> None:
     text = f'type ball = {{"a", "b"}}\npredicate r(ball)\npredicate s\n{weight} :: r(x)\ns :- r(x)\n'
     layer = QueryLayer(hb.Model(hb.parse(text)), "s", algebra="probability")
     assert layer().item() == pytest.approx(0.75)
+
+
+FORMULA_GOALS = {"p(x)": "p", "rain": "rain", "area(w) = v": "area", "f(x, y)": "f"}
+
+
+def check_formulas(theory: Theory, universe: Universe) -> None:
+    """Open atoms and formulas with quantifiers, opinions and evidence: answers are sums over worlds."""
+    log_weight = universe.weight_of_worlds(theory.formulas)
+    weights = [(world, math.exp(log_weight(world))) for world in universe.worlds()]
+    total = math.fsum(weight for _, weight in weights)
+    for goal, name in FORMULA_GOALS.items():
+        layer = partial(QueryLayer, hb.Model(theory), goal, given=[], algebra="probability", depth="fixpoint")
+        if not total:
+            with pytest.raises((ContradictionError, FactsError)):
+                layer()()
+            continue
+        found = layer()()[0] if "(" in goal else layer()()
+        types, values = universe.predicates[name]
+        constants = [universe.domains[one] for one in types] + ([] if values is None else [values])
+        for row, places in zip(product(*constants), np.ndindex(*map(len, constants)), strict=True):
+            atom, value = ((name, row), True) if values is None else ((name, row[:-1]), row[-1])
+            held = math.fsum(weight for world, weight in weights if world[atom] == value)
+            assert found[places].item() == pytest.approx(held / total, abs=1e-5), (goal, row)
+
+
+@settings(max_examples=tries(60), suppress_health_check=[HealthCheck.too_slow])
+@given(models(hard=True))
+def test_formulas_condition_the_worlds_of_a_layer(drawn: tuple[Theory, Universe]) -> None:
+    check_formulas(*drawn)
+
+
+CONSTRAINED = """
+type image = {"i", "j"}
+type number = 0..2
+predicate digit(image) in number: observed
+predicate even(image)
+hard: digit(x) = 2 => even(x)
+1.5: even(x) and even(y) where x != y
+even(x) :- digit(x) = 0
+"""
+
+
+def test_slopes_of_scores_beside_formulas() -> None:
+    """A hard formula rules out the digit 2, and both even counts for exp(3): its grounding for each order."""
+    model = hb.Model(hb.parse(CONSTRAINED))
+    layer = QueryLayer(model, "even(x)", given=[], neural=["digit"], algebra="probability")
+    scores = torch.tensor([[0.5, 0.25, 0.25], [0.2, 0.5, 0.3]], dtype=torch.float64, requires_grad=True)
+    both, first, second, none = math.exp(3) * 0.5 * 0.2, 0.5 * 0.5, 0.25 * 0.2, 0.25 * 0.5
+    total = both + first + second + none
+    for same in (layer, copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        found = same({}, {"digit": scores})
+        assert found.tolist() == [pytest.approx([(both + first) / total, (both + second) / total])]
+        assert torch.autograd.gradcheck(lambda digit, same=same: same({}, {"digit": digit}), (scores,))
+
+
+@pytest.mark.parametrize("formula", ["?: a", "1.5 * n: b(n)"])
+def test_weights_that_are_no_numbers_are_refused(formula: str) -> None:
+    model = hb.Model(hb.parse(f"type t = 1..2\npredicate a\npredicate b(t)\n0.5 :: a\n{formula}\n"))
+    with pytest.raises(UnsupportedError, match="weight of this formula"):
+        QueryLayer(model, "a", algebra="probability")
+
+
+@pytest.mark.parametrize("choice", ["0.3 :: a(x)", "0.3 :: a(x); 0.2 :: b(x)"])
+@pytest.mark.parametrize("counted", ["z :- count(x: a(x)) >= 2", "z :- a(1)\n1.5: count(x: a(x)) >= 2"])
+def test_counts_of_what_choices_draw_are_refused(choice: str, counted: str) -> None:
+    text = f"type n = 1..3\npredicate a(n)\npredicate b(n)\npredicate z\n{choice}\n{counted}\n"
+    with pytest.raises(UnsupportedError, match="count is over a, which is uncertain"):
+        QueryLayer(hb.Model(hb.parse(text)), "z", algebra="probability")
 
 
 def test_layers_are_copied_kept_and_asked_for_other_goals() -> None:

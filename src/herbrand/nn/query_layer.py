@@ -64,6 +64,7 @@ from herbrand.nn.rule_weights import RuleWeights, as_rule, rules_of_alternatives
 from herbrand.nn.transformed import called
 from herbrand.options.kinds import FIXPOINT
 from herbrand.program.clauses import Clause
+from herbrand.program.formula_rules import with_formulas_as_rules
 from herbrand.program.usable import refuse_unusable
 
 if TYPE_CHECKING:
@@ -159,16 +160,18 @@ class QueryLayer(nn.Module):
         self.goal, self.algebra, self.k, self.theory = goal, algebra, k, model.theory
         self.depth = _depth(depth, algebra)
         self.memory = None if memory is None else bytes_of(memory)
-        signature = model.signature
-        _refuse_unknown(neural, signature)
-        program = model.stated_with_open(neural)
+        _refuse_unknown(neural, model.signature)
+        program, ranging = model.stated_with_open(neural), tuple[Rule, ...]()
+        if algebra == PROBABILITY:
+            program, ranging = with_formulas_as_rules(program, neural)
+        signature = program.signature
         rules, choices = self._rules(program.statements)
         stated = facts = program.facts
         self.shapes = {name: _shape(name, signature, facts) for name in neural}
         facts = _with_pairs(facts, self.shapes, self.memory)
         learned = [name for name in learned_predicates(rules, signature, facts) if name not in neural]
         facts = with_features(rules, signature, facts, learned)
-        horn = HornProgram.of(rules, signature, facts, choices=choices)
+        horn = HornProgram.of(rules, signature, facts, choices=choices, ranging=ranging)
         self.weights = RuleWeights(horn, learned, self._are_probabilities)
         self.proof = Proof(horn)
         self._scored_features = {*neural, *features_of(learned, stated)}

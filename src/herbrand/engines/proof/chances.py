@@ -274,19 +274,20 @@ def _refuse_uncertain_aggregates(program: HornProgram, predicates: Iterable[str]
             raise UnsupportedError(
                 f"{aggregate.function} is over {called}, which is uncertain",
                 span=aggregate.span,
-                hint="state it by choices, such as 0.3 :: p(x), whose counts and sums are compared; "
+                hint="state it by choices, such as 0.3 :: p(x), whose counts infer and query compare; "
                 "--algebra count takes all facts as certain here",
             )
 
 
 def _uncertain(program: HornProgram) -> set[str]:
-    """The predicates that rest on a fact or a rule with a probability other than 1."""
+    """The predicates that rest on a choice, or on a fact or a rule with a probability other than 1."""
     found = set[str]()
     for name in program.facts.tables:
         weights = program.relation(name).weights
         if weights is not None and (weights != 1).any():
             found.add(name)
     found |= {rule.head.predicate for rule in program.weighted if rule_number(rule) != 1}
+    found |= {rule.head.predicate for _, rules in program.choices for rule in rules}
     while True:
         more = {
             name

@@ -258,7 +258,7 @@ class HornProgram:
     """Clauses by the predicate they derive, and the facts; relations are made when first needed, and kept.
 
     ``choices``: each with the rules of its alternatives, which are among the rules; only probabilities draw
-    them.
+    them. ``ranging``: other rules whose variables range over their types where no body binds them.
     """
 
     signature: Signature
@@ -267,6 +267,7 @@ class HornProgram:
     rules: tuple[Rule, ...] = ()
     weighted: tuple[Rule, ...] = ()
     choices: tuple[tuple[Choice, tuple[Rule, ...]], ...] = ()
+    ranging: tuple[Rule, ...] = ()
 
     @classmethod
     def of(
@@ -276,6 +277,7 @@ class HornProgram:
         facts: Facts,
         is_stated: Callable[[str], bool] | None = None,
         choices: Sequence[tuple[Choice, tuple[Rule, ...]]] = (),
+        ranging: Sequence[Rule] = (),
     ) -> HornProgram:
         """``is_stated``: whether a predicate has facts, where these are not in memory. Raises
         ``LanguageError`` where a predicate depends on its own negation, or texts are ordered."""
@@ -302,11 +304,12 @@ class HornProgram:
             tuple(rules),
             tuple(weighted),
             tuple(choices),
+            tuple(ranging),
         )
 
     def with_facts(self, facts: Facts) -> HornProgram:
         """The same rules over other facts."""
-        return HornProgram.of(self.rules, self.signature, facts, choices=self.choices)
+        return HornProgram.of(self.rules, self.signature, facts, choices=self.choices, ranging=self.ranging)
 
     @cached_property
     def _relations(self) -> dict[str, IndexedFacts]:

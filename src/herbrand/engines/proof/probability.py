@@ -117,7 +117,7 @@ class PossibleWorlds:
         """A clause to be grounded."""
         rule = clause.rule if clause.weight is not None else None
         chance = None if rule is None else rule_number(rule)
-        safe = None if id(clause.rule) in self._of_choices else partial(check_safe, clause)
+        safe = None if id(clause.rule) in self._ranging else partial(check_safe, clause)
         return lowered_clause(next(self._numbers), clause, self._program.facts, chance, safe)
 
     def statements(self, goal: Lowered, calls: Calls) -> Iterator[Lowered]:
@@ -171,9 +171,10 @@ class PossibleWorlds:
         return self._lowered[name] if calls.are_left(left) else ()
 
     @cached_property
-    def _of_choices(self) -> set[int]:
-        """The rules of choices, whose variables range over their types where no body binds them."""
-        return {id(rule) for _, rules in self._program.choices for rule in rules}
+    def _ranging(self) -> set[int]:
+        """The rules whose variables range over their types where no body binds them: those of choices too."""
+        of_choices = (rule for _, rules in self._program.choices for rule in rules)
+        return set(map(id, (*of_choices, *self._program.ranging)))
 
     @cached_property
     def _choices(self) -> dict[int, Lowered | None]:

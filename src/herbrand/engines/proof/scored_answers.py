@@ -24,7 +24,7 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import ChoiceConstraints, Drawn
 from herbrand.engines.circuit.compile import compiled
-from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints
+from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
 from herbrand.engines.circuit.forms import ONE, ZERO, Form, Nodes
 from herbrand.engines.circuit.reduction import used
 from herbrand.engines.proof.chances import ROUNDING
@@ -100,13 +100,13 @@ def place_of(found: Sequence[int], sizes: Sequence[int]) -> int:
 
 class SeparateChoices(ChoiceConstraints):
     """Choices whose numbers come later. ``grouped``: variables of outcomes that exclude each other, which
-    weigh their probability where they hold and 1 where they do not; ``rests``: those of them that stand for
-    no outcome at all, with its probability."""
+    weigh their probability where they hold and 1 where they do not; ``numbers``: the probability of variables
+    that stand for no outcome."""
 
     def __init__(self) -> None:
         super().__init__()
         self.grouped: set[int] = set()
-        self.rests: dict[int, float] = {}
+        self.numbers: dict[int, float] = {}
 
     def choice(self, chances: Sequence[float]) -> Drawn:
         """One variable for one outcome, which may come to nothing; one for each of several, of which one
@@ -118,10 +118,19 @@ class SeparateChoices(ChoiceConstraints):
         else:
             rest = 1 - math.fsum(chances)
             more = [self.net.variable()] if rest > ROUNDING else []
-            self.rests |= dict.fromkeys(more, rest)
+            self.numbers |= dict.fromkeys(more, rest)
             self.grouped.update(variables, more)
             self.net.exactly_one((*outcomes, *(2 * variable for variable in more)))
         return Drawn(tuple(chances), variables, outcomes)
+
+    def weigh(self, literal: int, log_weight: float) -> None:
+        """Leave out worlds in which the literal holds unless a choice spares them, of the weight as its
+        probability: the circuit's leaves are probabilities, so weights of literals have no place in it."""
+        assert log_weight <= 0, "a weight that is no probability"
+        spared = self.net.variable()
+        self.normal.add(spared)
+        self.numbers[spared] = math.exp(log_weight)
+        self.stipulate(self.net.either([negated(literal), 2 * spared]), "an opinion")
 
 
 class Forms:

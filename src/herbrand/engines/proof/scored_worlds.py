@@ -34,7 +34,6 @@ from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.probability import ANY, Calls, Grounded, PossibleWorlds
 from herbrand.engines.proof.scored_answers import Forms, FoundOnce, ScoredAnswers, SeparateChoices, place_of
 from herbrand.engines.proof.sources import Row, Sources
-from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.language.syntax import Choice, Rule
 from herbrand.program.clauses import Clause
@@ -52,7 +51,6 @@ class ScoredWorlds(FoundOnce):
         facts = _doubted(program, sources.scored)
         self._worlds = PossibleWorlds(program.with_facts(facts))
         self._worlds.check(goal)
-        self._refuse_opinions()
         self._sources, self._goal = sources, self._worlds.lowered(goal)
         self._sizes = [program.sizes[goal.types[name]] for name in goal.head]
         self._calls, self._budget = Calls(None if depth is None else depth + 2), budget
@@ -84,21 +82,13 @@ class ScoredWorlds(FoundOnce):
         for instance, drawn in grounded.derived.drawn:
             found |= zip(drawn.variables, self._chances(instance.plan.statement, drawn), strict=True)
         assert isinstance(grounded.made, SeparateChoices)
-        return found | {v: self._sources.of_number(rest) for v, rest in grounded.made.rests.items()}
+        return found | {v: self._sources.of_number(p) for v, p in grounded.made.numbers.items()}
 
     def _chances(self, statement: Choice | Rule, drawn: Drawn) -> Iterable[int]:
         """The source of each head's probability; that of a choice is a number of its instance."""
         if isinstance(statement, Rule):
             return [self._sources.of_rule(statement)]
         return map(self._sources.of_number, drawn.chances)
-
-    def _refuse_opinions(self) -> None:
-        for known in self._worlds.evidence:
-            if 0 < known.holds < 1:
-                raise UnsupportedError(
-                    f"{known.text} is an opinion on what rules derive, which a layer does not weigh",
-                    hint="state that it holds or does not",
-                )
 
 
 def _doubted(program: HornProgram, scored: Collection[str]) -> Facts:

@@ -1,0 +1,215 @@
+"""Weighted formulas as rules, choices and evidence, for what draws worlds by choices and knows nothing else.
+
+A grounding that a formula of weight ``w`` does not hold for makes a world ``exp(-w)`` times as likely. So
+does leaving the world out unless the grounding is *spared*, by a choice of its own with this probability:
+among the worlds without a violation each keeps its share.
+
+    1.5: r(x) => s(x)           broken(x) :- r(x), not s(x)
+                                exp(-1.5) :: spared(x)
+                                violation :- broken(x), not spared(x)
+                                not violation
+
+Of a negative weight the groundings that hold are broken, of a hard formula none is spared. An atom that
+nothing derives is open: a choice of its values, all equally likely.
+
+>>> from herbrand.facts.load import load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> from herbrand.language.show import show_statement
+>>> from herbrand.program.lower import lower
+>>> theory = parse_theory("0.5: r(x) => exists y: s(x, y)")
+>>> conditioned = with_formulas_as_rules(lower(theory, *load_facts((), check(theory))), scored=["r", "s"])
+>>> for rule in conditioned.ranging:
+...     print(next(show_statement(rule)))
+`some 2`(x, `y`1`) :- s(x, `y`1`)
+`exists 3`(x) :- `some 2`(x, `y`1`)
+`broken 1`(x) :- r(x), not `exists 3`(x)
+`violation of 0.5: r(x) => (exists y: s(x, y))` :- `broken 1`(x), not `spared 5`(x)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from herbrand.errors import UnsupportedError
+from herbrand.facts.facts import Facts, FactTable
+from herbrand.language.scope import Renaming, free_variables, variable_types
+from herbrand.language.show import show_statement
+from herbrand.language.signature import Predicate
+from herbrand.language.syntax import (
+    Alternative,
+    Atom,
+    BodyLiteral,
+    Choice,
+    Constant,
+    Exists,
+    Formula,
+    Hard,
+    Learned,
+    Not,
+    Rule,
+    Statement,
+    Term,
+    ValueIs,
+    Variable,
+    WeightedFormula,
+)
+from herbrand.program.normal_form import Case, cases
+from herbrand.program.program import Program
+
+
+class Conditioned(NamedTuple):
+    """A program without weighted formulas. ``ranging``: rules whose variables range over their types where no
+    body binds them."""
+
+    program: Program
+    ranging: tuple[Rule, ...]
+
+
+def with_formulas_as_rules(program: Program, scored: Collection[str]) -> Conditioned:
+    """The same distribution over worlds; what is ``scored`` has its probabilities from elsewhere."""
+    if not any(isinstance(s, WeightedFormula) for s in program.statements):
+        return Conditioned(program, ())
+    made, kept = _Writer(program), list[Statement]()
+    for statement in program.statements:
+        if isinstance(statement, WeightedFormula):
+            made.add(statement)
+        else:
+            kept.append(statement)
+    for predicate in _open_predicates(program, scored):
+        made.open(predicate)
+    predicates = {**program.signature.predicates, **made.predicates}
+    found = replace(
+        program,
+        statements=(*kept, *made.choices, *made.rules),
+        signature=replace(program.signature, predicates=predicates),
+        facts=Facts(program.facts.domains, {**program.facts.tables, **made.tables}),
+    )
+    return Conditioned(found, tuple(made.rules))
+
+
+def _open_predicates(program: Program, scored: Collection[str]) -> Iterator[Predicate]:
+    """Those whose atoms nothing derives, and that need not be false where nothing is stated."""
+    rules = (s.head.predicate for s in program.statements if isinstance(s, Rule))
+    choices = (s.alternatives for s in program.statements if isinstance(s, Choice))
+    settled = {*rules, *(one.predicate for own in choices for one in own), *scored}
+    for name, predicate in program.signature.predicates.items():
+        if name not in settled and predicate.role != "learned" and program.is_open(name):
+            yield predicate
+
+
+@dataclass
+class _Writer:
+    """The rules, choices, predicates and facts that formulas become, one call of ``add`` each."""
+
+    program: Program
+    rules: list[Rule] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+    predicates: dict[str, Predicate] = field(default_factory=dict)
+    tables: dict[str, FactTable] = field(default_factory=dict)
+
+    def add(self, statement: WeightedFormula) -> None:
+        weight = _number(statement)
+        if weight == 0:
+            return
+        formula = Renaming().formula(statement.formula)
+        types = variable_types([formula, *statement.where], self.program.signature)
+        parts = (formula, *statement.where)
+        free = list(dict.fromkeys(name for part in parts for name in free_variables(part)))
+        found = [(*((one, True) for one in statement.where), *case) for case in cases(formula, weight < 0)]
+        broken = self._defined("broken", free, types, found, statement)
+        violation = self._atom(f"violation of {next(show_statement(statement))}", (), types)
+        body: tuple[BodyLiteral, ...] = (broken,)
+        if abs(weight) < math.inf:
+            spared = self._numbered("spared", free, types)
+            self.choices.append(Choice((Alternative(math.exp(-abs(weight)), spared),), span=statement.span))
+            body = (broken, Not(spared))
+        self.rules.append(Rule(violation, body, span=statement.span))
+        self.tables[violation.predicate] = replace(
+            FactTable.empty(0, "open"), false=np.empty((1, 0), np.int32)
+        )
+
+    def open(self, predicate: Predicate) -> None:
+        """A choice among equally likely values for each atom; opinions about it are formulas."""
+        count = self.program.value_count(predicate.name)
+        variables = tuple(Variable(f"x{place}") for place in range(predicate.arity))
+        heads: list[tuple[Term, ...]] = [variables]
+        if predicate.value_type is not None:
+            domain = self.program.domain(predicate.value_type)
+            heads = [(*variables, Constant(value)) for value in domain.values_at(range(count))]
+        chosen = (Alternative(1 / count, _literal_of(predicate, terms)) for terms in heads)
+        self.choices.append(Choice(tuple(chosen)))
+        table = self.program.table(predicate.name)
+        for row, log_odds in zip(table.soft.tolist(), table.log_odds.tolist(), strict=True):
+            constants = map(Constant, self.program.facts.constants(predicate.column_types, row))
+            weight = log_odds + math.log(count - 1)
+            self.add(WeightedFormula(weight, _literal_of(predicate, tuple(constants))))
+        none = FactTable.empty(table.columns, table.world)
+        self.tables[predicate.name] = replace(
+            table, soft=none.soft, probabilities=none.probabilities, log_odds=none.log_odds
+        )
+
+    def _defined(
+        self,
+        what: str,
+        free: Sequence[str],
+        types: Mapping[str, str],
+        found: Sequence[Case],
+        statement: WeightedFormula,
+    ) -> Atom:
+        """An atom of a new predicate that holds of free variables where one of the cases does."""
+        head = self._numbered(what, free, types)
+        for case in found:
+            body = tuple(self._literal(leaf, holds, types, statement) for leaf, holds in case)
+            self.rules.append(Rule(head, body, span=statement.span))
+        return head
+
+    def _literal(
+        self, leaf: Formula, holds: bool, types: Mapping[str, str], statement: WeightedFormula
+    ) -> BodyLiteral:
+        if isinstance(leaf, Exists):
+            free, bound = [*free_variables(leaf)], [variable.name for variable in leaf.variables]
+            some = self._defined("some", [*free, *bound], types, cases(leaf.body, True), statement)
+            leaf = self._defined("exists", free, types, [((some, True),)], statement)
+        return cast(BodyLiteral, leaf if holds else Not(leaf))
+
+    def _numbered(self, what: str, free: Sequence[str], types: Mapping[str, str]) -> Atom:
+        return self._atom(f"{what} {len(self.predicates) + 1}", free, types)
+
+    def _atom(self, name: str, free: Sequence[str], types: Mapping[str, str]) -> Atom:
+        kinds = tuple(types[variable] for variable in free)
+        self.predicates[name] = Predicate(name, kinds, computed=True)
+        self.tables.setdefault(name, FactTable.empty(len(kinds), "open"))
+        return Atom(name, tuple(map(Variable, free)))
+
+
+def _literal_of(predicate: Predicate, terms: tuple[Term, ...]) -> Atom | ValueIs:
+    """The atom of a row, whose last term is the value of a many-valued one."""
+    if predicate.value_type is None:
+        return Atom(predicate.name, terms)
+    return ValueIs(Atom(predicate.name, terms[:-1]), terms[-1])
+
+
+def _number(statement: WeightedFormula) -> float:
+    """The weight; infinite where the formula always holds."""
+    if isinstance(statement.weight, Hard):
+        return math.inf
+    if isinstance(statement.weight, Learned):
+        raise UnsupportedError(
+            "the weight of this formula is to be learned, and has no value yet",
+            span=statement.span,
+            hint="learn the theory first, or put a number in its place",
+        )
+    if statement.times is not None:
+        raise UnsupportedError(
+            "the weight of this formula counts as many times as a variable says, and here formulas have one "
+            "weight each",
+            span=statement.span,
+            hint="write a formula for each number",
+        )
+    return float(statement.weight)
