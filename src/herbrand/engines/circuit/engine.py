@@ -97,12 +97,10 @@ class CircuitEngine:
         if made.whole:
             worlds.solve_choices()
         listed, asked = _asked(worlds, question)
-        formulas = tuple(
-            (show_formula(said), worlds.formula(closed))
-            for wanted in question.formulas
-            for said, closed in instances(wanted, program)
-        )
-        return CircuitState(worlds, question, listed, asked, formulas)
+        closed = [one for wanted in question.formulas for one in instances(wanted, program)]
+        literals = worlds.formulas([one.closed for one in closed])
+        shown = (show_formula(one.said) for one in closed)
+        return CircuitState(worlds, question, listed, asked, tuple(zip(shown, literals, strict=True)))
 
     def step(self, state: CircuitState) -> CircuitState:
         worlds, likeliest = state.worlds, state.question.most_probable

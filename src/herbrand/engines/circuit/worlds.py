@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
@@ -29,7 +30,20 @@ from herbrand.engines.circuit.grounding import (
 from herbrand.engines.circuit.statements import Lowered
 from herbrand.factors.ground_graph import ground_cases, ground_graph
 from herbrand.language.network_tables import NetworkTable
-from herbrand.language.syntax import Formula
+from herbrand.language.syntax import (
+    And,
+    Constant,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Truth,
+    ValueIs,
+    Xor,
+    walk,
+)
+from herbrand.language.syntax import Atom as AtomFormula
 from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import LATENT, arguments_of, codes_of
 from herbrand.program.ground import Ground
@@ -240,8 +254,52 @@ class Worlds:
         np.add.at(logs, (places, values[latent]), worths[latent])
         return logs[[n - atoms.start[name] for n in self._axes if self.atom(n)[0] == name]]
 
-    def formula(self, formula: Formula) -> int:
-        """The literal of a closed formula's truth."""
+    def formulas(self, closed: Sequence[Formula]) -> list[int]:
+        """The literals of closed formulas' truth."""
+        atoms = (self._atom_of(part) for formula in closed for part in walk(formula))
+        self.solve(atom for atom in atoms if atom is not None and atom[0] in self.derived)
+        return [self._formula(formula) for formula in closed]
+
+    def _formula(self, formula: Formula) -> int:
+        """A gate for each connective, so that parities of many atoms are no longer than other formulas."""
+        match formula:
+            case Truth(value=value):
+                return TRUE if value else FALSE
+            case Not(operand=operand):
+                return negated(self._formula(operand))
+            case And(operands=operands):
+                return self.net.every(map(self._formula, operands))
+            case Or(operands=operands):
+                return self.net.either(map(self._formula, operands))
+            case Implies(premise=premise, conclusion=conclusion):
+                return self.net.either([negated(self._formula(premise)), self._formula(conclusion)])
+            case Xor(operands=operands):
+                return reduce(self._different, map(self._formula, operands), FALSE)
+            case Iff(left=left, right=right):
+                return negated(self._different(self._formula(left), self._formula(right)))
+        atom = self._atom_of(formula)
+        return self._by_cases(formula) if atom is None else self.literal(*atom)
+
+    def _different(self, one: int, other: int) -> int:
+        """The literal of the gate that holds where one of two literals does, and the other does not."""
+        return self.net.either([self.net.every([one, negated(other)]), self.net.every([negated(one), other])])
+
+    def _atom_of(self, leaf: Formula) -> Atom | None:
+        """The atom or the value of one that a leaf is; ``None`` where it is neither, or names a variable."""
+        stated, value = (leaf.atom, (leaf.value,)) if isinstance(leaf, ValueIs) else (leaf, ())
+        if not isinstance(stated, AtomFormula):
+            return None
+        types = self.program.signature.predicates[stated.predicate].column_types
+        row = list[int]()
+        for term, kind in zip((*stated.arguments, *value), types, strict=True):
+            index = self.program.domain(kind).index_of(term.value) if isinstance(term, Constant) else None
+            if index is None:
+                return None
+            row.append(index)
+        return stated.predicate, tuple(row)
+
+    def _by_cases(self, formula: Formula) -> int:
+        """Of a formula with quantifiers, by the cases in which it fails."""
         cases = ground_cases(self.ground.negation(formula, self.budget))
         self._solve_axes(cases.somes.members, *(columns.atoms.reshape(-1) for columns in cases.rows))
         literals_of = self.made.with_helpers(cases.somes, self.whole_axis)
