@@ -419,6 +419,8 @@ class _Separation:
         bound = bound_variables(plain)
         others = [*heads, *plain, *by]
         outside = outer_variables(others, tests)
+        if self._refuse_unbound_terms(tests, outside):
+            return tuple(plainly)
         tests = [locals_apart(test, outside, renaming) for test in tests]
         before, texts = tests, dict(zip(tests, stated, strict=True))
         try:
@@ -485,6 +487,17 @@ class _Separation:
         hint = f"bind it by an atom, or compute it: {name} = ..."
         self.mistakes.note(message, variable.span, hint)
 
+    def _refuse_unbound_terms(self, tests: Iterable[Test], outside: Collection[str]) -> bool:
+        """Refuse an aggregate over a variable that none of its literals binds; whether there was one."""
+        for one, name, variable in _unbound_terms(tests, outside):
+            shown = shown_name(written(name))
+            message = f"{one.function} is over {shown}, and no atom behind the colon binds it"
+            named = "x" if shown == "_" else shown  # `_` is another variable at each place
+            hint = f"name it in an atom there: {one.function}({named}: likes({named}))"
+            self.mistakes.note(message, variable.span or one.span, hint)
+            return True
+        return False
+
     def _formula(
         self,
         formula: Formula,
@@ -531,6 +544,8 @@ class _Separation:
     ) -> Formula:
         """The atom in place of one comparison; ``context``: atoms without which its truth does not matter."""
         outside = {*outside, *plain_variables(test)}
+        if self._refuse_unbound_terms([test], outside):
+            return Truth(True, test.span)
         test = locals_apart(test, outside, self._renaming)
         variables, needed = variables_of(test), fixed_in(test, outside)
         for name in sorted(needed - set(bound)):
@@ -556,6 +571,21 @@ def _marked(test: Formula, names: Sequence[str]) -> str:
     shown = ((place, written(name)) for place, name in enumerate(names))
     marks = {name: Variable(placeholder(place, name)) for place, name in shown if name != "_"}
     return show_formula(with_terms(test, marks))
+
+
+def _unbound_terms(
+    tests: Iterable[Test], outside: Collection[str]
+) -> Iterator[tuple[Aggregate, str, Variable]]:
+    """Each variable of an aggregate's terms that neither its own literals nor those outside give a value."""
+    for test in tests:
+        for one in aggregates(test):
+            plain, inner = tests_of(one.body)
+            atoms = [part for literal in plain for part in walk(literal) if isinstance(part, _ATOMS)]
+            equal = [part for part in plain if isinstance(part, Comparison)]
+            bound = {*outside, *variables_of(atoms)}
+            given = with_assigned([*inner, *equal], bound)
+            yield from ((one, name, v) for name, v in variables_of(one.terms).items() if name not in given)
+            yield from _unbound_terms(inner, given)
 
 
 def _left_free(one: Aggregate) -> set[str]:
