@@ -13,8 +13,15 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from herbrand.errors import Mistakes, UnsupportedError
+from herbrand.language.syntax import FactRows, Single
 
 Part = TypeVar("Part")
+
+
+def refusal(statement: Single, reason: str, hint: str = "") -> UnsupportedError:
+    """Why a statement cannot be said, with its place; of facts, that of their first row."""
+    span = statement.row_span(0) if isinstance(statement, FactRows) else statement.span
+    return UnsupportedError(reason, span=span, hint=hint)
 
 
 def written_lines(parts: Iterable[Part], lines: Callable[[Part], Iterable[str]]) -> list[str]:

@@ -19,10 +19,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
-from herbrand.errors import UnsupportedError
 from herbrand.language.computed import body_computes, variables_of
 from herbrand.language.dialects.alchemy.lexicon import is_constant_name, is_plain_name, written_constant
-from herbrand.language.dialects.collecting import as_text, written_lines
+from herbrand.language.dialects.collecting import as_text, refusal, written_lines
 from herbrand.language.dialects.infix import Sign, rewritten, write_formula
 from herbrand.language.dialects.renaming import SpelledNames
 from herbrand.language.names import shown_number
@@ -124,22 +123,22 @@ class _MlnWriter:
         match statement:
             case PredicateDeclaration(name=name, role=role):
                 if not is_plain_name(name):
-                    raise _refusal(statement, f"'{name}' is no name of an .mln file")
+                    raise refusal(statement, f"'{name}' is no name of an .mln file")
                 if role == "learned":
-                    raise _refusal(statement, "an .mln file has no predicates with learned tuples")
+                    raise refusal(statement, "an .mln file has no predicates with learned tuples")
                 return []
             case WeightedFormula(label=label):
                 _refuse_unsayable(statement, self._signature)
                 lines = [_written_formula(statement)]
                 return lines if label is None else [f"// {_one_line(label)}", *lines]
             case Bound():
-                raise _refusal(statement, "an .mln file has no probability bounds")
+                raise refusal(statement, "an .mln file has no probability bounds")
             case Rule(body=body) if body_computes(body):
-                raise _refusal(statement, _COMPUTED)
+                raise refusal(statement, _COMPUTED)
             case Rule():
-                raise _refusal(statement, "an .mln file has no rules that derive predicates")
+                raise refusal(statement, "an .mln file has no rules that derive predicates")
             case Choice() | NetworkTable():
-                raise _refusal(statement, "an .mln file has no choices '::' and no tables of networks")
+                raise refusal(statement, "an .mln file has no choices '::' and no tables of networks")
             case FactRows() | TypeDeclaration():
                 return []
 
@@ -166,19 +165,19 @@ def _written_formula(statement: WeightedFormula) -> str:
 
 def _refuse_unsayable(statement: WeightedFormula, signature: Signature) -> None:
     if statement.times is not None and statement.weight != 1:
-        raise _refusal(statement, _COMPUTED)
+        raise refusal(statement, _COMPUTED)
     for part in walk(statement.formula):
         match part:
             case Truth():
-                raise _refusal(statement, "an .mln file has no 'true' and 'false'")
+                raise refusal(statement, "an .mln file has no 'true' and 'false'")
             case Comparison(operator=operator, left=left, right=right) if operator not in ("=", "!="):
                 if not _of_numbers((left, right), statement.formula, signature):
-                    raise _refusal(statement, f"an .mln file has no comparison '{operator}' but of numbers")
+                    raise refusal(statement, f"an .mln file has no comparison '{operator}' but of numbers")
             case Computed(left=left, right=right):
                 if not (_is_step(left) and _is_step(right)):
-                    raise _refusal(statement, _COMPUTED)
+                    raise refusal(statement, _COMPUTED)
             case Atom(predicate=name) if not is_plain_name(name):
-                raise _refusal(statement, f"'{name}' is no name of an .mln file")
+                raise refusal(statement, f"'{name}' is no name of an .mln file")
 
 
 def _of_numbers(terms: Sequence[Term], formula: Formula, signature: Signature) -> bool:
@@ -265,9 +264,9 @@ def _term(term: Term, marked: Collection[str]) -> str:
 def _fact_lines(rows: FactRows) -> list[str]:
     if rows.kind not in ("true", "false"):
         said = "soft evidence" if rows.kind == "soft" else "weights of facts"
-        raise UnsupportedError(f"a .db file has no {said}", span=rows.row_span(0))
+        raise refusal(rows, f"a .db file has no {said}")
     if not is_plain_name(rows.predicate):
-        raise UnsupportedError(f"'{rows.predicate}' is no name of a .db file", span=rows.row_span(0))
+        raise refusal(rows, f"'{rows.predicate}' is no name of a .db file")
     sign = "!" if rows.kind == "false" else ""
     if not rows.columns:
         return [f"{sign}{rows.predicate}"] * rows.row_count
@@ -302,7 +301,3 @@ def _first(values: Sequence[Value]) -> int:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _refusal(statement: Single, reason: str) -> UnsupportedError:
-    return UnsupportedError(reason, span=statement.span)

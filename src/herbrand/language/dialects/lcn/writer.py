@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, count
 
-from herbrand.errors import Mistakes, UnsupportedError
+from herbrand.language.dialects.collecting import as_text, refusal, written_lines
 from herbrand.language.dialects.infix import Sign, rewritten, write_formula
 from herbrand.language.dialects.lcn.formulas import ATOM
 from herbrand.language.dialects.renaming import fresh_name
@@ -65,23 +65,22 @@ _LABEL = re.compile(r"[^\s:#][^\s:]*")
 
 def write_lcn(theory: Theory, signature: Signature) -> str:
     """The ``.lcn`` text of a theory of bounds. Raises UnsupportedError naming what cannot be said."""
-    refused = Mistakes()
     statements = tuple(theory.singly())
     bounds = [statement for statement in statements if isinstance(statement, Bound)]
     labels = {bound.label for bound in bounds if bound.label is not None}
     named = frozenset(chain.from_iterable(map(_atoms, bounds)))
-    lines: list[str] = []
-    for statement in statements:
-        with refused.collecting():
-            bound = _as_bound(statement, named)
-            if bound is not None:
-                label = bound.label
-                if label is None:
-                    label = fresh_name(f"s{len(lines) + 1}", labels)
-                    labels.add(label)
-                lines.append(_line(bound, label))
-    refused.raise_any(UnsupportedError)
-    return "".join(f"{line}\n" for line in lines)
+    numbers = count(1)
+
+    def lines(statement: Single) -> Iterator[str]:
+        bound = _as_bound(statement, named)
+        if bound is not None:
+            number, label = next(numbers), bound.label
+            if label is None:
+                label = fresh_name(f"s{number}", labels)
+                labels.add(label)
+            yield _line(bound, label)
+
+    return as_text(written_lines(statements, lines))
 
 
 def _atoms(bound: Bound) -> Iterator[str]:
@@ -93,7 +92,7 @@ def _atoms(bound: Bound) -> Iterator[str]:
 
 def _line(bound: Bound, label: str) -> str:
     if not _LABEL.fullmatch(label):
-        raise _refusal(bound, f"'{label}' is no label of an .lcn file")
+        raise refusal(bound, f"'{label}' is no label of an .lcn file")
     said = _formula(bound.event, bound)
     if bound.given is not None:
         said += f" | {_formula(bound.given, bound)}"
@@ -105,13 +104,13 @@ def _formula(formula: Formula, bound: Bound) -> str:
     for part in walk(formula):
         match part:
             case Exists() | Forall():
-                raise _refusal(bound, "an .lcn file has no quantifiers")
+                raise refusal(bound, "an .lcn file has no quantifiers")
             case Atom(predicate=name, arguments=()) if not ATOM.fullmatch(name):
-                raise _refusal(bound, f"'{name}' is no name of an .lcn file")
+                raise refusal(bound, f"'{name}' is no name of an .lcn file")
             case Atom(arguments=()):
                 continue
             case Atom() | ValueIs() | ValueIn() | Comparison():
-                raise _refusal(bound, "an .lcn file has atoms without arguments only")
+                raise refusal(bound, "an .lcn file has atoms without arguments only")
     return write_formula(rewritten(formula, _without_arrow), _SIGNS, _leaf)
 
 
@@ -139,16 +138,12 @@ def _as_bound(statement: Single, named: frozenset[str]) -> Bound | None:
         case PredicateDeclaration(types=(), values=None, role=None, name=name, span=span):
             return None if name in named else Bound(Atom(name, ()), None, 0.0, 1.0, span=span)
         case PredicateDeclaration() | TypeDeclaration():
-            raise _refusal(statement, "an .lcn file declares nothing and has atoms without arguments only")
+            raise refusal(statement, "an .lcn file declares nothing and has atoms without arguments only")
         case FactRows():
-            raise UnsupportedError("an .lcn file has no facts", span=statement.row_span(0))
+            raise refusal(statement, "an .lcn file has no facts")
         case WeightedFormula():
-            raise _refusal(statement, "an .lcn file has no weighted formulas")
+            raise refusal(statement, "an .lcn file has no weighted formulas")
         case Rule():
-            raise _refusal(statement, "an .lcn file has no rules")
+            raise refusal(statement, "an .lcn file has no rules")
         case Choice() | NetworkTable():
-            raise _refusal(statement, "an .lcn file has no choices '::' and no tables of networks")
-
-
-def _refusal(statement: Single, reason: str) -> UnsupportedError:
-    return UnsupportedError(reason, span=statement.span)
+            raise refusal(statement, "an .lcn file has no choices '::' and no tables of networks")

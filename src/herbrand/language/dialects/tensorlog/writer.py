@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.errors import UnsupportedError
-from herbrand.language.dialects.collecting import as_text, written_lines
+from herbrand.language.dialects.collecting import as_text, refusal, written_lines
 from herbrand.language.dialects.renaming import SpelledNames
 from herbrand.language.dialects.tensorlog.facts import NUMBER
 from herbrand.language.dialects.tensorlog.rules import WEIGHTED
@@ -77,21 +77,21 @@ def _statement(statement: Single) -> Iterator[str]:
         case TypeDeclaration(values=None, bounds=None) | FactRows():
             return
         case TypeDeclaration():
-            raise _refusal(statement, "a .ppr file has no closed types")
+            raise refusal(statement, "a .ppr file has no closed types")
         case WeightedFormula():
-            raise _refusal(statement, "a .ppr file has no weighted formulas")
+            raise refusal(statement, "a .ppr file has no weighted formulas")
         case Bound():
-            raise _refusal(statement, "a .ppr file has no probability bounds")
+            raise refusal(statement, "a .ppr file has no probability bounds")
         case Choice() | NetworkTable():
-            raise _refusal(statement, "a .ppr file has no choices '::' and no tables of networks")
+            raise refusal(statement, "a .ppr file has no choices '::' and no tables of networks")
 
 
 def _declaration(statement: PredicateDeclaration) -> Iterator[str]:
     if statement.values is not None:
-        raise _refusal(statement, "a .ppr file has no many-valued predicates")
+        raise refusal(statement, "a .ppr file has no many-valued predicates")
     for name in (statement.name, *statement.types):
         if not _NAME.fullmatch(name):
-            raise _refusal(statement, f"'{name}' is no name of a .ppr file")
+            raise refusal(statement, f"'{name}' is no name of a .ppr file")
     if statement.types:
         yield f"# :- {statement.name}({','.join(statement.types)})"
     if statement.role == "learned":
@@ -100,7 +100,7 @@ def _declaration(statement: PredicateDeclaration) -> Iterator[str]:
 
 def _rule(rule: Rule) -> Iterator[str]:
     if rule.weight is not None:
-        raise _refusal(
+        raise refusal(
             rule,
             "a .ppr file has no weight behind a rule",
             'name it in the body: weighted("r1"), a weighted fact',
@@ -129,7 +129,7 @@ def _literal(literal: BodyLiteral, rule: Rule, names: SpelledNames) -> str:
     match literal:
         case Atom(predicate=predicate, arguments=arguments):
             if not _NAME.fullmatch(predicate) or predicate == "assign":
-                raise _refusal(rule, f"'{predicate}' is no predicate of a .ppr file")
+                raise refusal(rule, f"'{predicate}' is no predicate of a .ppr file")
             terms = ",".join(_term(term, rule, names) for term in arguments)
             return f"{predicate}({terms})" if arguments else predicate
         case (
@@ -138,8 +138,8 @@ def _literal(literal: BodyLiteral, rule: Rule, names: SpelledNames) -> str:
         ):
             return f"assign({_term(variable, rule, names)},{_term(constant, rule, names)})"
         case Comparison():
-            raise _refusal(rule, "a .ppr file has no comparison but of a variable with a constant by '='")
-    raise _refusal(rule, "the body of a .ppr rule holds atoms only, none negated or many-valued")
+            raise refusal(rule, "a .ppr file has no comparison but of a variable with a constant by '='")
+    raise refusal(rule, "the body of a .ppr rule holds atoms only, none negated or many-valued")
 
 
 def _term(term: Term, rule: Rule, names: SpelledNames) -> str:
@@ -149,7 +149,7 @@ def _term(term: Term, rule: Rule, names: SpelledNames) -> str:
     if _NAME.fullmatch(text) and not text[0].isupper() and text[0] != "_":
         return text
     if "\n" in text or "\r" in text:
-        raise _refusal(rule, "a constant of a .ppr file stands on one line")
+        raise refusal(rule, "a constant of a .ppr file stands on one line")
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
@@ -206,13 +206,11 @@ def _chosen(rows: FactRows, places: Sequence[int]) -> FactRows:
 def _fact_lines(rows: FactRows) -> list[str]:
     if rows.kind == "false" or rows.kind == "soft" or rows.valued:
         said = "many-valued" if rows.valued else {"false": "false", "soft": "soft"}[rows.kind]
-        raise UnsupportedError(f"a .cfacts file has no {said} facts", span=rows.row_span(0))
+        raise refusal(rows, f"a .cfacts file has no {said} facts")
     if not _NAME.fullmatch(rows.predicate):
-        raise UnsupportedError(f"'{rows.predicate}' is no name of a .cfacts file", span=rows.row_span(0))
+        raise refusal(rows, f"'{rows.predicate}' is no name of a .cfacts file")
     if not rows.columns and any(number != 1 for number in rows.numbers):
-        raise UnsupportedError(
-            "a .cfacts file has no weight of a fact without arguments", span=rows.row_span(0)
-        )
+        raise refusal(rows, "a .cfacts file has no weight of a fact without arguments")
     for index, row in enumerate(zip(*rows.columns, strict=True)):
         for value in row:
             if not _CELL.fullmatch(str(value)):
@@ -239,7 +237,3 @@ def _arity_declarations(theory: Theory, signature: Signature) -> Iterator[str]:
     for name in dict.fromkeys(rows.predicate for rows in theory.facts if rows.columns):
         types = ",".join(re.sub(r"\W", "_", kind) for kind in signature.predicate(name).types)
         yield f"# :- {name}({types})"
-
-
-def _refusal(statement: Single, reason: str, hint: str = "") -> UnsupportedError:
-    return UnsupportedError(reason, span=statement.span, hint=hint)
