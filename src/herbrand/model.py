@@ -298,21 +298,7 @@ class Model:
 
     def stored_at(self, place: Any) -> Any:
         """The model on a database: ``place`` is where it is open."""
-        knowledge = self._knowledge
-        inference = importlib.import_module("herbrand.scale.inference")
-        return inference.StoredModel(
-            place,
-            knowledge.used,
-            knowledge.signature,
-            knowledge.sources,
-            knowledge.open,
-            knowledge.closed,
-            knowledge.header,
-            self._progress,
-            tell=knowledge.tell,
-            stated=knowledge.theory,
-            definitions=knowledge.definitions,
-        )
+        return importlib.import_module("herbrand.scale.inference").StoredModel(place, self._knowledge)
 
     def bound(
         self,

@@ -263,7 +263,7 @@ class Knowledge:
 
     def facts(self, given: Sequence[str] = (), budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
         """The vocabulary and the facts, before rules derive more; what is computed is of what is listed."""
-        rows, signature = self._with(given)
+        rows, signature = self.with_given(given)
         return self._listed(rows, signature, None, budget)
 
     def facts_with_derived(self, budget: Budget) -> tuple[Signature, Facts]:
@@ -273,7 +273,7 @@ class Knowledge:
 
     def facts_apart(self, given: Sequence[str], budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
         """The same without what is ``given`` as true or false, over domains that have its constants."""
-        rows, signature = self._with(given)
+        rows, signature = self.with_given(given)
         evidence = self.evidence(given)
         others = [row for row in rows if row not in evidence]
         return self._listed(others, signature, mentioned_with(signature, evidence), budget)
@@ -309,7 +309,7 @@ class Knowledge:
         return Worlds(open=self.open, closed=self.closed)
 
     def _lowered(self, world: _World, budget: Budget) -> _Lowered:
-        rows, signature = self._with(world.given)
+        rows, signature = self.with_given(world.given)
         uncertain = resting_on_choices(self.used.choices, self.rules) if world.derived else ()
         apart = self._on_certain(world, uncertain)
         loaded = self._loaded_beside(apart, world, rows, signature, budget)
@@ -388,7 +388,8 @@ class Knowledge:
             refuse_weighted("this command", denied, resting)
             raise
 
-    def _with(self, given: Sequence[str]) -> tuple[tuple[FactRows, ...], Signature]:
+    def with_given(self, given: Sequence[str]) -> tuple[tuple[FactRows, ...], Signature]:
+        """What is given, as rows of facts, and the vocabulary with what it names."""
         rows = tuple(map(parse_literal, given))
         if not rows:
             return rows, self.signature

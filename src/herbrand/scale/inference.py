@@ -6,7 +6,7 @@ import hashlib
 import math
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -32,9 +32,7 @@ from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import Reading
 from herbrand.facts.sources.duckdb_tables import TablesThere
 from herbrand.facts.store import Store
-from herbrand.language.check import check
-from herbrand.language.computed import Definition
-from herbrand.language.parse import parse_formula, parse_literal
+from herbrand.language.parse import parse_formula
 from herbrand.language.show import show
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, Theory
@@ -82,21 +80,19 @@ class StoredModel:
     """A theory and its facts, to be run at a place."""
 
     place: Place
-    theory: Theory
-    signature: Signature
-    sources: tuple[FactSource, ...]
-    open: tuple[str, ...] = ()
-    closed: tuple[str, ...] = ()
-    header: bool | None = None
-    progress: Callable[[str, float], None] | None = None
-    stated: Theory | None = None
-    """The theory as it is written, where ``theory`` has atoms in place of what it computes."""
-    definitions: tuple[Definition, ...] = ()
-    """What it computes."""
+    knowledge: Knowledge
     most_rows: float = math.inf
     """A run that would join more in a step is refused before it begins."""
-    tell: Callable[[Iterable[str]], None] = lambda notes: None
-    """Called with what may surprise in the theory and its facts."""
+
+    @property
+    def theory(self) -> Theory:
+        """What is used, with atoms in place of what it computes."""
+        return self.knowledge.used
+
+    @property
+    def signature(self) -> Signature:
+        """The vocabulary, without what is given."""
+        return self.knowledge.signature
 
     def infer(self, call: Call) -> Marginals:
         """Marginals, by an engine that runs on a database."""
@@ -133,7 +129,7 @@ class StoredModel:
             if kept.resume and note is not None:
                 note(f"going on after step {state.step}")
             limits = Limits.of(settings)
-            state, status = settle(own, lambda: state, limits, watching(self.progress, limits))
+            state, status = settle(own, lambda: state, limits, watching(self.knowledge.progress, limits))
             found = own.read(state, replace(status, where=self._where(database)))
             return found.filtered(call.top, call.least)
 
@@ -164,7 +160,7 @@ class StoredModel:
         progress: Callable[[str, float], None] | None = None,
     ) -> Bounds:
         """Lower and upper probabilities of atoms."""
-        reported = progress or self.progress
+        reported = progress or self.knowledge.progress
         watched = replace(settings, progress=reported)
         own = engine_named("bound", engine, watched, DATABASE)
         with opened(self.place, database_memory(self.place.kind, settings.budget.memory)) as database:
@@ -201,13 +197,13 @@ class StoredModel:
             found = self._facts(database, (), settings.resume is not None, worlds=unknown)
             signature, facts = self._computed(*found, listed=self.signature.observed)
             example = stored_example(self.theory, signature, facts, Aim(targets, latent))
-            report = self.progress or _quiet
+            report = self.knowledge.progress or _quiet
 
             def learn(watched: LearningSettings) -> Learning:
                 return _learning().learned_there(self.theory, example, watched, self._room, report)
 
             found = with_curve(learn, settings)
-            found = found.as_written if self.definitions else found
+            found = found.as_written if self.knowledge.definitions else found
             reason = "it needs the facts in memory" if method == "auto" else None
             return replace(found, reason=reason, status=replace(found.status, where=self._where(database)))
 
@@ -253,30 +249,26 @@ class StoredModel:
     ) -> tuple[Signature, StoredFacts]:
         """What theory and sources hold, each predicate in the world that it has, if none are given.
         ``apart``: what is given that is to be no fact."""
-        refuse_connections(self.sources)
-        rows, signature = self._with(given, apart)
+        known, sources = self.knowledge, self.knowledge.sources
+        refuse_connections(sources)
+        rows, signature = known.with_given(given)
+        signature = replace(signature, mentioned=mentioned_with(signature, apart))
+        rows = [row for row in rows if row not in apart]
         there = isinstance(database, DuckDB)
-        with StoreOf(database.connection, self.sources) if isinstance(database, DuckDB) else Store() as store:
-            sources = (TablesThere(self.place.target), *self.sources) if there else self.sources
+        with (
+            StoreOf(database.connection, known.sources) if isinstance(database, DuckDB) else Store() as store
+        ):
+            sources = (TablesThere(self.place.target), *known.sources) if there else known.sources
             own = worlds or self._worlds(store, sources, signature, rows, queried)
-            wanted = Wanted(signature, self.theory.facts, rows, sources, own, self.header)
+            wanted = Wanted(signature, self.theory.facts, rows, sources, own, known.header)
             found = kept_facts(database, store, wanted) if resume else None
             if found is None and resume and worlds is None and _keeps_a_run(database):
                 raise nothing_to_resume(database)
             if found is None:
                 database.drop(RUN)
-                found = stored_facts(database, store, wanted, self.progress, resume, self.tell)
-        self.tell(stored_remarks(self.theory, *found))
+                found = stored_facts(database, store, wanted, known.progress, resume, known.tell)
+        known.tell(stored_remarks(self.theory, *found))
         return found
-
-    def _with(
-        self, given: Sequence[str], apart: Sequence[FactRows]
-    ) -> tuple[tuple[FactRows, ...], Signature]:
-        """What is given and a fact, and the vocabulary with all that is given."""
-        rows = tuple(map(parse_literal, given))
-        signature = check((self.stated or self.theory) + Theory(rows)) if rows else self.signature
-        signature = replace(signature, mentioned=mentioned_with(signature, apart))
-        return tuple(row for row in rows if row not in apart), signature
 
     def _worlds(
         self,
@@ -287,20 +279,22 @@ class StoredModel:
         queried: frozenset[str],
     ) -> Worlds:
         """Of predicates that nobody has declared; what is given closes none that has no other facts."""
-        reading = Reading(signature.predicates, self.header, signature.strict)
+        known = self.knowledge
+        reading = Reading(signature.predicates, known.header, signature.strict)
         elsewhere = {table.predicate for source in sources for table in source.open(store, reading)}
         elsewhere |= {facts.predicate for facts in self.theory.facts}
         heads = [rule.head.predicate for rule in self.theory.rules]
         only_given = {fact.predicate for fact in given} - elsewhere
-        return Worlds(heads, queried | only_given, self.open, self.closed)
+        return Worlds(heads, queried | only_given, known.open, known.closed)
 
     def _computed(
         self, signature: Signature, facts: StoredFacts, listed: Collection[str] = (), complete: bool = True
     ) -> tuple[Signature, StoredFacts]:
         """With what the theory computes. ``listed``: predicates of which values are computed by what tables
         list; ``complete``: where they are many-valued, only with a value for each atom."""
-        if self.definitions:
-            facts = with_computed(self.definitions, self.theory, signature, facts, listed, complete)
+        definitions = self.knowledge.definitions
+        if definitions:
+            facts = with_computed(definitions, self.theory, signature, facts, listed, complete)
         return signature, facts
 
     def _where(self, database: Database) -> str:
@@ -316,8 +310,9 @@ class StoredModel:
         self, evidence: StoredEvidence, given: Sequence[str], engine: str, option: object
     ) -> str:
         """Equal for runs that go through the same states."""
+        known = self.knowledge
         counts = {name: one.counts for name, one in evidence.stored.tables.items()}
-        said = (engine, show(self.theory), tuple(given), self.open, self.closed, option, counts)
+        said = (engine, show(known.used), tuple(given), known.open, known.closed, option, counts)
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
 
