@@ -170,17 +170,21 @@ def _is_test(part: Formula) -> bool:
     return isinstance(part, Computed) or (isinstance(part, Comparison) and _orders_text(part))
 
 
-def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
-    """The outermost aggregates of a test or a value."""
+def outer_parts(part: Test | Expression) -> Iterator[Test | Expression]:
+    """A test or a value, and all parts of it but those inside its aggregates."""
+    yield part
     match part:
         case Computed(left=left, right=right) | Comparison(left=left, right=right):
-            yield from aggregates(left)
-            yield from aggregates(right)
+            yield from outer_parts(left)
+            yield from outer_parts(right)
         case Arithmetic(operands=operands):
             for operand in operands:
-                yield from aggregates(operand)
-        case Aggregate():
-            yield part
+                yield from outer_parts(operand)
+
+
+def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
+    """The outermost aggregates of a test or a value."""
+    return (one for one in outer_parts(part) if isinstance(one, Aggregate))
 
 
 def negated_equations(parts: Iterable[Formula]) -> Iterator[tuple[Not, Comparison]]:
@@ -273,29 +277,14 @@ def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
     return found
 
 
-def fixed_in(part: object, outside: Collection[str]) -> set[str]:
+def fixed_in(part: Test | Expression, outside: Collection[str]) -> set[str]:
     """The variables that a value needs: all of plain terms, those of aggregates that stand outside too."""
-    match part:
-        case Variable(name=name):
-            return {name}
-        case Arithmetic(operands=operands):
-            return {name for operand in operands for name in fixed_in(operand, outside)}
-        case Aggregate():
-            return variables_of(part).keys() & outside
-        case Computed(left=left, right=right) | Comparison(left=left, right=right):
-            return fixed_in(left, outside) | fixed_in(right, outside)
-    return set()
+    return plain_variables(part).keys() | (variables_of(list(aggregates(part))).keys() & outside)
 
 
-def plain_variables(test: Test) -> dict[str, Variable]:
-    """The variables of a test that stand outside its aggregates."""
-
-    def plain(value: Expression) -> dict[str, Variable]:
-        if isinstance(value, Arithmetic):
-            return {name: found for x in value.operands for name, found in plain(x).items()}
-        return variables_of(value) if isinstance(value, Variable) else {}
-
-    return plain(test.left) | plain(test.right)
+def plain_variables(part: Test | Expression) -> dict[str, Variable]:
+    """The variables of a test or a value that stand outside its aggregates."""
+    return {one.name: one for one in outer_parts(part) if isinstance(one, Variable)}
 
 
 def outer_variables(others: Iterable[object], tests: Sequence[Test]) -> set[str]:
@@ -365,13 +354,9 @@ def in_order(tests: Sequence[Test], known: Collection[str], outside: Collection[
     return found
 
 
-def _divides(part: Test | Expression) -> bool:
-    match part:
-        case Computed(left=left, right=right):
-            return _divides(left) or _divides(right)
-        case Arithmetic(sign=sign, operands=operands):
-            return sign in ("/", "//", "%") or any(map(_divides, operands))
-    return False
+def _divides(test: Test) -> bool:
+    parts = outer_parts(test)
+    return any(isinstance(one, Arithmetic) and one.sign in ("/", "//", "%") for one in parts)
 
 
 class _Separation:
