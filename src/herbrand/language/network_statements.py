@@ -19,6 +19,7 @@ from typing import TypeGuard
 import numpy as np
 
 from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.graphs import strong_components
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -198,20 +199,11 @@ def _no_row(choice: Choice, why: str) -> UnsupportedError:
 
 def refuse_cycle(tables: Iterable[NetworkTable]) -> None:
     """Raise where a variable depends on itself by way of conditional tables."""
-    parents = {table.scope[-1]: set(table.scope[:-1]) for table in tables if table.conditional}
-    spans = {table.scope[-1]: table.span for table in tables if table.conditional}
-    ready = [name for name, above in parents.items() if not above & parents.keys()]
-    below: dict[str, list[str]] = {}
-    waiting = {name: len(above & parents.keys()) for name, above in parents.items()}
-    for name, above in parents.items():
-        for parent in above:
-            below.setdefault(parent, []).append(name)
-    while ready:
-        for name in below.get(ready.pop(), ()):
-            waiting[name] -= 1
-            if not waiting[name]:
-                ready.append(name)
-    cyclic = [name for name, count in waiting.items() if count]
-    if cyclic:
-        message = f"'{cyclic[0]}' depends on itself by way of its parents"
-        raise LanguageError(message, span=spans[cyclic[0]], hint="a Bayesian network has no cycle")
+    own = {table.scope[-1]: table for table in tables if table.conditional}
+    parents = {name: [one for one in table.scope[:-1] if one in own] for name, table in own.items()}
+    for circle in strong_components(parents):
+        if len(circle) > 1 or circle[0] in parents[circle[0]]:
+            members = set(circle)
+            name = next(one for one in own if one in members)
+            message = f"'{name}' depends on itself by way of its parents"
+            raise LanguageError(message, span=own[name].span, hint="a Bayesian network has no cycle")

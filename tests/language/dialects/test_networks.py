@@ -232,7 +232,13 @@ TWO = ONE + "variable b { type discrete [2] {t, f}; }\nprobability (a) { table 0
         (
             "variable a { type discrete [1] {t}; } variable b { type discrete [1] {t}; }"
             "probability (a | b) { (t) 1; } probability (b | a) { (t) 1; }",
-            "depends on itself by way of its parents",
+            "'a' depends on itself by way of its parents",
+        ),
+        (
+            "variable c { type discrete [1] {t}; } variable a { type discrete [1] {t}; }"
+            "variable b { type discrete [1] {t}; } probability (c | a) { (t) 1; }"
+            "probability (a | b) { (t) 1; } probability (b | a) { (t) 1; }",
+            "'a' depends on itself by way of its parents",
         ),
     ],
 )
