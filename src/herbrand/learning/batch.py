@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from herbrand.program.bindings import Bindings
-from herbrand.program.evidence import LATENT, Evidence, arguments_of
+from herbrand.program.evidence import LATENT, Evidence, rows_of
 from herbrand.program.program import Template
 
 Drawn = Sequence[tuple[Template, Bindings]]
@@ -122,9 +122,7 @@ class Batches:
             known = self.evidence.known(name)
             own = atoms[(atoms >= start) & (atoms < start + known.atom_count)] - start
             if len(own):
-                columns = arguments_of(own, known.sizes)
-                rows = np.stack(columns, axis=1) if columns else np.empty((len(own), 0), np.int64)
-                found[name] = torch.from_numpy(rows)
+                found[name] = torch.from_numpy(rows_of(own, known.sizes))
         return found
 
     def _possible(self, atoms: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from herbrand.answers.marginals import AtomTable, Marginals
 from herbrand.errors import BudgetError
 from herbrand.language.syntax import FactRows
 from herbrand.learning.predictor import Predictor
-from herbrand.program.evidence import Evidence, arguments_of
+from herbrand.program.evidence import Evidence, rows_of
 from herbrand.program.program import Program
 
 MOST_OPINIONS = 1_000_000
@@ -47,8 +47,7 @@ def all_logits(predictor: Predictor, evidence: Evidence, name: str) -> Tensor:
             f"{name} has {known.latent_count():,} latent atoms, too many to give an opinion of each",
             hint="name the predicates to have opinions of: --target PRED",
         )
-    columns = arguments_of(known.latent_codes(), known.sizes)
-    rows = np.stack(columns, axis=1) if columns else np.empty((known.latent_count(), 0), np.int64)
+    rows = rows_of(known.latent_codes(), known.sizes)
     return torch.cat([predictor(name, part) for part in torch.from_numpy(rows).split(100_000)])
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from herbrand.nn.logic_layer import LogicLayer
-from herbrand.program.evidence import Evidence, arguments_of
+from herbrand.program.evidence import Evidence, rows_of
 from herbrand.program.ground import assignments
 from herbrand.program.program import Program
 
@@ -57,7 +57,7 @@ class WholeLessons:
         )
         return cls(
             layer,
-            {name: _rows(codes, evidence.sizes(name)) for name, codes in latent.items()},
+            {name: torch.from_numpy(rows_of(codes, evidence.sizes(name))) for name, codes in latent.items()},
             {name: torch.from_numpy(codes) for name, codes in latent.items()},
             torch.from_numpy(np.arange(widest)[None, :] < counts[:, None]) & _possible(layer, latent, widest),
             groundings,
@@ -122,9 +122,3 @@ def _possible(layer: LogicLayer, latent: Mapping[str, np.ndarray], widest: int) 
         possible = (table != -math.inf).reshape(-1, table.shape[-1])[torch.from_numpy(codes)]
         parts.append(torch.nn.functional.pad(possible, (0, widest - possible.shape[1]), value=True))
     return torch.cat(parts)
-
-
-def _rows(codes: np.ndarray, sizes: tuple[int, ...]) -> Tensor:
-    columns = arguments_of(codes, sizes)
-    rows = np.stack(columns, axis=1) if columns else np.empty((len(codes), 0), np.int64)
-    return torch.from_numpy(rows)

@@ -205,3 +205,9 @@ def codes_of(rows: np.ndarray, sizes: Sequence[int]) -> Keys:
 def arguments_of(codes: Keys, sizes: Sequence[int]) -> list[np.ndarray]:
     """The inverse of :func:`codes_of`, a column for each argument."""
     return list(key_columns(codes, sizes))
+
+
+def rows_of(codes: Keys, sizes: Sequence[int]) -> np.ndarray:
+    """The inverse of :func:`codes_of`, a row for each key."""
+    columns = arguments_of(codes, sizes)
+    return np.stack(columns, axis=1) if columns else np.empty((len(codes), 0), np.int64)
