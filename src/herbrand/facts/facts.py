@@ -27,7 +27,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from herbrand.errors import FactsError, Mistake, nearest
+from herbrand.errors import FactsError, Mistake, counted, nearest
 from herbrand.facts.column import Index
 from herbrand.facts.domain import Domain
 from herbrand.language.show import show_row
@@ -72,6 +72,11 @@ class FactTable:
     @property
     def columns(self) -> int:
         return self.true.shape[1]
+
+    @property
+    def fact_count(self) -> int:
+        """How many rows say anything."""
+        return len(self.true) + len(self.false) + len(self.soft)
 
     def __repr__(self) -> str:
         return (
@@ -118,10 +123,10 @@ class Facts:
 
     def __repr__(self) -> str:
         constants = sum(map(len, self.domains.values()))
-        facts = sum(len(t.true) + len(t.false) + len(t.soft) for t in self.tables.values())
+        facts = sum(table.fact_count for table in self.tables.values())
         return (
-            f"Facts({_counted(constants, 'constant')} of {_counted(len(self.domains), 'type')}, "
-            f"{_counted(facts, 'fact')} of {_counted(len(self.tables), 'predicate')})"
+            f"Facts({counted(constants, 'constant')} of {counted(len(self.domains), 'type')}, "
+            f"{counted(facts, 'fact')} of {counted(len(self.tables), 'predicate')})"
         )
 
 
@@ -129,10 +134,6 @@ def _named(known: Mapping[str, T], name: str, what: str) -> T:
     if name not in known:
         raise FactsError(f"there is no {what} '{name}'", hint=nearest(name, known))
     return known[name]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 # What is not listed: false in a closed world, unknown in an open one

@@ -236,8 +236,8 @@ def _misplaced(table: OpenTable, predicate: Predicate) -> bool:
 
 def _wrong_width(table: OpenTable, predicate: Predicate) -> Mistake:
     names = ", ".join(repr(n) for n in table.names or () if n)
-    found = f"{_counted(table.width)}{f' ({names})' if names else ''}"
-    wanted = _counted(len(predicate.column_types))
+    found = f"{counted(table.width, 'column')}{f' ({names})' if names else ''}"
+    wanted = counted(len(predicate.column_types), "column")
     if predicate.column_types:
         wanted += f" ({', '.join(predicate.column_types)})"
     return table.whole.mistake(
@@ -245,10 +245,6 @@ def _wrong_width(table: OpenTable, predicate: Predicate) -> Mistake:
         f"truth, probability or weight",
         _OF_A_RESULT if (table.names or ())[:1] == ("atom",) else table.hint,
     )
-
-
-def _counted(columns: int) -> str:
-    return f"{columns} column{'' if columns == 1 else 's'}"
 
 
 def _empty_cells(claims: Claims) -> list[Mistake]:

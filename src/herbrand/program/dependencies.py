@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from herbrand.errors import LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
@@ -125,13 +126,7 @@ def heads_of(statement: Choice | Rule) -> Iterator[str]:
 
 def derived_by(statements: Iterable[Choice | Rule]) -> set[str]:
     """The predicates that rules and choices derive."""
-    found = set[str]()
-    for statement in statements:
-        if isinstance(statement, Rule):
-            found.add(statement.head.predicate)
-        else:
-            found.update([alternative.predicate for alternative in statement.alternatives])
-    return found
+    return set(chain.from_iterable(map(heads_of, statements)))
 
 
 def only_count(statements: Sequence[Choice | Rule]) -> bool:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import ContradictionError, LanguageError, UnsupportedError, nearest
 from herbrand.extras import later
-from herbrand.facts.facts import Facts, FactTable, Worlds
+from herbrand.facts.facts import Facts, Worlds
 from herbrand.facts.load import Reads, load_facts
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
@@ -369,7 +369,7 @@ class Knowledge:
         unknown = {
             name
             for name, table in loaded.facts.tables.items()
-            if (_stated(table) if name in derived else table.world == "open")
+            if (table.fact_count if name in derived else table.world == "open")
         }
         if not unknown and not loaded.counting:
             return uncertain
@@ -474,10 +474,6 @@ def _closed(facts: Facts, names: Collection[str]) -> Facts:
         for name, table in facts.tables.items()
     }
     return replace(facts, tables=tables)
-
-
-def _stated(table: FactTable) -> bool:
-    return bool(len(table.true) or len(table.false) or len(table.soft))
 
 
 def mentioned_with(signature: Signature, rows: Sequence[FactRows]) -> dict[str, list[Value]]:

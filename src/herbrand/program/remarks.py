@@ -36,7 +36,7 @@ MOST_NAMED = 4
 def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]:
     """Remarks on a theory over facts, whatever is asked."""
     yield from bare_remarks(
-        theory, signature, [name for name in signature.predicates if _is_bare(name, facts)]
+        theory, signature, [name for name in signature.predicates if not facts.tables[name].fact_count]
     )
     for domain in facts.domains.values():
         yield from _alike(domain)
@@ -152,11 +152,6 @@ def _used(theory: Theory) -> set[str]:
     """The predicates that statements name."""
     formulas = (formula for statement in theory.statements for formula in formulas_in(statement))
     return {name for table in theory.tables for name in table.scope} | named_predicates(formulas)
-
-
-def _is_bare(name: str, facts: Facts) -> bool:
-    table = facts.tables[name]
-    return not (len(table.true) or len(table.false) or len(table.soft))
 
 
 def _alike(domain: Domain) -> Iterator[str]:

@@ -24,7 +24,6 @@ import pyarrow as pa
 from herbrand.answers.sheet import Sheet
 from herbrand.budget import Budget, budget_of
 from herbrand.errors import ContradictionError, HerbrandError, Span
-from herbrand.facts.facts import FactTable
 from herbrand.language.arguments import in_body
 from herbrand.language.computed import computes, variables_of
 from herbrand.language.names import shown_name
@@ -445,7 +444,7 @@ class _OverFacts:
         theory = self._model.theory
         yield from self._without_facts(theory)
         tables = self._program.facts.tables
-        yield from _recursion(theory, [name for name, table in tables.items() if _is_stated(table)])
+        yield from _recursion(theory, [name for name, table in tables.items() if table.fact_count])
         for statement in theory.statements:
             self._budget.check()
             if isinstance(statement, Rule | Choice):
@@ -460,7 +459,7 @@ class _OverFacts:
             table = self._program.facts.tables.get(declared.name)
             if table is None or declared.role != "observed" or declared.name not in used:
                 continue
-            if not _is_stated(table):
+            if not table.fact_count:
                 message = f"{shown_name(declared.name)} is observed and has no facts: all its atoms are false"
                 yield LintWarning("no-facts", message, declared.span, "give a table by --facts")
 
@@ -545,10 +544,6 @@ class _OverFacts:
             yield LintWarning("contradiction", first.message, first.span or hard[0].span, first.hint)
         except HerbrandError:
             return
-
-
-def _is_stated(table: FactTable) -> bool:
-    return bool(len(table.true) or len(table.false) or len(table.soft))
 
 
 def _positive(literal: Formula) -> Formula:

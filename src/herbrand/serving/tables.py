@@ -43,7 +43,7 @@ def tables_of(model: Model) -> list[dict[str, Any]]:
                 {
                     "predicate": predicate.name,
                     "arguments": [{"name": name, "type": name} for name in predicate.column_types],
-                    "rows": len(table.true) + len(table.false) + len(table.soft),
+                    "rows": table.fact_count,
                     "world": table.world,
                     "constants": [_constants(program, name) for name in predicate.column_types],
                 }

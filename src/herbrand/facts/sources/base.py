@@ -48,6 +48,11 @@ class Reading:
     strict: bool = False
     note: Callable[[str], object] = lambda text: None
 
+    def empty(self, predicate: str, name: str) -> EmptyTable:
+        """A table without a row, as wide as its predicate is known to be."""
+        known = self.predicates.get(predicate)
+        return EmptyTable(predicate, name, len(known.column_types) if known else 0)
+
 
 class OpenTable(ABC):
     """A table of one predicate. ``names`` are its columns',
@@ -149,14 +154,21 @@ class FileSource(FactSource):
     def name(self) -> str:  # type: ignore[override]
         return self.path.name
 
+    def unreadable(self, error: Exception, row: int) -> FactsError:
+        """Why reading ended at a row with one of the ``BROKEN`` errors."""
+        if isinstance(error, UnicodeDecodeError):
+            message = f"byte 0x{error.object[error.start]:02x} is not UTF-8 text"
+            return FactsError(Place(self.name, row).mistake(message, "save the file as UTF-8"))
+        return FactsError(f"{self.name} cannot be read: {error}")
+
 
 # Text files as they are or compressed, opened alike
 
 
 OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """What opens a compressed file, by its ending."""
-BROKEN = (OSError, EOFError, lzma.LZMAError)
-"""What reading a file that is cut off or no archive may raise."""
+BROKEN = (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError)
+"""What reading a file that is cut off, no archive or no text may raise."""
 
 
 def is_compressed(path: Path) -> bool:

@@ -27,7 +27,6 @@ from herbrand.facts.sources.arrow import ArrowTable
 from herbrand.facts.sources.base import BROKEN, FileSource, OpenTable, Reading, open_text, read_by_duckdb
 from herbrand.facts.sources.memory import python_array, python_columns, wrong_constants
 from herbrand.facts.sources.stored import literal, part
-from herbrand.facts.sources.text import EmptyTable
 from herbrand.facts.store import Progress, Staged, Store
 
 Line = tuple[int, Any]
@@ -42,8 +41,7 @@ class JsonLinesFile(FileSource):
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         first = next(self.lines(), None)
         if first is None:
-            known = reading.predicates.get(self.predicate)
-            return [EmptyTable(self.predicate, self.name, len(known.column_types) if known else 0)]
+            return [reading.empty(self.predicate, self.name)]
         return [JsonTable(self, store, keys_of(first[1]))]
 
     def lines(self) -> Iterator[Line]:
@@ -54,14 +52,8 @@ class JsonLinesFile(FileSource):
                 for number, line in enumerate(text, start=1):
                     if line.strip():
                         yield number, self._row(number, line)
-        except UnicodeDecodeError as error:
-            place = Place(self.name, number + 1)
-            bad = error.object[error.start]
-            raise FactsError(
-                place.mistake(f"byte 0x{bad:02x} is not UTF-8 text", "save the file as UTF-8")
-            ) from None
         except BROKEN as error:
-            raise FactsError(f"{self.name} cannot be read: {error}") from None
+            raise self.unreadable(error, number + 1) from None
 
     def _row(self, number: int, line: str) -> Any:
         place = Place(self.name, number)

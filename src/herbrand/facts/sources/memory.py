@@ -24,7 +24,7 @@ import pyarrow as pa
 from herbrand.errors import FactsError, Mistake
 from herbrand.facts.column import SMALL, TEXT, Column, Interned, constants, dictionary_column, text_array
 from herbrand.facts.place import Place, mixed_mistake, rows_at_fault, shown
-from herbrand.facts.sources.base import EmptyTable, FactSource, OpenTable, Reading
+from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.store import Progress, Store
 from herbrand.language.syntax import FactRows, Value
 
@@ -95,9 +95,9 @@ class PythonRows(FactSource):
     rows: Sequence[Any]
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        known = reading.predicates.get(self.name)
         if not self.rows:
-            return [EmptyTable(self.name, self.name, len(known.column_types) if known else 0)]
+            return [reading.empty(self.name, self.name)]
+        known = reading.predicates.get(self.name)
         width = len(known.column_types) if known else len(_as_row(self.rows[0]))
         return [_PythonTable(self.name, self.rows, width)]
 

@@ -44,7 +44,6 @@ from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.base import (
     BROKEN,
     MARKS,
-    EmptyTable,
     FactSource,
     FileSource,
     OpenTable,
@@ -73,7 +72,7 @@ class TextFile(FileSource):
         known = reading.predicates.get(self.predicate)
         types = known.column_types if known else ()
         if first is None:
-            return [EmptyTable(self.predicate, self.name, len(types))]
+            return [reading.empty(self.predicate, self.name)]
         header = is_header(first[1], types) if reading.header is None else reading.header
         table = TextTable(self, store, first, header, declared=reading.header is not None)
         if not table.declared:
@@ -102,15 +101,8 @@ class TextFile(FileSource):
             raise FactsError(
                 Place(self.name, line).mistake(f"a quoted cell is not well formed: {error}", _QUOTES)
             ) from None
-        except UnicodeDecodeError as error:
-            bad = error.object[error.start]
-            raise FactsError(
-                Place(self.name, line).mistake(
-                    f"byte 0x{bad:02x} is not UTF-8 text", "save the file as UTF-8"
-                )
-            ) from None
         except BROKEN as error:
-            raise FactsError(f"{self.name} cannot be read: {error}") from None
+            raise self.unreadable(error, line) from None
 
 
 LOOKED_AT = 1000
