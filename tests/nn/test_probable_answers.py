@@ -24,6 +24,7 @@ from herbrand.language.syntax import Atom, Theory
 from herbrand.nn import QueryLayer
 from tests.engines.circuit.programs import random_program
 from tests.engines.circuit.test_sum_over_worlds import world_count
+from tests.engines.circuit.test_uncertain_counts import PEOPLE, stated
 from tests.engines.proof.test_conditioning import LONG, QUICK
 from tests.engines.proof.uncertain_programs import (
     MOST_WORLDS,
@@ -469,11 +470,25 @@ def test_weights_that_are_no_numbers_are_refused(formula: str) -> None:
         QueryLayer(model, "a", algebra="probability")
 
 
-@pytest.mark.parametrize("choice", ["0.3 :: a(x)", "0.3 :: a(x); 0.2 :: b(x)"])
-@pytest.mark.parametrize("counted", ["z :- count(x: a(x)) >= 2", "z :- a(1)\n1.5: count(x: a(x)) >= 2"])
-def test_counts_of_what_choices_draw_are_refused(choice: str, counted: str) -> None:
-    text = f"type n = 1..3\npredicate a(n)\npredicate b(n)\npredicate z\n{choice}\n{counted}\n"
-    with pytest.raises(UnsupportedError, match="count is over a, which is uncertain"):
+@pytest.mark.parametrize("seed", range(12))
+def test_counts_and_sums_are_those_of_all_worlds(seed: int) -> None:
+    """Formulas that compare counts and sums of what formulas weigh, choices draw and rules derive."""
+    text, weighted = stated(seed, forms=6)
+    total = math.fsum(weight for _, weight in weighted)
+    layer = partial(QueryLayer, hb.Model(hb.parse(text)), "e(x, y)", given=[], algebra="probability")
+    if not total:
+        with pytest.raises((ContradictionError, FactsError)):
+            layer()()
+        return
+    found = layer()()[0]
+    for i, j in np.ndindex(3, 3):
+        held = math.fsum(weight for world, weight in weighted if world["e", (PEOPLE[i], PEOPLE[j])])
+        assert found[i, j].item() == pytest.approx(held / total, abs=1e-5)
+
+
+def test_counts_of_facts_with_weights_are_refused() -> None:
+    text = "type n = 1..3\npredicate a(n)\npredicate z\na(1) @ 0.5\nz :- count(x: a(x)) >= 2\n"
+    with pytest.raises(UnsupportedError, match=r"^count\(x: a\(x\)\) >= 2 rests on weights of proofs"):
         QueryLayer(hb.Model(hb.parse(text)), "z", algebra="probability")
 
 

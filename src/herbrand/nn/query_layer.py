@@ -30,6 +30,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -60,11 +61,12 @@ from herbrand.language.syntax import Choice, Rule, Statement, Theory, Value
 from herbrand.nn.circuit_answers import answered
 from herbrand.nn.devices import on_processor
 from herbrand.nn.given_tables import given_tables
-from herbrand.nn.rule_weights import RuleWeights, as_rule, rules_of_alternatives
+from herbrand.nn.rule_weights import RuleWeights, as_rule, rule_of_totals, rules_of_alternatives
 from herbrand.nn.transformed import called
 from herbrand.options.kinds import FIXPOINT
 from herbrand.program.clauses import Clause
 from herbrand.program.formula_rules import with_formulas_as_rules
+from herbrand.program.program import Program
 from herbrand.program.usable import refuse_unusable
 
 if TYPE_CHECKING:
@@ -163,7 +165,7 @@ class QueryLayer(nn.Module):
         _refuse_unknown(neural, model.signature)
         program, ranging = model.stated_with_open(neural), tuple[Rule, ...]()
         if algebra == PROBABILITY:
-            program, ranging = with_formulas_as_rules(program, neural)
+            program, ranging = with_formulas_as_rules(_with_counting(program), neural)
         signature = program.signature
         rules, choices = self._rules(program.statements)
         stated = facts = program.facts
@@ -179,25 +181,26 @@ class QueryLayer(nn.Module):
 
     def _rules(
         self, statements: Iterable[Statement]
-    ) -> tuple[tuple[Rule, ...], list[tuple[Choice, tuple[Rule, ...]]]]:
-        """The rules, and choices with the rules of their heads."""
-        used, choices = list[Statement](), list[tuple[Choice, tuple[Rule, ...]]]()
+    ) -> tuple[tuple[Rule, ...], list[tuple[Choice | Rule, tuple[Rule, ...]]]]:
+        """The rules, and what is drawn or counted as a whole with the rules that stand for it."""
+        used, whole = list[Statement](), list[tuple[Choice | Rule, tuple[Rule, ...]]]()
         for statement in statements:
-            if isinstance(statement, Choice) and (rules := self._rules_of(statement)):
-                choices.append((statement, rules))
-                used += rules
-            else:
-                used.append(statement)
+            rules = self._rules_of(statement) if isinstance(statement, Choice | Rule) else ()
+            if isinstance(statement, Choice | Rule) and rules and rules != (statement,):
+                whole.append((statement, rules))
+            used += rules or (statement,)
         refuse_unusable(used, "a query layer", "rules")
-        return tuple(one for one in used if isinstance(one, Rule)), choices
+        return tuple(one for one in used if isinstance(one, Rule)), whole
 
-    def _rules_of(self, choice: Choice) -> tuple[Rule, ...]:
+    def _rules_of(self, statement: Choice | Rule) -> tuple[Rule, ...]:
         """One for each head; none where the algebra does not draw such a choice. The likeliest proofs know
         choices of one head and one number only, which are rules of that weight."""
+        if isinstance(statement, Rule):
+            return (rule_of_totals(statement),)
         if not self._are_probabilities:
             return ()
-        found = rules_of_alternatives(choice) if self.algebra == PROBABILITY else ()
-        one = as_rule(choice)
+        found = rules_of_alternatives(statement) if self.algebra == PROBABILITY else ()
+        one = as_rule(statement)
         return found or ((one,) if isinstance(one, Rule) else ())
 
     def _ask(self, given: Sequence[str] | None) -> None:
@@ -512,6 +515,13 @@ def _flat(name: str, scores: Tensor, expected: tuple[int, ...]) -> Tensor:
             hint=f"expected {expected}, or one axis more in front, for scenes",
         )
     return scores if len(expected) == 1 else scores.reshape(*shape[:lead], math.prod(expected))
+
+
+def _with_counting(program: Program) -> Program:
+    """With the rules that count, and compare, atoms that are uncertain."""
+    predicates = program.signature.predicates
+    rules = (s for s in program.uncertain if isinstance(s, Rule) and predicates[s.head.predicate].computed)
+    return replace(program, statements=(*program.statements, *rules))
 
 
 def _refuse_uncertain(program: HornProgram, goal: Clause, scored: Collection[str]) -> None:

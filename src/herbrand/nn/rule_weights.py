@@ -18,7 +18,7 @@ and proofs never cancel. Probabilities have their log-odds for parameters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -29,8 +29,21 @@ from torch import Tensor, nn
 from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
+from herbrand.language.computed import aggregates
 from herbrand.language.show import show_atom
-from herbrand.language.syntax import Atom, Choice, FactRows, Learned, Rule, Statement, Theory, Value, ValueIs
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Choice,
+    Computed,
+    FactRows,
+    Learned,
+    Rule,
+    Statement,
+    Theory,
+    Value,
+    ValueIs,
+)
 
 
 class RuleWeights(nn.Module):
@@ -172,6 +185,24 @@ def rules_of_alternatives(choice: Choice) -> tuple[Rule, ...]:
         if not isinstance(one.probability, Learned)
     )
     return found if len(found) == len(choice.alternatives) else ()
+
+
+def rule_of_totals(rule: Rule) -> Rule:
+    """The rule with the atoms that its totals count in place of their comparisons: all that it rests on.
+
+    >>> from herbrand.language.parse import parse_theory
+    >>> from herbrand.language.show import show_statement
+    >>> (rule,) = parse_theory("many(y) :- place(y), count(x: lives(x, y)) >= 2").rules
+    >>> next(show_statement(rule_of_totals(rule)))
+    'many(y) :- place(y), lives(x, y)'
+    """
+    body = list[BodyLiteral]()
+    for part in rule.body:
+        parts = (
+            (one for each in aggregates(part) for one in each.body) if isinstance(part, Computed) else (part,)
+        )
+        body += cast(Iterable[BodyLiteral], parts)
+    return rule if body == [*rule.body] else replace(rule, body=tuple(body))
 
 
 def _with_value(head: Atom | ValueIs) -> Atom:

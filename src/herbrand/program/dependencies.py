@@ -27,7 +27,7 @@ from herbrand.errors import LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import reached, strong_components
 from herbrand.language.computed import aggregates, inner_parts
-from herbrand.language.names import text_of_made
+from herbrand.language.names import is_made, text_of_made
 from herbrand.language.show import show_statement
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -198,7 +198,12 @@ def weighted_predicates(facts: Facts) -> list[str]:
 def refuse_weighted(command: str, asked: Iterable[str], resting: Mapping[str, str]) -> None:
     """Raise where what is asked rests on weights of proofs."""
     for name in sorted(set(asked) & resting.keys()):
+        made = is_made(name)
+        hint = f"herbrand query ... '{name}(...)' --algebra probability takes them as probabilities"
+        if made:
+            hint = "state by choices, such as 0.3 :: p(x), what is to be counted"
         raise UnsupportedError(
-            f"{name} rests on weights of proofs, which {command} does not count: {resting[name]}",
-            hint=f"herbrand query ... '{name}(...)' --algebra probability takes them as probabilities",
+            f"{text_of_made(name) if made else name} rests on weights of proofs, which {command} does not "
+            f"count: {resting[name]}",
+            hint=hint,
         )

@@ -30,7 +30,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Predicate
-from herbrand.language.syntax import FactRows
+from herbrand.language.syntax import FactRows, Rule
 from herbrand.program.clauses import Clause
 from herbrand.row_keys import row_keys
 
@@ -267,7 +267,9 @@ def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) ->
 
 
 def _refuse_uncertain_aggregates(program: HornProgram, predicates: Iterable[str]) -> None:
-    made = [part for name in predicates for part in program.signature.predicates[name].aggregated]
+    counted = {statement.head.predicate for statement, _ in program.choices if isinstance(statement, Rule)}
+    left = set(predicates) - counted
+    made = [part for name in sorted(left) for part in program.signature.predicates[name].aggregated]
     uncertain = _uncertain(program) if made else set()
     for called, aggregate in made:
         if called in uncertain:

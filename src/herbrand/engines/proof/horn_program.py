@@ -258,7 +258,8 @@ class HornProgram:
     """Clauses by the predicate they derive, and the facts; relations are made when first needed, and kept.
 
     ``choices``: each with the rules of its alternatives, which are among the rules; only probabilities draw
-    them. ``ranging``: other rules whose variables range over their types where no body binds them.
+    them, and take with them rules that compare totals, each with the rule that names what it counts.
+    ``ranging``: other rules whose variables range over their types where no body binds them.
     """
 
     signature: Signature
@@ -266,7 +267,7 @@ class HornProgram:
     clauses: Mapping[str, tuple[Clause, ...]]
     rules: tuple[Rule, ...] = ()
     weighted: tuple[Rule, ...] = ()
-    choices: tuple[tuple[Choice, tuple[Rule, ...]], ...] = ()
+    choices: tuple[tuple[Choice | Rule, tuple[Rule, ...]], ...] = ()
     ranging: tuple[Rule, ...] = ()
 
     @classmethod
@@ -276,7 +277,7 @@ class HornProgram:
         signature: Signature,
         facts: Facts,
         is_stated: Callable[[str], bool] | None = None,
-        choices: Sequence[tuple[Choice, tuple[Rule, ...]]] = (),
+        choices: Sequence[tuple[Choice | Rule, tuple[Rule, ...]]] = (),
         ranging: Sequence[Rule] = (),
     ) -> HornProgram:
         """``is_stated``: whether a predicate has facts, where these are not in memory. Raises

@@ -190,11 +190,13 @@ class PossibleWorlds:
         return found
 
     def _asked(self, statement: Lowered, left: int | None, calls: Calls) -> Iterator[Asked]:
-        """What a body asks; what must be absent is so at any depth."""
+        """What a body asks; what must be absent, or is counted, is complete at any depth."""
         for find in statement.finds:
             if self.is_derived(find.predicate):
                 yield find.predicate, self._left(find.predicate, calls.below(left))
-        yield from ((find.predicate, None) for find in statement.absent if self.is_derived(find.predicate))
+        counted = (part for total in statement.totals for part in total.parts)
+        complete = (part.predicate for part in (*statement.absent, *counted))
+        yield from ((name, None) for name in complete if self.is_derived(name))
 
     def _left(self, predicate: str, left: int | None) -> int | None:
         """The calls that a predicate has left, where its proofs can be so deep."""
