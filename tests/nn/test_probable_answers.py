@@ -486,6 +486,17 @@ def test_counts_and_sums_are_those_of_all_worlds(seed: int) -> None:
         assert found[i, j].item() == pytest.approx(held / total, abs=1e-5)
 
 
+@pytest.mark.parametrize(("declared", "holds"), [("type t", True), ('type t = {"a"}', False)])
+def test_values_of_a_type_without_constants(declared: str, holds: bool) -> None:
+    """There are no atoms, or atoms that can have no value."""
+    text = f"{declared}\ntype m\npredicate c(t) in m\npredicate a\n0.3 :: a\n1.0: c(x) = v => a\n"
+    if holds:
+        assert QueryLayer(hb.Model(hb.parse(text)), "a", algebra="probability")().item() == pytest.approx(0.3)
+    else:
+        with pytest.raises(FactsError, match="the atom of c has no value in any world"):
+            QueryLayer(hb.Model(hb.parse(text)), "a", algebra="probability")
+
+
 def test_counts_of_facts_with_weights_are_refused() -> None:
     text = "type n = 1..3\npredicate a(n)\npredicate z\na(1) @ 0.5\nz :- count(x: a(x)) >= 2\n"
     with pytest.raises(UnsupportedError, match=r"^count\(x: a\(x\)\) >= 2 rests on weights of proofs"):

@@ -59,6 +59,7 @@ from herbrand.language.syntax import (
     Variable,
     WeightedFormula,
 )
+from herbrand.program.evidence import Evidence
 from herbrand.program.normal_form import Case, cases
 from herbrand.program.program import Program
 
@@ -136,14 +137,15 @@ class _Writer:
 
     def open(self, predicate: Predicate) -> None:
         """A choice among equally likely values for each atom; opinions about it are formulas."""
+        Evidence(self.program).known(predicate.name)  # refuses atoms that can have no value
         count = self.program.value_count(predicate.name)
         variables = tuple(Variable(f"x{place}") for place in range(predicate.arity))
         heads: list[tuple[Term, ...]] = [variables]
         if predicate.value_type is not None:
             domain = self.program.domain(predicate.value_type)
             heads = [(*variables, Constant(value)) for value in domain.values_at(range(count))]
-        chosen = (Alternative(1 / count, _literal_of(predicate, terms)) for terms in heads)
-        self.choices.append(Choice(tuple(chosen)))
+        chosen = tuple(Alternative(1 / count, _literal_of(predicate, terms)) for terms in heads)
+        self.choices += [Choice(chosen)] if chosen else []
         table = self.program.table(predicate.name)
         for row, log_odds in zip(table.soft.tolist(), table.log_odds.tolist(), strict=True):
             constants = map(Constant, self.program.facts.constants(predicate.column_types, row))
