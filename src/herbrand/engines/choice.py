@@ -37,7 +37,7 @@ AT_ONCE = 1e7
 AFFORDABLE = 1e11
 """Operations: some minutes of work. Above it an approximation is the better first answer."""
 WITHOUT_ESTIMATE = {
-    "circuit": "the one that draws choices and counts what is uncertain",
+    "circuit": "the one that draws choices, counts what is uncertain and takes formulas of many cases",
     "integer": "the one that finds the best world under counts and sums",
 }
 """Why these are taken, where nothing tells what they cost."""

@@ -30,6 +30,7 @@ from herbrand.language.show import show_formula, show_statement
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, Ground, ground
 from herbrand.program.lower import in_cells
+from herbrand.program.normal_form import refuse_many_cases
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -70,6 +71,7 @@ class Exact:
 
     def prepare(self, program: Program, question: Question, within: Budget) -> Prepared[ExactState] | Refusal:
         try:
+            refuse_many_cases(question.formulas)
             state = self._planned(program, question, within)
             self.refuse_too_much(state.elimination)
         except REFUSALS as error:

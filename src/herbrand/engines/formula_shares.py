@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import cast
 
 import numpy as np
 
@@ -21,11 +23,24 @@ from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.factors.graph import Array, Assembly, FactorGraph, Tables
 from herbrand.factors.ground_graph import ground_cases, ground_graph
 from herbrand.factors.pieces import together
-from herbrand.language.syntax import Formula
+from herbrand.language.syntax import (
+    And,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    children,
+)
 from herbrand.program.ground import Ground
+from herbrand.program.normal_form import MOST_LEAVES, case_count
 
-MOST_CASES = 4096
-"""Of the values of a formula's atoms together, for a table."""
+MOST_CASES, MOST_CASES_ALONE = 2**12, 2**MOST_LEAVES
+"""Of the values of a formula's atoms together, for a table among others, and for one alone."""
+FEW_CASES = 16
+"""So few are found sooner than tables of a formula's parts, and chains of them are narrower than a table."""
 
 FEW = 1e7
 """So many operations are done for several formulas at once, whatever they would cost apart."""
@@ -45,6 +60,11 @@ class TruthTable:
     scope: Scope
     holds: Array
 
+    def over(self, scope: Scope) -> Array:
+        """What holds, with an axis for each atom of a larger scope."""
+        own = iter(self.holds.shape)
+        return self.holds.reshape([next(own) if atom in self.scope else 1 for atom in scope])
+
 
 @dataclass(frozen=True, eq=False)
 class FormulaShares:
@@ -58,21 +78,60 @@ class FormulaShares:
 
     def of(self, formulas: Sequence[Formula]) -> list[float]:
         """The share of the partition that worlds with each formula have."""
-        negated = list(map(self._negated, formulas))
-        tables = list(map(_truth_table, negated))
-        scopes = {table.scope for table in tables if table is not None}
+        tables = list(map(self._truth_table, formulas))
+        small = (table for table in tables if table is not None and table.holds.size <= MOST_CASES)
+        scopes = {table.scope for table in small}
         shares = {scope: self._own(scope) for scope in scopes if len(scope) < 2}
         shares |= self._joint(sorted(scope for scope in scopes if len(scope) > 1))
         return [
-            self._alone(cases)
+            self._alone(formula, table)
             if table is None or table.scope not in shares
             else min(1.0, float(shares[table.scope][table.holds].sum()))
-            for cases, table in zip(negated, tables, strict=True)
+            for formula, table in zip(formulas, tables, strict=True)
         ]
 
     def _negated(self, formula: Formula) -> Ground:
         self.budget.check()
         return self.ground.negation(formula, self.budget)
+
+    def _truth_table(self, formula: Formula) -> TruthTable | None:
+        """``None`` where it has helpers, or a large one. That of a long formula is made of its parts': a
+        parity of n atoms falls into 2^(n - 1) cases."""
+        if case_count(formula) <= FEW_CASES or isinstance(formula, Exists | Forall):
+            return _table_of_cases(self._negated(formula))
+        tables = [self._truth_table(part) for part in children(formula)]
+        if None in tables:
+            return None
+        return self._joined(formula, cast(list[TruthTable], tables))
+
+    def _factor_of(self, table: TruthTable) -> FactorGraph:
+        """A graph of one factor, which forbids what the table has as false."""
+        joint = Assembly(self.elimination.graph.sizes[: self.elimination.core.atom_count])
+        logs = np.where(table.holds, 0.0, -np.inf)[None]
+        joint.add_tables(Tables(np.array([table.scope]), np.zeros(1, np.int64), logs))
+        return joint.build()
+
+    def _joined(self, formula: Formula, parts: Sequence[TruthTable]) -> TruthTable | None:
+        """The table of a connective over all atoms of its parts; ``None`` where that is large."""
+        scope = tuple(sorted({atom for part in parts for atom in part.scope}))
+        sizes = self.elimination.graph.sizes[list(scope)]
+        if math.prod(sizes.tolist()) > MOST_CASES_ALONE:
+            return None
+        apart = [part.over(scope) for part in parts]
+        match formula:
+            case Not():
+                holds = ~apart[0]
+            case And():
+                holds = reduce(np.logical_and, apart)
+            case Or():
+                holds = reduce(np.logical_or, apart)
+            case Implies():
+                holds = ~apart[0] | apart[1]
+            case Iff():
+                holds = apart[0] == apart[1]
+            case _:
+                holds = reduce(np.logical_xor, apart)
+        return TruthTable(scope, np.broadcast_to(holds, sizes))
 
     def _own(self, scope: Scope) -> Array:
         """The shares of the values of no atom, or of one."""
@@ -116,9 +175,13 @@ class FormulaShares:
         apart = GRADIENT * len(scopes) * self.elimination.operations
         return elimination if elimination.operations <= max(FEW, apart) else None
 
-    def _alone(self, negated: Ground) -> float:
-        """The share of one formula, by summing the partition again."""
-        extra = chained(ground_graph(negated, self.budget, by_formula=False, facts=False).graph)
+    def _alone(self, formula: Formula, table: TruthTable | None) -> float:
+        """The share of one formula, by summing the partition again: a table stands for many cases."""
+        if table is not None and case_count(formula) > FEW_CASES:
+            extra = self._factor_of(table)
+        else:
+            cases = self._negated(formula)
+            extra = chained(ground_graph(cases, self.budget, by_formula=False, facts=False).graph)
         if extra.constant == -math.inf:
             return 0.0
         graph, atom_count, touched = _beside(self.elimination.core, extra)
@@ -128,7 +191,7 @@ class FormulaShares:
         return min(1.0, math.exp(with_formula - float(self.found.component_totals[touched].sum())))
 
 
-def _truth_table(negated: Ground) -> TruthTable | None:
+def _table_of_cases(negated: Ground) -> TruthTable | None:
     """Of a formula, given the cases in which it is false; ``None`` where it has helpers, or a large one."""
     cases = ground_cases(negated)
     false = [literals for columns in cases.rows for literals in columns.literals()]

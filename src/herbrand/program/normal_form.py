@@ -19,7 +19,8 @@ false it makes them differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import reduce
 
 from herbrand.errors import Span, UnsupportedError
 from herbrand.language.syntax import (
@@ -31,6 +32,7 @@ from herbrand.language.syntax import (
     Formula,
     Iff,
     Implies,
+    Leaf,
     Not,
     Or,
     Term,
@@ -41,6 +43,7 @@ from herbrand.language.syntax import (
     Xor,
     children,
     leaf_terms,
+    walk,
     with_children,
 )
 
@@ -48,6 +51,8 @@ Case = tuple[tuple[Formula, bool], ...]
 """Leaves and existential formulas with the truth value decided for each."""
 
 MOST_CASES = 20_000
+MOST_LEAVES = 16
+"""A table of so many leaves stands for their cases."""
 
 
 def cases(formula: Formula, wanted: bool) -> list[Case]:
@@ -79,6 +84,53 @@ def shorter_cases(formula: Formula) -> tuple[list[Case], bool]:
     others = _listed(simple, not likely, formula.span)
     true, false = (found, others) if likely else (others, found)
     return (true, True) if len(true) < len(false) else (false, False)
+
+
+def case_count(formula: Formula) -> int:
+    """At most about so many cases make a formula true, or false, whichever are fewer.
+
+    >>> from herbrand.language.parse import parse_formula
+    >>> case_count(parse_formula("a and b and c => d")), case_count(parse_formula("a xor b xor c xor d"))
+    (1, 8)
+    """
+    return min(_case_counts(plain(formula)))
+
+
+def has_many_cases(formula: Formula) -> bool:
+    """Whether a formula is too long to be summed by its cases, or by a table of its leaves."""
+    leaves = {part for part in walk(formula) if isinstance(part, Leaf)}
+    return len(leaves) > MOST_LEAVES and case_count(formula) > MOST_CASES
+
+
+def refuse_many_cases(formulas: Iterable[Formula]) -> None:
+    """Raise where a queried formula has too many cases."""
+    for formula in filter(has_many_cases, formulas):
+        raise UnsupportedError(
+            f"the formula falls into more than {MOST_CASES:,} cases",
+            span=formula.span,
+            hint="--engine circuit takes a queried formula without quantifiers connective by connective",
+        )
+
+
+def _case_counts(formula: Formula) -> tuple[int, int]:
+    """For true and for false: one operand after the other is decided."""
+    counts = [_case_counts(part) for part in children(formula)]
+    match formula:
+        case Not():
+            return counts[0][1], counts[0][0]
+        case And():
+            return reduce(lambda done, one: (done[0] * one[0], done[1] + done[0] * one[1]), counts)
+        case Or():
+            return reduce(lambda done, one: (done[0] + done[1] * one[0], done[1] * one[1]), counts)
+        case Xor():
+            return reduce(
+                lambda done, one: (
+                    done[0] * one[1] + done[1] * one[0],
+                    done[0] * one[0] + done[1] * one[1],
+                ),
+                counts,
+            )
+    return 1, 1
 
 
 def plain(formula: Formula) -> Formula:

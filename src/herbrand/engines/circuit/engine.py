@@ -39,6 +39,7 @@ from herbrand.language.syntax import Choice
 from herbrand.program.evidence import LATENT
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, ground
+from herbrand.program.normal_form import has_many_cases
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -84,7 +85,7 @@ class CircuitEngine:
 
     def prepare(self, program: Program, question: Question, within: Budget) -> Prepared[CircuitState]:
         whole = question.most_probable and not question.summed_out
-        return Prepared(partial(self._started, program, question, whole), partial(_cost, program))
+        return Prepared(partial(self._started, program, question, whole), partial(_cost, program, question))
 
     def _started(self, program: Program, question: Question, whole: bool) -> CircuitState:
         """``whole``: single worlds are wanted, not sums over them."""
@@ -225,9 +226,10 @@ class CircuitEngine:
         return Explanation(asked.text, "probability", found.value, self.name, Guarantee.EXACT, *numbers)
 
 
-def _cost(program: Program) -> Cost | Refusal:
-    """Of choices this is the engine, whatever the cost, which nothing tells beforehand."""
-    if program.uncertain:
+def _cost(program: Program, question: Question) -> Cost | Refusal:
+    """Of choices, and of queries that others would take apart into too many cases, this is the engine,
+    whatever the cost, which nothing tells beforehand."""
+    if program.uncertain or any(map(has_many_cases, question.formulas)):
         return Cost(guarantee=Guarantee.EXACT)
     why = "only compiling shows how large its circuit becomes; --engine circuit tries it"
     return Refusal(UnsupportedError(why))

@@ -33,6 +33,7 @@ from herbrand.program.evidence import Evidence
 from herbrand.program.expansion import instances
 from herbrand.program.ground import refuse_long_answer
 from herbrand.program.lower import forbidding
+from herbrand.program.normal_form import refuse_many_cases
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -72,6 +73,7 @@ class Lifted:
         self, program: Program, question: Question, within: Budget
     ) -> Prepared[LiftedState] | Refusal:
         try:
+            refuse_many_cases(question.formulas)
             state = self._posed(program, question)
         except REFUSALS as error:
             return Refusal(error)
