@@ -128,6 +128,30 @@ def test_deep_nesting_is_refused_plainly(begin: str, middle: str, end: str, coun
         parse_literal(text)
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["+".join(["x"] * 5000), "-" * 3000 + "x", "abs(" * 3000 + "x" + ")" * 3000],
+    ids=["a sum", "minus", "a function"],
+)
+def test_values_that_are_nested_too_deep_are_refused_plainly(value: str) -> None:
+    told = "the formula is nested more than 200 levels deep"
+    for text in (
+        f"p(x) :- q(x), y = {value}, y > 1",
+        f"p({value}) :- q(x)",
+        f"0.3 :: p({value}) :- q(x)",
+        f"1: q(x) and p({value})",
+        f"1: q(x) and {value} > 3",
+        f"P(q(x) and {value} > 3) >= 0.3",
+        f"p(x) :- q(x), count(y: q(y), y < {value}) > 3",
+    ):
+        assert told in first_line(text), text[:40]
+
+
+def test_aggregates_within_aggregates_are_refused_plainly() -> None:
+    body = reduce(lambda body, i: f"q(x{i}), count(x{i}: {body}) > 0", range(300), "q(x0)")
+    assert "nested more than 200 levels deep" in first_line(f"p(x) :- q(x), {body}")
+
+
 def test_deep_brackets_alone_are_no_nesting() -> None:
     deep = "(" * 10_000 + "a" + ")" * 10_000
     assert parse_formula(deep) == Atom("a")

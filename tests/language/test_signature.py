@@ -54,6 +54,11 @@ def test_what_was_inferred_can_be_declared(text: str) -> None:
     }
 
 
+def test_types_are_called_after_positions_that_the_theory_names() -> None:
+    """``p(x + 1)`` is an atom of a computed value, which stands before it in an atom that nobody wrote."""
+    assert set(check(hb.parse("1: q(x) and p(x + 1)\nq(1)")).types) == {"q_1", "p_1"}
+
+
 @pytest.mark.parametrize("values", ["{}", "3..1", '{"a", 1}', "{1, 1}", "1..99999999999", "{p}", "1.5..2.5"])
 def test_types_that_cannot_be(values: str) -> None:
     with pytest.raises(LanguageError) as caught:

@@ -66,6 +66,8 @@ def in_body(body: Iterable[Formula]) -> tuple[Formula, ...]:
 def in_rule(heads: Sequence[Any], body: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Heads, and a body that has the equations of their computed arguments and of its own; where there are
     no heads, the body alone and the equations."""
+    body = tuple(body)
+    refuse_deep(*heads, *body)
     found: dict[Formula, None] = {}
 
     def changed(literal: Formula) -> Formula:

@@ -371,17 +371,27 @@ def opposite_hint(operator: str) -> str:
     return f"write its opposite: {OPPOSITES[operator]} instead of {operator}"
 
 
+_INSIDE: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    **_PARTS,
+    Atom: lambda atom: tuple(x for x in atom.arguments if type(x) is Arithmetic or type(x) is Aggregate),
+    ValueIs: lambda leaf: (leaf.atom, leaf.value),
+    ValueIn: lambda leaf: (leaf.atom,),
+    Computed: attrgetter("left", "right"),
+    Arithmetic: attrgetter("operands"),
+    Aggregate: lambda one: (*one.terms, *one.body),
+}
+"""The parts of formulas and of computed values, those of arguments too."""
+
+
 def refuse_deep(*formulas: Formula | None) -> None:
-    """A ``LanguageError`` if one of the formulas is nested too deep to be worked on."""
+    """A ``LanguageError`` if a formula, or a value that it computes, is nested too deep to be worked on."""
     for formula in formulas:
-        if formula is None or type(formula) not in _PARTS:
-            continue
-        level = [formula]
+        level = [] if formula is None else [formula]
         for _ in range(DEEPEST_NESTING):
             if not level:
                 break
-            level = [child for part in level for child in children(part)]
-        if level:
+            level = [x for part in level if (parts := _INSIDE.get(type(part))) for x in parts(part)]
+        if level and formula is not None:
             raise nested_too_deep(formula.span)
 
 

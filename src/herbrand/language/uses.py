@@ -115,7 +115,8 @@ class TypeClasses:
             Slot(p.name, position) for p in predicates.values() for position in range(len(p.column_types))
         ]
         first_slots: dict[Key, Slot] = {}
-        for slot in slots:
+        # The atoms that stand for computed values come last: nobody wrote their names.
+        for slot in sorted(slots, key=lambda slot: is_made(slot.predicate)):
             first_slots.setdefault(self._classes.leader(slot), slot)
         unnamed = {root: slot for root, slot in first_slots.items() if root not in self._type}
         taken = set(self._type.values())

@@ -236,6 +236,7 @@ MISTAKES = {
         "t.mln:1:88: a formula with '*' and '|' stands for more than 1024 formulas"
     ),
     "1 " + "!" * 300 + "P(x)": "t.mln:1:203: the formula is nested more than 200 levels deep",
+    "1 " + "(" * 300 + "P(x)" + ")" * 300: "t.mln:1:203: the formula is nested more than 200 levels deep",
     "1 " + "P => " * 300 + "P": "t.mln:1:3: the formula is nested more than 200 levels deep",
     "1 P(\0)": "t.mln:1:5: a NUL byte: this is not a text file",
 }

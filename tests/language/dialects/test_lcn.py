@@ -112,6 +112,9 @@ MISTAKES = {
     "s1: 0 <= P(a) <=": "t.lcn:1:17: expected the upper bound, found the end of the line",
     "s1: 0 <= P(a) <= 1 True": "t.lcn:1:20: expected ';' or the end of the line, found 'True'",
     "s1: 0 <= P(" + "!" * 300 + "a) <= 1": "t.lcn:1:213: the formula is nested more than 200 levels deep",
+    "s1: 0 <= P(" + "(" * 300 + "a" + ")" * 300 + ") <= 1": (
+        "t.lcn:1:213: the formula is nested more than 200 levels deep"
+    ),
     "s1: 0 <= P(" + "a nor " * 300 + "a) <= 1": "t.lcn:1:12: the formula is nested more than 200 levels deep",
     "s1: 0 <= P(a\0) <= 1": "t.lcn:1:13: a NUL byte: this is not a text file",
 }

@@ -384,3 +384,23 @@ def test_a_query_with_a_body_asks_where_facts_join(body: str, asked: list[str]) 
     facts = "e(b, c). e(c, d). e(d, a). e(a, b). n(b, a). n(c, _). "
     theory = read_theory_text(f"{facts} 0.3::p(X) :- e(X, _). query(p(X)) :- {body}.", "pl")
     assert [query.formula.arguments[0].value for query in theory.queries] == asked
+
+
+def test_a_clause_of_hundreds_of_goals_or_heads_is_not_nested() -> None:
+    """Each joins what stands behind it, 400 levels deep as Prolog has it."""
+    names = [f"a{i}" for i in range(400)]
+    goals = ", ".join(names)
+    chances = " ".join(f"0.999::{name}." for name in names)
+    program = f"{chances} all :- {goals}. query(all)."
+    (row,) = hb.Model(read_theory_text(program, "pl")).infer().rows()
+    assert row.probability == pytest.approx(0.999**400)
+    heads = "; ".join(f"0.002::{name}" for name in names)
+    program = f"{heads}. some :- {'; '.join(names[100:])}. query(some)."
+    (row,) = hb.Model(read_theory_text(program, "pl")).infer().rows()
+    assert row.probability == pytest.approx(0.6)
+
+
+def test_a_value_nested_too_deep_is_refused_with_its_line() -> None:
+    program = f"q(1).\np(Y) :- q(X), Y is {'+'.join(['X'] * 5000)}."
+    with pytest.raises(HerbrandError, match="2:20: the formula is nested more than 200 levels deep"):
+        read_theory_text(program, "pl")

@@ -16,14 +16,13 @@ A ground search rests on the answers within the depth, or on all of them at the 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from herbrand.budget import Budget
+from herbrand.deep_calls import room_for
 from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.derivations import Derivations, Node, Row, derivations
 from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
@@ -51,7 +50,7 @@ from herbrand.errors import BudgetError
 MOST_DIRECT = 2
 """So often a predicate is asked at one depth before its answers are kept by input."""
 
-FRAMES_A_CALL, MOST_FRAMES = 12, 2**31 - 1
+FRAMES_A_CALL = 12
 
 GRID_CACHE = 2**19
 """Entries of a dense state that stay near the processor."""
@@ -106,7 +105,7 @@ class Unrolled:
 
     def answers(self, asked: AskedRows, depth: int) -> Table:
         """Columns (row, outputs...), with the question at depth 0."""
-        with _deep_enough(depth):
+        with room_for(FRAMES_A_CALL * depth):
             goal = self.goal(asked.predicate, asked.mode, depth + 1)
             parts = [self._block(goal, block, asked.rows) for block in self._blocks(asked)]
         if len(parts) == 1:
@@ -312,17 +311,6 @@ class Unrolled:
             )
             kept.answers = Answers(kept.questions, table)
         return kept.answers
-
-
-@contextmanager
-def _deep_enough(depth: int) -> Iterator[None]:
-    """Room for so many calls inside one another: frames of Python functions live on the heap."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(min(MOST_FRAMES, before + FRAMES_A_CALL * depth))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 CUT = 2.0

@@ -22,10 +22,12 @@ from os.path import isdir
 from pathlib import Path
 from typing import Any
 
+from herbrand.deep_calls import room_for
 from herbrand.errors import LanguageError, Mistake, Source, UnsupportedError, nearest
 from herbrand.extras import later
 from herbrand.language.collection import collector_paused
 from herbrand.language.computed import separated
+from herbrand.language.formulas import DEEPEST_NESTING
 from herbrand.language.parse import plain_source, read_source
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import FactRows, PredicateDeclaration, Theory, TypeDeclaration
@@ -176,13 +178,18 @@ for _dialect in (
     register(_dialect)
 
 
+_FRAMES = 10 * DEEPEST_NESTING
+"""Readers of formulas recurse, up to seven functions for each level of nesting."""
+
+
 @collector_paused()
 def read_theory_file(path: str | Path, dialect: str | None = None) -> Theory:
     """The theory of a file, or of a folder in the benchmark layout."""
     path = Path(path)
     chosen = dialect_of(path, dialect, lambda row: row.reads_theories)
     if chosen.read is not None:
-        return _with_world(chosen, chosen.read(read_source(path), path.parent))
+        with room_for(_FRAMES):
+            return _with_world(chosen, chosen.read(read_source(path), path.parent))
     assert chosen.read_folder is not None
     return _with_world(chosen, chosen.read_folder(path))
 
@@ -192,7 +199,8 @@ def read_theory_text(text: str, dialect: str, name: str = "<text>") -> Theory:
     """The theory of a text in a dialect; such a text has no folder to include files from."""
     chosen = _named(dialect, lambda row: row.read is not None)
     assert chosen.read is not None
-    return _with_world(chosen, chosen.read(plain_source(text, name), None))
+    with room_for(_FRAMES):
+        return _with_world(chosen, chosen.read(plain_source(text, name), None))
 
 
 def _with_world(dialect: Dialect, theory: Theory) -> Theory:

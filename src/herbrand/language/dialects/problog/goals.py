@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import count
+from itertools import chain, count, product
 from typing import Any
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.dialects.problog.names import PredicateNames
-from herbrand.language.dialects.problog.terms import PrologTerm, constant_value
+from herbrand.language.dialects.problog.terms import PrologTerm, constant_value, parts_of
 from herbrand.language.formulas import Sign
 from herbrand.language.syntax import (
     Arithmetic,
@@ -159,10 +159,10 @@ class Goals:
 
     def _alternatives(self, goal: PrologTerm, whole: Counter[str]) -> list[Body]:
         if goal.is_operator(","):
-            left, right = (self._alternatives(part, whole) for part in goal.arguments)
-            return [(*one, *other) for one in left for other in right]
+            joined = [self._alternatives(part, whole) for part in parts_of(goal, ",")]
+            return [tuple(chain.from_iterable(bodies)) for bodies in product(*joined)]
         if goal.is_operator(";"):
-            return [body for part in goal.arguments for body in self._alternatives(part, whole)]
+            return [body for part in parts_of(goal, ";") for body in self._alternatives(part, whole)]
         if goal.name == "call" and goal.arguments and goal.arguments[0].kind == "name":
             called, *rest = goal.arguments
             own = replace(called, arguments=(*called.arguments, *rest))
@@ -308,7 +308,9 @@ def _named(term: Term) -> Term:
 
 
 def _variables(term: PrologTerm) -> Iterator[str]:
-    if term.kind == "variable":
-        yield term.name
-    for argument in term.arguments:
-        yield from _variables(argument)
+    waiting = [term]
+    while waiting:
+        part = waiting.pop()
+        if part.kind == "variable":
+            yield part.name
+        waiting.extend(reversed(part.arguments))

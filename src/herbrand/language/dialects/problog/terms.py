@@ -17,6 +17,7 @@ from typing import Literal
 
 from herbrand.errors import LanguageError, Mistakes, Source, Span
 from herbrand.language.dialects.scanner import Cursor, Token
+from herbrand.language.formulas import DEEPEST_NESTING, nested_too_deep
 from herbrand.language.names import fits, number_from
 from herbrand.quick_values import quickly_made
 
@@ -43,6 +44,8 @@ _WORDS = {"is": 700, "mod": 400, "rem": 400, "div": 400, "rdiv": 400, "xor": 500
 """Operators that are names."""
 _INFIX |= _WORDS | {":": 200, "+": 500, "-": 500, "*": 400, "/": 400, "//": 400, "**": 200, "^": 200}
 _RIGHT = {";", "|", "->", ",", ":", "^"}
+_JOINING = {";", "|", ","}
+"""Signs of which clauses have long chains."""
 _LEFT = {"::", "+", "-", "xor", "*", "/", "//", "mod", "rem", "div", "rdiv"}
 """The other operators do not take another one of their strength: ``a = b = c`` has no meaning."""
 _PREFIX = {":-": 1200, "\\+": 900, "not": 900, "-": 200, "+": 200}
@@ -95,13 +98,42 @@ def clauses(source: Source, mistakes: Mistakes) -> Iterator[PrologTerm]:
 def _term(cursor: Cursor, highest: int) -> PrologTerm:
     cursor.enter()
     start = cursor.tokens[cursor.position].start
-    left, reached = _primary(cursor, highest), 0
+    left, reached, levels = _primary(cursor, highest), 0, 0
     while (priority := _infix(cursor.tokens[cursor.position], reached)) <= highest:
-        sign, reached = cursor.take().text, priority
+        sign, reached, levels = cursor.take().text, priority, levels + 1
+        if levels > DEEPEST_NESTING:  # a - b - c is (a - b) - c, and what reads terms recurses into them
+            raise nested_too_deep(cursor.span_from(start))
+        if sign in _JOINING:
+            left = _joined(cursor, left, sign, priority)
+            continue
         right = _term(cursor, priority if sign in _RIGHT else priority - 1)
         left = PrologTerm("name", sign, (left, right), span=cursor.span_from(start))
     cursor.leave()
     return left
+
+
+def _joined(cursor: Cursor, first: PrologTerm, sign: str, priority: int) -> PrologTerm:
+    """``a, b, c`` behind its first sign, grouped to the right: a loop, as clauses join hundreds of goals."""
+    parts, signs = [first, _term(cursor, priority - 1)], [sign]
+    while cursor.here.text in _JOINING and _infix(cursor.here, 0) == priority:
+        signs.append(cursor.take().text)
+        parts.append(_term(cursor, priority - 1))
+    term = parts.pop()
+    for part, sign in zip(reversed(parts), reversed(signs), strict=True):
+        start = part.span.start if part.span else 0
+        term = PrologTerm("name", sign, (part, term), span=cursor.span_from(start))
+    return term
+
+
+def parts_of(term: PrologTerm, sign: str) -> Iterator[PrologTerm]:
+    """The goals or heads that a sign joins, in their order; a term without the sign is its own only part."""
+    waiting = [term]
+    while waiting:
+        part = waiting.pop()
+        if part.is_operator(sign):
+            waiting.extend(reversed(part.arguments))
+        else:
+            yield part
 
 
 def _infix(token: Token, reached: int) -> int:

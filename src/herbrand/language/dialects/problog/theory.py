@@ -17,7 +17,7 @@ b(1)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from herbrand.errors import LanguageError, Mistakes, Source
@@ -33,7 +33,7 @@ from herbrand.language.dialects.problog.goals import (
 from herbrand.language.dialects.problog.instances import instances
 from herbrand.language.dialects.problog.modes import by_way_of_calling
 from herbrand.language.dialects.problog.names import LinkedPlaces, PredicateNames, unbound, with_one_kind
-from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value
+from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value, parts_of
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import (
@@ -132,7 +132,7 @@ class _Reader:
         raise LanguageError(f"the directive {goal.indicator} is not read", span=goal.span, hint=hint)
 
     def _clause(self, head: PrologTerm, goal: PrologTerm | None, whole: PrologTerm) -> None:
-        parts = list(_parts(head, ";"))
+        parts = list(parts_of(head, ";"))
         heads = tuple(self._goals.atom(_head(part), open_ended=True) for part in parts)
         bodies = [()] if goal is None else self._goals.bodies(goal, whole)
         if not any(part.is_operator("::") for part in parts):
@@ -338,14 +338,6 @@ def _for_the_same_values(chances: Sequence[Chance]) -> tuple[Chance, ...]:
     """``t(_, X)::a; t(_)::b``: what is learned of one clause is learned together, for each ``X``."""
     by = tuple(dict.fromkeys(v for chance in chances if isinstance(chance, Learned) for v in chance.by))
     return tuple(replace(chance, by=by) if isinstance(chance, Learned) else chance for chance in chances)
-
-
-def _parts(term: PrologTerm, sign: str) -> Iterator[PrologTerm]:
-    if term.is_operator(sign):
-        for part in term.arguments:
-            yield from _parts(part, sign)
-    else:
-        yield term
 
 
 def _head(part: PrologTerm) -> PrologTerm:

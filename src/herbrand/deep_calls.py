@@ -1,0 +1,29 @@
+"""Room for functions that call themselves: Python's limit of a thousand frames is that of the whole process.
+
+>>> import sys
+>>> before = sys.getrecursionlimit()
+>>> with room_for(500):
+...     print(sys.getrecursionlimit() - before)
+500
+>>> sys.getrecursionlimit() == before
+True
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MOST_FRAMES = 2**31 - 1
+
+
+@contextmanager
+def room_for(frames: int) -> Iterator[None]:
+    """So many more frames inside one another: those of Python functions live on the heap."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(min(MOST_FRAMES, before + frames))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
