@@ -404,3 +404,12 @@ def test_a_value_nested_too_deep_is_refused_with_its_line() -> None:
     program = f"q(1).\np(Y) :- q(X), Y is {'+'.join(['X'] * 5000)}."
     with pytest.raises(HerbrandError, match="2:20: the formula is nested more than 200 levels deep"):
         read_theory_text(program, "pl")
+
+
+def test_a_goal_behind_one_that_always_fails_is_not_early() -> None:
+    """``score(X, N)`` has no answer, so ``N \\= 2`` is never tried."""
+    program = "n(a). 0.3::c(a). m(X) :- n(X), score(X, N), N \\= 2. l(X) :- c(X). query(l(a))."
+    (row,) = hb.Model(read_theory_text(f":- unknown(fail). {program}", "pl")).infer().rows()
+    assert row.probability == pytest.approx(0.3)
+    (row,) = hb.Model(read_theory_text(f"score(X, N) :- fail. {program}", "pl")).infer().rows()
+    assert row.probability == pytest.approx(0.3)

@@ -12,7 +12,17 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by
-from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Constant, Not, Term, Variable, leaf_terms
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Comparison,
+    Constant,
+    Not,
+    Term,
+    Truth,
+    Variable,
+    leaf_terms,
+)
 
 Places = frozenset[int]
 """The arguments of a predicate that have a value in every call."""
@@ -39,11 +49,12 @@ def early_goals(
 
 
 def open_predicates(clauses: Sequence[PrologClause]) -> set[str]:
-    """Those of which some answer may leave an argument without a value."""
+    """Those of which some answer may leave an argument without a value. A clause that fails has none."""
+    answering = [clause for clause in clauses if not any(map(_fails, clause.body))]
     found = set[str]()
     while True:
         before = len(found)
-        for clause in clauses:
+        for clause in answering:
             known = set[str]()
             for literal in clause.body:
                 known = bound_after(literal, known, found)
@@ -52,6 +63,10 @@ def open_predicates(clauses: Sequence[PrologClause]) -> set[str]:
                     found.add(head.predicate)
         if len(found) == before:
             return found
+
+
+def _fails(literal: BodyLiteral) -> bool:
+    return isinstance(literal, Truth) and not literal.value
 
 
 def has_value(term: Term, known: Collection[str]) -> bool:
