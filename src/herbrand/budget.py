@@ -40,7 +40,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from herbrand.errors import BudgetError, OutOfTimeError
+from herbrand.errors import BudgetError, OutOfTimeError, Span
 from herbrand.options.kinds import amount as parsed_amount
 
 SHARE = 0.7
@@ -104,6 +104,27 @@ def readable(amount: float) -> str:
             return f"{amount:.{digits}f} {unit}"
         amount /= 1024
     return f"{amount:.1f} TB" if amount < 1e4 else f"{amount:.1e} TB"
+
+
+def refuse_beyond(
+    needed: float,
+    allowed: float,
+    said: str,
+    hint: str = "allow more by --memory",
+    span: Span | None = None,
+) -> None:
+    """Raise where what is ``said`` takes more bytes of memory than are allowed."""
+    if needed > allowed:
+        message = f"{said} about {readable(needed)}, and {readable(allowed)} are allowed"
+        raise BudgetError(message, hint=hint, span=span)
+
+
+def refuse_beyond_disk(needed: float, free: int | None, said: str, hint: str) -> None:
+    """Raise where what is ``said`` takes more bytes of disk than are free; ``None``: that is not known."""
+    if free is not None and needed > free:
+        raise BudgetError(
+            f"{said} about {readable(needed)} of disk, and {readable(free)} are free", hint=hint
+        )
 
 
 def _cgroup_limits(root: Path, membership: Path) -> list[int]:
@@ -228,10 +249,7 @@ class Budget:
 
     def claim(self, needed: float, what: str, hint: str = "allow more by --memory") -> None:
         """Raise where ``what`` needs more bytes than the call may use."""
-        if needed > self.bytes:
-            raise BudgetError(
-                f"{what} needs about {readable(needed)}, and {readable(self.bytes)} are allowed", hint=hint
-            )
+        refuse_beyond(needed, self.bytes, f"{what} needs", hint)
 
     def claim_rows(self, rows: int, columns: int, what: str) -> None:
         """Raise where so many rows of ``what`` would need more bytes than the call may use."""

@@ -365,7 +365,7 @@ class TestRefusals:
             with pytest.raises(BudgetError, match="links between 10 atoms"):
                 people(tmp_path)
             people(tmp_path, independence="none")
-        monkeypatch.setattr("herbrand.scale.bounds.intervals.BYTES_A_ROW", 10**12)
+        monkeypatch.setattr("herbrand.scale.reading.BYTES_A_ROW", 10**12)
         with pytest.raises(BudgetError, match="the answer would have 10 rows"):
             people(tmp_path)
 

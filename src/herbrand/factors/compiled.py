@@ -12,8 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.budget import Budget, readable
-from herbrand.errors import BudgetError
+from herbrand.budget import Budget, refuse_beyond
 from herbrand.factors.class_graph import class_graph, patterns
 from herbrand.factors.graph import Array, FactorGraph
 from herbrand.factors.ground_graph import ground_graph
@@ -77,12 +76,7 @@ def compiled(program: Program, budget: Budget, lift: bool = True) -> Compiled:
     most_rows = memory / BYTES_A_ROW
     grounded = ground(program, budget, most_rows)
     rows = sum(len(template.conjunction) for template in grounded.templates)
-    if rows > most_rows:
-        raise BudgetError(
-            f"a factor graph of {rows:,} groundings needs about {readable(rows * BYTES_A_ROW)}, and "
-            f"{readable(memory)} are allowed",
-            hint="allow more by --memory",
-        )
+    refuse_beyond(rows * BYTES_A_ROW, memory, f"a factor graph of {rows:,} groundings needs")
     worth = WORTH_LIFTING if lift else 0.0
     return _collapsed(program, grounded.evidence, ground_graph(grounded, budget), worth)
 

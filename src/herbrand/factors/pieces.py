@@ -27,8 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.budget import readable
-from herbrand.errors import BudgetError
+from herbrand.budget import refuse_beyond
 from herbrand.factors.graph import Array
 from herbrand.program.program import (
     Argument,
@@ -189,12 +188,7 @@ def fits_any_table(sizes: Sequence[int]) -> bool:
 
 def refuse_tables(entries: float, memory: float) -> None:
     """Raise ``BudgetError`` where tables of so many entries together would not fit."""
-    if entries * BYTES_AN_ENTRY > memory:
-        raise BudgetError(
-            f"tables of {entries:,.0f} entries need about {readable(entries * BYTES_AN_ENTRY)}, and "
-            f"{readable(memory)} are allowed",
-            hint="allow more by --memory",
-        )
+    refuse_beyond(entries * BYTES_AN_ENTRY, memory, f"tables of {entries:,.0f} entries need")
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from herbrand.budget import Budget, readable
+from herbrand.budget import Budget, refuse_beyond
 from herbrand.contraction.execute import contract
 from herbrand.contraction.expression import Axes, Contraction
 from herbrand.contraction.relation import Dense, Relation, Sparse
-from herbrand.errors import BudgetError
 from herbrand.learning.example import Example
 from herbrand.learning.quantified import quantified_flips
 from herbrand.learning.ties import Ties
@@ -176,9 +175,6 @@ def _nonzero(result: Relation, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
 
 def _refuse_large(shape: Sequence[int], budget: Budget) -> None:
     entries = math.prod(shape)
-    if entries * BYTES_AN_ENTRY > budget.bytes:
-        raise BudgetError(
-            f"counting groundings needs a table of {entries:,} entries, about "
-            f"{readable(entries * BYTES_AN_ENTRY)}, and {readable(budget.bytes)} are allowed",
-            hint="train on fewer predicates (--target PRED), or allow more by --memory",
-        )
+    said = f"counting groundings needs a table of {entries:,} entries,"
+    hint = "train on fewer predicates (--target PRED), or allow more by --memory"
+    refuse_beyond(entries * BYTES_AN_ENTRY, budget.bytes, said, hint)

@@ -20,7 +20,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from herbrand.budget import Budget, readable
+from herbrand.budget import Budget, refuse_beyond
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.errors import BudgetError, Span
 from herbrand.program.evidence import Evidence, codes_of
@@ -272,13 +272,8 @@ class Limit:
                 hint="use an engine that does not ground",
             )
         needed = 8.0 * rows * (columns + 1) * 2
-        if needed > self.budget.bytes:
-            raise BudgetError(
-                f"grounding needs {rows:,} rows, about {readable(needed)}, and "
-                f"{readable(self.budget.bytes)} are allowed",
-                span=self.span,
-                hint="allow more by --memory, or use an engine that does not ground",
-            )
+        hint = "allow more by --memory, or use an engine that does not ground"
+        refuse_beyond(needed, self.budget.bytes, f"grounding needs {rows:,} rows,", hint, self.span)
 
 
 def enumerate_bindings(

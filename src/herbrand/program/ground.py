@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.budget import UNLIMITED, Budget, readable
+from herbrand.budget import UNLIMITED, Budget, readable, refuse_beyond
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.facts.facts import Facts
 from herbrand.language.scope import Renaming, free_variables, variable_types
@@ -334,12 +334,9 @@ def refuse_long_answer(evidence: Evidence, question: Question, budget: Budget) -
     if not question.everything:
         return
     count = sum(evidence.known(name).latent_count() for name in evidence.program.signature.predicates)
-    if count * BYTES_A_LISTED_ATOM > budget.bytes:
-        raise BudgetError(
-            f"the answer would list {count:,} atoms: about {readable(count * BYTES_A_LISTED_ATOM)}, and "
-            f"{readable(budget.bytes)} are allowed",
-            hint="ask for the predicates or atoms that matter by --query",
-        )
+    said = f"the answer would list {count:,} atoms:"
+    hint = "ask for the predicates or atoms that matter by --query"
+    refuse_beyond(count * BYTES_A_LISTED_ATOM, budget.bytes, said, hint)
 
 
 def _refuse_too_many(counts: dict[str, int], budget: Budget) -> None:

@@ -12,13 +12,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from herbrand.budget import readable
+from herbrand.budget import refuse_beyond_disk
 from herbrand.contraction.expression import Contraction, Sizes
 from herbrand.contraction.over_relations import contracted, planned
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import SHARE, SMALLEST, Observed, Product, is_relation
 from herbrand.engines.mean_field.stride import Slope
-from herbrand.errors import BudgetError
 from herbrand.relations.database import Database
 from herbrand.relations.expression import column
 from herbrand.relations.fold import total
@@ -99,23 +98,15 @@ def _filled(
     columns, valued = tuple(evidence.columns(predicate)), evidence.is_valued(predicate)
     atoms = math.prod(sizes) * (evidence.program.value_count(predicate) if valued else 1)
     if listed is None:
-        _refuse_too_many(predicate, atoms, room)
+        said = f"mean field keeps a row for each of the {atoms:,} latent atoms of {predicate}:"
+        hint = f"declare {predicate} as observed if what is not listed is false, or use another disk"
+        refuse_beyond_disk(atoms * BYTES_A_ROW, room, said, hint)
     source = listed or _every_atom(sizes, database)
     query = _valued_start(predicate, source, evidence) if valued else _start(predicate, source, evidence)
     database.make(f"belief_{number}_0", query)
     rows = database.number(f"SELECT COUNT(*) FROM belief_{number}_0")
     layout = BeliefLayout(predicate, number, columns, valued, rows)
     return layout, None if listed is None else Others(atoms - rows)
-
-
-def _refuse_too_many(predicate: str, atoms: int, room: int | None) -> None:
-    needed = atoms * BYTES_A_ROW
-    if room is not None and needed > room:
-        raise BudgetError(
-            f"mean field keeps a row for each of the {atoms:,} latent atoms of {predicate}: about "
-            f"{readable(needed)} of disk, and {readable(room)} are free",
-            hint=f"declare {predicate} as observed if what is not listed is false, or use another disk",
-        )
 
 
 def _every_atom(sizes: Sequence[int], database: Database) -> str:

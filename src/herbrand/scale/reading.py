@@ -62,11 +62,16 @@ def refuse_unanswerable(
     predicates = evidence.program.signature.predicates
     names = list(predicates) if question.everything else [p.predicate for p in question.atoms if p.latent]
     atoms = sum(evidence.known(name).latent_count() for name in names)
-    if atoms * BYTES_A_ROW > allowed_bytes(memory):
-        raise BudgetError(
-            f"the answer would have {atoms:,} rows, about {readable(atoms * BYTES_A_ROW)} in memory",
-            hint="ask for the most probable by --top K, or for some atoms by --query",
-        )
+    refuse_long_answer(
+        atoms, allowed_bytes(memory), "ask for the most probable by --top K, or for some atoms by --query"
+    )
+
+
+def refuse_long_answer(rows: int, allowed: int, hint: str) -> None:
+    """Raise where so many rows of an answer do not fit into memory."""
+    if rows * BYTES_A_ROW > allowed:
+        needed = readable(rows * BYTES_A_ROW)
+        raise BudgetError(f"the answer would have {rows:,} rows, about {needed} in memory", hint=hint)
 
 
 def _matching(

@@ -15,7 +15,7 @@ import numpy as np
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import Marginals
-from herbrand.budget import UNLIMITED, Budget, readable
+from herbrand.budget import UNLIMITED, Budget, refuse_beyond
 from herbrand.engines.belief.explanation import explained
 from herbrand.engines.belief.forest import forest_order
 from herbrand.engines.belief.messages import bethe, flood, log_beliefs, no_messages, sweep
@@ -24,7 +24,7 @@ from herbrand.engines.contradiction import proved_contradiction
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.loop import Schedule
 from herbrand.engines.reading import looked_up
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import UnsupportedError
 from herbrand.factors.compiled import Compiled, compiled
 from herbrand.factors.graph import Array
 from herbrand.factors.pieces import LARGEST_TABLE
@@ -86,12 +86,10 @@ class BeliefPropagation:
         refuse_what_is_no_marginal(question, self.name)
         memory = within.bytes
         found = compiled(program, within, self.lift)
-        if question.everything and found.atom_count * BYTES_AN_ATOM > memory:
-            raise BudgetError(
-                f"the probabilities of all {found.atom_count:,} latent atoms need about "
-                f"{readable(found.atom_count * BYTES_AN_ATOM)}, and {readable(memory)} are allowed",
-                hint="ask for some of them by --query, or allow more by --memory",
-            )
+        if question.everything:
+            said = f"the probabilities of all {found.atom_count:,} latent atoms need"
+            hint = "ask for some of them by --query, or allow more by --memory"
+            refuse_beyond(found.atom_count * BYTES_AN_ATOM, memory, said, hint)
         if possible_values(found.graph) is None:
             raise proved_contradiction(found.program, within)
         return BeliefState(

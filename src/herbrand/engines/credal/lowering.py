@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from herbrand.budget import UNLIMITED, Budget, readable
+from herbrand.budget import UNLIMITED, Budget, refuse_beyond
 from herbrand.engines.credal.network import Atoms, KnownAtoms, Network, Stated
 from herbrand.engines.credal.sentence_groups import (
     MOST_ATOMS_A_SENTENCE,
@@ -48,7 +48,7 @@ from herbrand.engines.credal.written_links import (
     patterns_of,
     written_links,
 )
-from herbrand.errors import BudgetError, Span, UnsupportedError
+from herbrand.errors import Span, UnsupportedError
 from herbrand.facts.domain import Domain
 from herbrand.language.scope import Renaming, free_variables, variable_types, with_terms, written
 from herbrand.language.syntax import (
@@ -102,14 +102,15 @@ def _atoms(program: Program, budget: Budget) -> Atoms:
         if tables[name].world == "open" and predicate.value_type is None
     }
     atoms = Atoms.of(open_ones)
-    if len(atoms) * BYTES_AN_ATOM > budget.bytes:
+    if len(atoms):
         sizes = np.diff(atoms.starts)
         largest = int(np.argmax(sizes))
         name = atoms.predicates[largest]
-        raise BudgetError(
-            f"there are {len(atoms):,} open ground atoms, {sizes[largest]:,} of them of {name}: about "
-            f"{readable(len(atoms) * BYTES_AN_ATOM)}, and {readable(budget.bytes)} are allowed",
-            hint=f"declare {name} as observed if what is not listed is false, or allow more by --memory",
+        refuse_beyond(
+            len(atoms) * BYTES_AN_ATOM,
+            budget.bytes,
+            f"there are {len(atoms):,} open ground atoms, {sizes[largest]:,} of them of {name}:",
+            f"declare {name} as observed if what is not listed is false, or allow more by --memory",
         )
     return atoms
 
@@ -348,13 +349,9 @@ class Lowering:
         stated, bound = bound, self._expanded_bound(bound, types)
         leaves = list(dict.fromkeys(leaf for leaf in _leaves(bound.event, bound.given)))
         needed = len(rows) * (len(leaves) * 24 + BYTES_A_ROW)
-        if needed > self.budget.bytes:
-            raise BudgetError(
-                f"this statement has {len(rows):,} groundings of {len(leaves):,} atoms each, about "
-                f"{readable(needed)}, and {readable(self.budget.bytes)} are allowed",
-                span=bound.span,
-                hint="allow more by --memory, or state it of fewer constants",
-            )
+        said = f"this statement has {len(rows):,} groundings of {len(leaves):,} atoms each,"
+        hint = "allow more by --memory, or state it of fewer constants"
+        refuse_beyond(needed, self.budget.bytes, said, hint, bound.span)
         values = np.empty((len(rows), len(leaves)), np.int64)
         for position, leaf in enumerate(leaves):
             values[:, position] = self._leaf_values(leaf, rows, types)
@@ -383,14 +380,9 @@ class Lowering:
             rows_of_shape.add_table(atoms, members, bound.lower, bound.upper, number)
 
     def _refuse_too_many_links(self, count: int, bound: Bound) -> None:
-        needed = count * BYTES_A_LINK
-        if needed > self.budget.bytes:
-            raise BudgetError(
-                f"as written, the groundings of this statement link {count:,} pairs of atoms, about "
-                f"{readable(needed)}, and {readable(self.budget.bytes)} are allowed",
-                span=bound.span,
-                hint="end the statement in 'independent', or allow more by --memory",
-            )
+        said = f"as written, the groundings of this statement link {count:,} pairs of atoms,"
+        hint = "end the statement in 'independent', or allow more by --memory"
+        refuse_beyond(count * BYTES_A_LINK, self.budget.bytes, said, hint, bound.span)
 
     def expanded(self, formula: Formula) -> Formula:
         """The formula with each quantifier as a conjunction or disjunction over its domain."""

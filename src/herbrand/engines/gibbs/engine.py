@@ -18,14 +18,14 @@ import numpy as np
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.marginals import Marginals
-from herbrand.budget import UNLIMITED, Budget, readable
+from herbrand.budget import UNLIMITED, Budget, refuse_beyond
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.gibbs.chains import Chains, begun
 from herbrand.engines.gibbs.convergence import convergence
 from herbrand.engines.gibbs.explanation import explained
 from herbrand.engines.gibbs.kernels import Network, operations, sweeps
 from herbrand.engines.reading import ExplainedAtom, looked_up
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.errors import UnsupportedError
 from herbrand.factors.compiled import Compiled, compiled
 from herbrand.factors.graph import Array
 from herbrand.loops import chosen
@@ -122,12 +122,8 @@ class Gibbs:
         memory = within.bytes
         found = compiled(program, within, lift=False)
         needed = self.chains * BATCHES * len(found.graph.unary) * 4
-        if needed > memory:
-            raise BudgetError(
-                f"the draws of {self.chains} chains over {found.atom_count:,} latent atoms need about "
-                f"{readable(needed)}, and {readable(memory)} are allowed",
-                hint="allow more by --memory",
-            )
+        draws = f"the draws of {self.chains} chains over {found.atom_count:,} latent atoms need"
+        refuse_beyond(needed, memory, draws)
         found, chains = begun(found, self.chains, lambda chain: self._random(chain, 0), within)
         counts = np.zeros((self.chains, BATCHES, len(found.graph.unary)), np.uint32)
         return GibbsState(

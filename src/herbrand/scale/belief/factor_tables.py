@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.budget import readable
-from herbrand.errors import BudgetError, ContradictionError, Mistake, UnsupportedError, counted
+from herbrand.budget import refuse_beyond_disk
+from herbrand.errors import ContradictionError, Mistake, UnsupportedError, counted
 from herbrand.factors.graph import Array
 from herbrand.factors.pieces import Piece, fits_a_table, merge_key, table_of
 from herbrand.language.show import show_statement
@@ -80,12 +80,8 @@ class FactorTables:
 def factor_tables(atoms: StoredAtoms, room: int | None) -> FactorTables:
     """The factor graph, in the database; ``room``: free bytes of disk."""
     _, disk = expected_size(atoms)
-    if room is not None and disk > room:
-        raise BudgetError(
-            f"messages between all atoms and groundings need about {readable(disk)} of disk, and "
-            f"{readable(room)} are free",
-            hint="use --engine mean-field, which keeps marginals only, or another disk",
-        )
+    hint = "use --engine mean-field, which keeps marginals only, or another disk"
+    refuse_beyond_disk(disk, room, "messages between all atoms and groundings need", hint)
     return _Building(atoms).finished()
 
 

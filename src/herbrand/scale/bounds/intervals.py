@@ -19,14 +19,14 @@ import pyarrow as pa
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, Status
-from herbrand.budget import UNLIMITED, Budget, readable
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.engine import MOST_PASSES
 from herbrand.engines.credal.ariel.messages import CROSSED
 from herbrand.engines.credal.network import Atoms
 from herbrand.engines.credal.question import BoundQuery, BoundQuestion, BoundSettings, Progress
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal
 from herbrand.engines.loop import Resumed
-from herbrand.errors import BudgetError, ContradictionError, Mistake, UnsupportedError
+from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.language.show import show_statement
 from herbrand.relations.database import Database
 from herbrand.row_keys import Places
@@ -34,7 +34,7 @@ from herbrand.scale.bounds.parts import Shelves, shelved
 from herbrand.scale.bounds.sentences import Sentences, StoredLowering
 from herbrand.scale.bounds.solving import Solver
 from herbrand.scale.bounds.sweeping import NONE_FAILED
-from herbrand.scale.reading import BYTES_A_ROW
+from herbrand.scale.reading import refuse_long_answer
 from herbrand.scale.run import StoredRun, explained_in_memory
 
 # What a database is asked, and the rows of the answer
@@ -52,11 +52,7 @@ def refuse_other_questions(question: BoundQuestion, atoms: Atoms, budget: Budget
                 hint="ask for atoms, or leave out --on",
             )
     count = len(question.queries) or len(atoms)
-    if count * BYTES_A_ROW > budget.bytes:
-        raise BudgetError(
-            f"the answer would have {count:,} rows, about {readable(count * BYTES_A_ROW)} in memory",
-            hint="ask for some atoms by --query",
-        )
+    refuse_long_answer(count, budget.bytes, "ask for some atoms by --query")
 
 
 def intervals_in(

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from herbrand.budget import readable
+from herbrand.budget import refuse_beyond_disk
 from herbrand.contraction.expression import Contraction, Sizes
 from herbrand.contraction.over_relations import VALUE, Contracted, contracted, planned
-from herbrand.errors import BudgetError
 from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.parameters import Parameters
 from herbrand.program.program import Argument, Conjunction, Template
@@ -109,11 +108,8 @@ def _everywhere(found: Contracted, sizes: Sequence[int], queries: Scratch, room:
         nothing = queries.numbers(VALUE, 0).select(**dict.fromkeys(found.columns, 0), **{VALUE: 0.0})
         return found.rows or nothing
     needed = int(np.prod(np.array(sizes, float))) * BYTES_A_ROW
-    if room is not None and needed > room:
-        raise BudgetError(
-            f"counting groundings takes about {readable(needed)} of disk, and {readable(room)} are free",
-            hint="train on fewer predicates (--target PRED), or use another disk",
-        )
+    hint = "train on fewer predicates (--target PRED), or use another disk"
+    refuse_beyond_disk(needed, room, "counting groundings takes", hint)
     every = found.everywhere
     for name, size in zip(found.columns, sizes, strict=True):
         every = every.join(queries.numbers(name, size))

@@ -26,7 +26,7 @@ import numpy as np
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, Status
-from herbrand.budget import UNLIMITED, Budget, readable
+from herbrand.budget import UNLIMITED, Budget, readable, refuse_beyond
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, Messages
 from herbrand.engines.credal.ariel.published import PublishedMessages
@@ -171,13 +171,8 @@ class Ariel:
         return len(network.atoms) * BYTES_AN_ATOM + len(network) * BYTES_A_SENTENCE
 
     def _started(self, network: Network) -> MessageRun:
-        size = self._bytes(network)
-        if size > self.budget.bytes:
-            raise BudgetError(
-                f"messages over {len(network.atoms):,} atoms and {len(network):,} ground sentences need "
-                f"about {readable(size)}, and {readable(self.budget.bytes)} are allowed",
-                hint="allow more by --memory",
-            )
+        said = f"messages over {len(network.atoms):,} atoms and {len(network):,} ground sentences need"
+        refuse_beyond(self._bytes(network), self.budget.bytes, said)
         links = Links.of(network) if self.markov else None
         return MessageRun(self, network, links, self.budget)
 
