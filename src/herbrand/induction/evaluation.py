@@ -9,8 +9,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,6 +18,7 @@ import numpy as np
 from herbrand.errors import BudgetError
 from herbrand.induction.database import Database, Rows
 from herbrand.induction.order import order_of
+from herbrand.language.formulas import ORDERS
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
@@ -60,14 +60,6 @@ class Literal:
     def named(self) -> tuple[int, ...]:
         """The variables that stand for one object."""
         return tuple(v for v in self.variables if v != ANY)
-
-
-ORDERS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 @dataclass(frozen=True)
@@ -282,7 +274,7 @@ def _absent(literal: Literal, database: Database) -> Waiting:
 
 def satisfied(one: Condition, database: Database, left: Rows, right: Rows | None = None) -> np.ndarray:
     """For objects of the condition's variables, whether it holds; order is among numbers, dates and times."""
-    if one.operator in ORDERS:
+    if one.operator not in ("=", "!="):
         other = order_of(cast(Value, one.value)) if right is None else database.numbers[right]
         return ORDERS[one.operator](database.numbers[left], other)
     other = database.label(cast(Value, one.value)) if right is None else right

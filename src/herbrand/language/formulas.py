@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter, is_
+from operator import attrgetter, eq, ge, gt, is_, le, lt, ne
 from typing import Any, Literal
 
 from herbrand.errors import LanguageError, Span
@@ -134,6 +134,8 @@ class ValueIn:
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 OPPOSITES: dict[str, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=", "=": "!="}
+ORDERS: dict[str, Callable[[Any, Any], Any]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne, "=": eq}
+"""How two numbers, two texts, or arrays of numbers are compared."""
 BODY_HOLDS = "a rule's body holds atoms, 'not' before an atom, and comparisons"
 
 

@@ -16,9 +16,9 @@ from typing import Protocol
 
 from herbrand.contraction.algebra import Algebra
 from herbrand.errors import BudgetError
+from herbrand.language.formulas import ORDERS
 from herbrand.program.bindings import TRUTH, WEIGHT, Body, BodyRelation, Condition, columns_of, fitting
 from herbrand.program.clauses import (
-    ORDERS,
     Absence,
     Clause,
     Compared,

@@ -6,24 +6,13 @@ p(x, y) :- q(x, z), r(z, y)
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import written
 from herbrand.language.syntax import Constant, Rule
 from herbrand.quick_values import quickly_made
-
-ORDERS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "!=": operator.ne,
-    "=": operator.eq,
-}
 
 
 @quickly_made

@@ -19,13 +19,12 @@ from herbrand.language.computed import (
     tests_of,
     variables_of,
 )
-from herbrand.language.formulas import OF_TEXTS, Aggregate, Arithmetic, Constant, Formula, Variable
+from herbrand.language.formulas import OF_TEXTS, ORDERS, Aggregate, Arithmetic, Constant, Formula, Variable
 from herbrand.language.formulas import Expression as Value
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import written
 from herbrand.language.show import show_expression
 from herbrand.program.bindings import columns_of
-from herbrand.program.clauses import ORDERS
 from herbrand.program.growing_facts import GrowingFacts
 from herbrand.program.text_functions import TEXT_FUNCTIONS
 from herbrand.relations.expression import (

@@ -25,11 +25,10 @@ import numpy as np
 
 from herbrand.facts.facts import Facts
 from herbrand.language.computed import Test, assigned, variables_of
-from herbrand.language.formulas import Arithmetic, Constant, Variable
+from herbrand.language.formulas import ORDERS, Arithmetic, Constant, Variable
 from herbrand.language.formulas import Expression as Value
 from herbrand.language.signature import Signature
 from herbrand.program.clauses import (
-    ORDERS,
     Absence,
     Clause,
     Compared,

@@ -20,7 +20,7 @@ from dataclasses import replace
 from herbrand.errors import LanguageError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import Classes
-from herbrand.language.formulas import OPPOSITES
+from herbrand.language.formulas import OPPOSITES, ORDERS
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -39,7 +39,6 @@ from herbrand.language.syntax import (
 )
 from herbrand.language.totals import MIRRORED
 from herbrand.program.clauses import (
-    ORDERS,
     Absence,
     Clause,
     Compared,

@@ -10,8 +10,9 @@ from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import Plans
 from herbrand.errors import LanguageError
 from herbrand.language.computed import OPPOSITES
+from herbrand.language.formulas import ORDERS
 from herbrand.language.totals import MIRRORED
-from herbrand.program.clauses import ORDERS, Absence, Clause, Compared, Lookup
+from herbrand.program.clauses import Absence, Clause, Compared, Lookup
 from herbrand.program.dependencies import check_strata
 
 DECLARED = """\

@@ -11,6 +11,7 @@ from typing import cast
 
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
+from herbrand.language.formulas import ORDERS
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
@@ -34,7 +35,6 @@ from herbrand.language.syntax import (
 )
 from herbrand.language.totals import compared_totals
 from herbrand.program.clauses import (
-    ORDERS,
     Absence,
     Clause,
     Compared,

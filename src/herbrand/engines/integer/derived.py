@@ -21,6 +21,7 @@ from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, S
 from herbrand.engines.integer.linear import Linear
 from herbrand.errors import UnsupportedError
 from herbrand.graphs import strong_components
+from herbrand.language.formulas import ORDERS
 from herbrand.language.syntax import Operator
 from herbrand.program.dependencies import derived_by, only_count, unusable_by
 from herbrand.program.evidence import arguments_of, codes_of
@@ -28,14 +29,6 @@ from herbrand.program.ground import Ground
 
 FINEST = 10**6
 """Amounts are added up in whole parts; finer ones would be near the solver's rounding."""
-COMPARED: Mapping[Operator, Callable[[Fraction, Fraction], bool]] = {
-    ">=": lambda total, number: total >= number,
-    ">": lambda total, number: total > number,
-    "<=": lambda total, number: total <= number,
-    "<": lambda total, number: total < number,
-    "=": lambda total, number: total == number,
-    "!=": lambda total, number: total != number,
-}
 
 
 @dataclass(frozen=True)
@@ -234,7 +227,7 @@ def _instance_holds(instance: Instance, holds: Callable[[Atom], bool]) -> bool:
         all(map(holds, instance.held))
         and not any(map(holds, instance.absent))
         and all(
-            COMPARED[sign](sum((amount for amount, atom in weighted if holds(atom)), Fraction(0)), number)
+            ORDERS[sign](sum((amount for amount, atom in weighted if holds(atom)), Fraction(0)), number)
             for weighted, sign, number in _totals(instance)
         )
     )

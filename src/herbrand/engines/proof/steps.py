@@ -21,7 +21,8 @@ from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Exclude, Fix, Joi
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.table import ROW, Answers, Grid, State, Table, as_state, empty, grouped
 from herbrand.errors import BudgetError
-from herbrand.program.clauses import ORDERS, Compared, Measured, OneOf
+from herbrand.language.formulas import ORDERS
+from herbrand.program.clauses import Compared, Measured, OneOf
 from herbrand.program.clauses import Test as Condition
 from herbrand.row_keys import each_in
 

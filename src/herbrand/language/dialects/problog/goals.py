@@ -7,18 +7,16 @@ variables that it shares with the rest of its clause. Names that no language of 
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, count, product
-from typing import Any
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.dialects.problog.terms import PrologTerm, constant_value, parts_of
-from herbrand.language.formulas import Sign
+from herbrand.language.formulas import OPPOSITES, ORDERS, Sign
 from herbrand.language.syntax import (
     Arithmetic,
     Atom,
@@ -61,11 +59,6 @@ LARGEST_EXPONENT = 9
 """Powers up to here are written as products."""
 _NUMERIC = {"is", "=:=", "=\\=", "<", "=<", ">", ">="}
 _TESTS = {"==", "\\==", "\\=", "@<", "@=<", "@>", "@>="}
-_OPPOSITE: dict[Operator, Operator] = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-    ">=": operator.ge,
-}  # fmt: skip
 _REFUSED = {
     "->": "if-then-else is not read: write a clause for each case",
     "|": "'|' is not read: write ';'",
@@ -195,7 +188,7 @@ class Goals:
         said = test.operator if test.span is None else self.tests.get(test.span, test.operator)
         if span is not None and isinstance(test, Comparison):
             self.tests[span] = {"=": "\\=", "==": "\\==", "\\==": "=="}.get(said, f"not {said}")
-        return replace(test, operator=_OPPOSITE[test.operator], span=span)
+        return replace(test, operator=OPPOSITES[test.operator], span=span)
 
     def _once(self, goal: PrologTerm, whole: Counter[str]) -> Atom:
         """Whether a goal has any solution, as an atom: which one it is depends on the order of clauses."""
@@ -239,8 +232,8 @@ class Goals:
         if isinstance(left, Constant) and isinstance(right, Constant):
             text, other = isinstance(left.value, str), isinstance(right.value, str)
             if text != other:  # numbers stand before texts
-                return Truth(COMPARE[sign](text, other), goal.span)
-            return Truth(COMPARE[sign](left.value, right.value), goal.span)
+                return Truth(ORDERS[sign](text, other), goal.span)
+            return Truth(ORDERS[sign](left.value, right.value), goal.span)
         if goal.name in _TESTS and goal.span is not None:
             self.tests[goal.span] = goal.name
         return Comparison(sign, left, right, goal.span)

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from herbrand.errors import LanguageError
 from herbrand.language.computed import variables_of
-from herbrand.language.dialects.problog.goals import COMPARE, Body, PrologClause
-from herbrand.language.formulas import Atom, Comparison, Constant, Term, Truth, Variable
+from herbrand.language.dialects.problog.goals import Body, PrologClause
+from herbrand.language.formulas import ORDERS, Atom, Comparison, Constant, Term, Truth, Variable
 from herbrand.language.show import show_formula
 
 Values = Mapping[str, Term]
@@ -75,4 +75,4 @@ def _passes(test: Comparison, values: Values) -> bool:
         raise LanguageError(f"{show_formula(test)} has no values to compare", span=test.span)
     if isinstance(left.value, str) != isinstance(right.value, str):
         return test.operator == "!="
-    return COMPARE[test.operator](left.value, right.value)
+    return ORDERS[test.operator](left.value, right.value)
