@@ -15,10 +15,9 @@ import numpy as np
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_statement
-from herbrand.language.syntax import Constant
 from herbrand.program.bindings import Bindings
 from herbrand.program.evidence import Evidence, codes_of
-from herbrand.program.ground import assignments
+from herbrand.program.ground import choices_of
 from herbrand.program.program import Argument, Literal, Program, Template, literals_of
 
 Columns = dict[str, np.ndarray]
@@ -134,29 +133,18 @@ def refuse_unsampled(program: Program) -> None:
 def bears(template: Template, evidence: Evidence) -> bool:
     """Whether the template has groundings, and some of them may hold a latent atom."""
     latent = any(evidence.known(x.predicate).latent_count() for x in literals_of(template.conjunction))
-    return latent and _groundings(template, evidence.program) > 0
+    return latent and choices_of(template.conjunction, evidence.program) > 0
 
 
 def _shares(templates: Sequence[Template], program: Program) -> np.ndarray:
     """The chance of each template."""
-    counts = np.array([max(1.0, float(_groundings(t, program))) for t in templates])
+    counts = np.array([max(1.0, float(choices_of(t.conjunction, program))) for t in templates])
     statements = np.array([t.statement for t in templates])
     shares = np.zeros(len(templates))
     for statement in np.unique(statements):
         own = statements == statement
         shares[own] = counts[own] / counts[own].sum()
     return shares / max(shares.sum(), 1e-300)
-
-
-def _groundings(template: Template, program: Program) -> int:
-    conjunction = template.conjunction
-    sizes = {name: len(program.domain(type_name)) for name, type_name in conjunction.variables}
-    pairs = [(_key(a), _key(b)) for a, b in conjunction.distinct]
-    return assignments(sizes, pairs)
-
-
-def _key(argument: Argument) -> str | Constant:
-    return argument if isinstance(argument, str) else Constant(argument)
 
 
 def _how_bound(argument: Argument, arguments: Sequence[Argument], columns: Columns) -> int:

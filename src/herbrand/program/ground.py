@@ -248,12 +248,17 @@ def without_idle(template: Template, program: Program) -> tuple[Conjunction, int
     named = {a for x in literals_of(conjunction) for a in x.arguments} | set(template.weight_arguments)
     named |= {a for block in conjunction.blocks for p in block.pieces for pair in differing(p) for a in pair}
     if not named & set(sizes):
-        choices = assignments(sizes, [(_argument(a), _argument(b)) for a, b in conjunction.distinct])
-        return replace(conjunction, variables=(), distinct=frozenset()), choices
+        return replace(conjunction, variables=(), distinct=frozenset()), choices_of(conjunction, program)
     named |= {a for pair in conjunction.distinct for a in pair}
     kept = tuple(variable for variable in conjunction.variables if variable[0] in named)
     choices = math.prod(size for name, size in sizes.items() if name not in named)
     return replace(conjunction, variables=kept), choices
+
+
+def choices_of(conjunction: Conjunction, program: Program) -> int:
+    """In how many ways constants can be chosen for its variables."""
+    sizes = {name: len(program.domain(type_name)) for name, type_name in conjunction.variables}
+    return assignments(sizes, [(_argument(a), _argument(b)) for a, b in conjunction.distinct])
 
 
 def _argument(argument: Argument) -> Key:
