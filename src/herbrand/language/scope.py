@@ -13,7 +13,7 @@ back-quote, which no written name can.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.language.signature import Signature
@@ -194,3 +194,18 @@ def with_terms(formula: Formula, values: Mapping[str, Term]) -> Formula:
         bound = {variable.name for variable in formula.variables}
         values = {name: value for name, value in values.items() if name not in bound}
     return with_children(formula, [with_terms(part, values) for part in children(formula)])
+
+
+def conditions_with(
+    where: Sequence[Comparison], values: Mapping[str, Constant]
+) -> tuple[Comparison, ...] | None:
+    """What is left to check; ``None`` where two constants already fail."""
+    kept = []
+    for condition in where:
+        found = with_terms(condition, values)
+        assert isinstance(found, Comparison)
+        if not isinstance(found.left, Constant) or not isinstance(found.right, Constant):
+            kept.append(found)
+        elif (found.left == found.right) != (found.operator == "="):
+            return None
+    return tuple(kept)

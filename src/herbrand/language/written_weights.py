@@ -16,9 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from herbrand.language.names import shown_constant
-from herbrand.language.scope import with_terms
+from herbrand.language.scope import conditions_with, with_terms
 from herbrand.language.syntax import (
-    Comparison,
     Constant,
     Hard,
     Learned,
@@ -82,14 +81,8 @@ def _instance(
 ) -> Iterator[WeightedFormula]:
     """The statement for these constants; none where its conditions exclude them."""
     values = {v.name: Constant(c) for v, c in zip(learned.by, constants, strict=True)}
-    where = []
-    for condition in statement.where:
-        found = with_terms(condition, values)
-        assert isinstance(found, Comparison)
-        if not (isinstance(found.left, Constant) and isinstance(found.right, Constant)):
-            where.append(found)
-        elif (found.left == found.right) != (found.operator == "="):
-            return
-    label = statement.label and f"{statement.label} {', '.join(map(shown_constant, constants))}"
-    formula = with_terms(statement.formula, values)
-    yield replace(statement, weight=weight, formula=formula, where=tuple(where), label=label)
+    where = conditions_with(statement.where, values)
+    if where is not None:
+        label = statement.label and f"{statement.label} {', '.join(map(shown_constant, constants))}"
+        formula = with_terms(statement.formula, values)
+        yield replace(statement, weight=weight, formula=formula, where=where, label=label)

@@ -30,6 +30,7 @@ from herbrand.facts.domain import Domain
 from herbrand.language.scope import (
     Renaming,
     anonymous_named,
+    conditions_with,
     free_variables,
     variable_types,
     with_terms,
@@ -117,21 +118,6 @@ def expanded(
         if conditions is not None:
             by_terms = tuple(values.get(variable.name, variable) for variable in by)
             yield Expansion(with_terms(formula, values), conditions, by_terms)
-
-
-def conditions_with(
-    where: Sequence[Comparison], values: Mapping[str, Constant]
-) -> tuple[Comparison, ...] | None:
-    """What is left to check; ``None`` where two constants already fail."""
-    kept = []
-    for condition in where:
-        found = with_terms(condition, values)
-        assert isinstance(found, Comparison)
-        if not isinstance(found.left, Constant) or not isinstance(found.right, Constant):
-            kept.append(found)
-        elif (found.left == found.right) != (found.operator == "="):
-            return None
-    return tuple(kept)
 
 
 def value_variables(formula: Formula) -> frozenset[str]:

@@ -30,7 +30,7 @@ from herbrand.errors import BudgetError, LanguageError
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_name
-from herbrand.language.scope import Renaming, free_variables, variable_types, with_terms
+from herbrand.language.scope import Renaming, conditions_with, free_variables, variable_types, with_terms
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Atom,
@@ -50,7 +50,7 @@ from herbrand.language.syntax import (
     Variable,
     WeightedFormula,
 )
-from herbrand.program.expansion import conditions_with, expanded
+from herbrand.program.expansion import expanded
 from herbrand.program.normal_form import Case, cases, shorter_cases
 from herbrand.program.program import (
     FALSE,
