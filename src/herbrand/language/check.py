@@ -47,7 +47,9 @@ from herbrand.language.syntax import (
 from herbrand.language.uses import ConstantUse, Slot, Uses
 
 _MOST_CHOICES = 1000
+"""Among more constants of a closed type none is looked for that may be meant: it would take too long."""
 _MOST_ROWS = 100
+"""Rows of one column that are refused each with its place; further ones are only counted."""
 _MOST_SHOWN_CHOICES = 6
 
 

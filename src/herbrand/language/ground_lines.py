@@ -67,7 +67,9 @@ _ARGUMENTS = re.compile(_ARGUMENT)
 _KINDS: dict[str | None, FactKind] = {None: "true", "~": "soft", "@": "weighted"}
 _FIRST_BATCH = 16
 _LARGEST_BATCH = 1 << 16
+"""Lines whose cells are held as text at once, before they become columns."""
 _SURELY_FITS = 18
+"""Characters: a whole number of so many is less than 2^63, whatever its digits."""
 
 
 @dataclass(frozen=True)

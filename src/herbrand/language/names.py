@@ -28,6 +28,7 @@ LARGEST_NUMBER = 2**63 - 1
 _PLAIN = re.compile(r"[^\W\d]\w*")
 _WHOLE = re.compile(r"-?[0-9]+")
 _LONGEST_WHOLE = 20
+"""Characters of the longest number of 64 bits with its sign; Python refuses to read far longer ones."""
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 

@@ -173,7 +173,7 @@ def _row(choice: Choice, labels: tuple[Value, ...]) -> np.ndarray:
     for alternative in choice.alternatives:
         assert isinstance(alternative.head, ValueIs) and isinstance(alternative.probability, int | float)
         row[labels.index(_constant(alternative.head, choice))] += alternative.probability
-    if abs(row.sum() - 1) > 1e-9:
+    if abs(row.sum() - 1) > 1e-9:  # floats are rounded; decimals left out are not forgiven
         raise _no_row(choice, f"its probabilities add up to {row.sum():.12g}, not to 1")
     return row
 

@@ -140,6 +140,7 @@ def _newton(
     value, height, gradient = objective(weights)
     while True:
         curvature = -hessian(weights) + l2 * np.eye(len(weights))
+        # a weight on which nothing bears makes the system singular: least squares leave it where it is
         direction = np.linalg.lstsq(curvature, gradient, rcond=1e-13)[0]
         promised = float(gradient @ direction)
         if promised <= patience.tolerance * max(1.0, abs(height)):
@@ -147,6 +148,7 @@ def _newton(
         length = 1.0
         for _ in range(MOST_HALVINGS):
             found = objective(weights + length * direction)
+            # Armijo's condition: a ten-thousandth of the rise that the slope promises is enough
             if found[1] >= height + 1e-4 * length * promised:
                 break
             length /= 2
@@ -171,10 +173,12 @@ class _Enough(Exception):  # noqa: N818 (no error)
 def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience, start: np.ndarray) -> Top:
     clock = _Clock(patience, penalty)
     curvature = slope.curvature(np.zeros(size)) + penalty.l2
+    # in units in which every weight bends the function alike, L-BFGS needs far fewer steps
     unit = 1 / np.sqrt(np.maximum(curvature, 1e-8 * max(1e-300, float(curvature.max()))))
     split = penalty.l1 > 0
     point, advice = start / unit, ""
     if split:
+        # magnitudes have a corner at 0: as differences of two numbers of at least 0 they are linear
         point = np.concatenate([np.maximum(point, 0), np.maximum(-point, 0)])
 
     def weights_of(point: np.ndarray) -> np.ndarray:
@@ -211,6 +215,7 @@ def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience,
                 "maxfun": 20 * patience.iterations,
                 "maxcor": 20,
                 "ftol": 1e-14,
+                # what is still to gain is about the square of the slope, hence the root
                 "gtol": np.sqrt(patience.tolerance) * 0.1 * max(1.0, steepest),
             },
         )

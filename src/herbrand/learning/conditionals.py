@@ -112,7 +112,9 @@ def _fingerprints(differences: Any, offsets: Numbers) -> Numbers:
     for _ in range(2):
         salts = rng.integers(0, 2**64, width + offsets.shape[1], dtype=np.uint64)
         sums = np.zeros(len(rows.data) + 1, dtype=np.uint64)
+        # unsigned sums wrap around: the difference of two running sums is exact, however long they get
         np.cumsum(_mixed(rows.data, salts[rows.indices]), out=sums[1:])
+        # + 0.0 makes -0.0 into 0.0: they are equal, and their bits differ
         beside = _mixed(offsets + 0.0, salts[width:]).sum(axis=1, dtype=np.uint64)
         prints.append(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]] + beside)
     return np.stack(prints, axis=1)

@@ -75,6 +75,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     keys, penalty = sampled.parameters.keys, penalty_of(settings)
     first = np.array([starts.get(key, 0.0) for key in keys])
     if sampled.sides.hidden and not first.any():
+        # at 0 the values of a hidden atom are alike, and no step would ever tell them apart
         first = np.random.default_rng(settings.seed).normal(0, 0.1, len(keys))
     trail = Trail(sampled, penalty, first)
     status = _followed(trail, settings)

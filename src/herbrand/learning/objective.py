@@ -120,5 +120,6 @@ def standard_errors(hessian: np.ndarray, penalty: Penalty) -> Sequence[float | N
     values, vectors = np.linalg.eigh(curvature)
     flat = values <= FLAT * max(1.0, float(values.max(initial=0.0)))
     variances = (vectors**2 / np.where(flat, np.inf, values)).sum(axis=1)
+    # a weight with any part in a flat direction is known no better than that direction
     unknown = (vectors[:, flat] ** 2).sum(axis=1) > 1e-9
     return [None if u else float(np.sqrt(v)) for u, v in zip(unknown, variances, strict=True)]

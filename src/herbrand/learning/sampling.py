@@ -62,6 +62,7 @@ class Sampler:
     def _grounded(self, template: Template, count: int) -> Bindings:
         conjunction = template.conjunction
         columns: Columns = {}
+        # in any order, as the known rows of the literal that comes first decide what the others are about
         for place in self.rng.permutation(len(conjunction.literals)):
             self._bind(conjunction.literals[place], columns, conjunction.types, count)
         for name in template.weight_arguments:
@@ -144,6 +145,7 @@ def _shares(templates: Sequence[Template], program: Program) -> np.ndarray:
     for statement in np.unique(statements):
         own = statements == statement
         shares[own] = counts[own] / counts[own].sum()
+    # each statement alike, whatever its groundings: one of many variables would crowd out the others
     return shares / max(shares.sum(), 1e-300)
 
 

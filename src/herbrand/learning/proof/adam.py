@@ -19,6 +19,7 @@ from torch import Tensor
 from herbrand.tensor_files import alike
 
 KEPT, KEPT_SQUARE, TINY = 0.9, 0.999, 1e-8
+"""The paper's beta 1, beta 2 and epsilon, which are torch's as well."""
 
 
 @dataclass(eq=False)

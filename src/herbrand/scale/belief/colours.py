@@ -84,10 +84,12 @@ class _Refinement:
 
     def _own(self, size: int) -> str:
         """Colours by the number of values and the weights of each."""
+        # + 0.0 makes -0.0 into 0.0, which a hash would tell apart
         weights = [f"ROUND(u{value} * {ROUNDED}) + 0.0" for value in range(size)]
         return f"SELECT atom, {self.database.dialect.hashed([str(size), *weights])} AS c FROM axes_{size}"
 
 
+# hashes have 64 bits: wider whole numbers hold the sum of as many as a table has, in any order
 WIDE_SUM = "SUM(CAST(t AS DECIMAL(38, 0)))"
 WIDE_ZERO = "CAST(0 AS DECIMAL(38, 0))"
 

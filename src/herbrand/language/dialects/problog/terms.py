@@ -50,6 +50,7 @@ _LEFT = {"::", "+", "-", "xor", "*", "/", "//", "mod", "rem", "div", "rdiv"}
 """The other operators do not take another one of their strength: ``a = b = c`` has no meaning."""
 _PREFIX = {":-": 1200, "\\+": 900, "not": 900, "-": 200, "+": 200}
 _ARGUMENT = 999
+"""An argument binds more strongly than the comma, which Prolog gives 1000."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
 
 Kind = Literal["name", "variable", "number", "string"]
