@@ -23,7 +23,8 @@ import pyarrow as pa
 
 import herbrand as hb
 from herbrand.language import syntax as s
-from herbrand.learning.learned import LearnedWeight, Learning, statement_text
+from herbrand.language.show import statement_text
+from herbrand.learning.learned import LearnedWeight, Learning
 from tests.oracles.likelihood import Key, Likelihood, likelihood
 from tests.oracles.worlds import GroundAtom, Universe, World
 

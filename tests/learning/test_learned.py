@@ -10,9 +10,10 @@ import pytest
 
 import herbrand as hb
 from herbrand.answers.guarantee import Status
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Learned
 from herbrand.language.written_weights import with_weights
-from herbrand.learning.learned import LearnedWeight, Learning, learned_weights, statement_text
+from herbrand.learning.learned import LearnedWeight, Learning, learned_weights
 from herbrand.learning.settings import Progress
 
 TEXT = "?: p(x) => q(x)\n0.5: p(x)\n?[x, y]: f(x, y)\nhard: p(x) => r(x)\n"

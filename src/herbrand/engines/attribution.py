@@ -25,7 +25,7 @@ from herbrand.engines.elimination import Elimination, planned_entirely
 from herbrand.factors.graph import FORBIDDEN, Array
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.factors.program_graph import ProgramGraph, own_weights
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Value
 from herbrand.program.ground import Ground
 from herbrand.program.program import Argument
@@ -155,7 +155,7 @@ class _Problem:
                     continue
                 entries = begins[origin.places[own]][:, None] + np.flatnonzero(origin.holds.reshape(-1))
                 shares = origin.piece.worth * rates[entries].sum(axis=1)
-                text = next(show_statement(program.statements[template.statement]))
+                text = statement_text(program.statements[template.statement])
                 for row, share in zip(origin.rows[own].tolist(), shares.tolist(), strict=True):
                     instances = groundings(origin.template)(row)
                     for grounding in instances:

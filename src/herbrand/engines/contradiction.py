@@ -23,7 +23,7 @@ from herbrand.engines.smallest_set import smallest, together
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
 from herbrand.factors.graph import FORBIDDEN, FactorGraph
 from herbrand.factors.ground_graph import ground_graph
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.program.ground import Ground, ground
 from herbrand.program.program import Program
 
@@ -80,7 +80,7 @@ def every_hard_statement(program: Program) -> ContradictionError:
     mistakes = [
         Mistake(
             "with the facts, no world satisfies the hard statements together; this is one of them"
-            + ("" if program.statements[n].span else f": {next(show_statement(program.statements[n]))}"),
+            + ("" if program.statements[n].span else f": {statement_text(program.statements[n])}"),
             program.statements[n].span,
         )
         for n in numbers
@@ -134,7 +134,7 @@ def _hard_graph(ground: Ground, statements: Collection[int]) -> FactorGraph:
 
 def _mistake(ground: Ground, number: int, count: int) -> Mistake:
     statement = ground.program.statements[number]
-    text = next(iter(show_statement(statement)))
+    text = statement_text(statement)
     message = f"with the facts, no world satisfies {together(count)}"
     return Mistake(message if statement.span else f"{message}: {text}", statement.span)
 

@@ -26,7 +26,7 @@ from herbrand.errors import BudgetError
 from herbrand.extras import later
 from herbrand.factors.graph import FactorGraph
 from herbrand.factors.ground_graph import ground_graph
-from herbrand.language.show import show_formula, show_statement
+from herbrand.language.show import show_formula, statement_text
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, Ground, ground
 from herbrand.program.lower import in_cells
@@ -128,7 +128,7 @@ class Exact:
         size = int(ground.atoms.value_counts[atom])
         others = np.flatnonzero((np.arange(size) == value) == (log_odds > 0))
         numbers = contradicting(ground, self._satisfiable, (atom, others)) or ()
-        texts = [next(show_statement(ground.program.statements[number])) for number in numbers]
+        texts = [statement_text(ground.program.statements[number]) for number in numbers]
         return tuple(Reason(text, {}, log_odds) for text in texts) or (forced(log_odds),)
 
     def refuse_too_much(self, elimination: Elimination) -> None:

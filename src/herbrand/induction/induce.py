@@ -32,7 +32,7 @@ from herbrand.induction.target import TargetMachine
 from herbrand.induction.task import Sample, Task
 from herbrand.induction.training import Plan, Training
 from herbrand.induction.weighted import weighted
-from herbrand.language.show import show, show_statement
+from herbrand.language.show import show, statement_text
 from herbrand.language.syntax import PredicateDeclaration, Statement, Theory
 from herbrand.options.table import check
 
@@ -421,7 +421,7 @@ def _reports(
 
 
 def _shown(clause: Clause) -> str:
-    return next(iter(show_statement(clause.to_rule())))
+    return statement_text(clause.to_rule())
 
 
 def _shuffled(database: Database, seed: int) -> Database:

@@ -24,7 +24,7 @@ from herbrand.induction.graph import KnowledgeGraph
 from herbrand.induction.journal import Journal
 from herbrand.induction.walks import measured, signatures
 from herbrand.induction.weighted import weighted
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Choice, Rule
 from herbrand.loops import chosen
 
@@ -126,7 +126,7 @@ class MinedRule:
         return weighted(self.clause(graph).to_rule(), self.weight, form)
 
     def text(self, graph: KnowledgeGraph) -> str:
-        return next(iter(show_statement(self.statement(graph))))
+        return statement_text(self.statement(graph))
 
 
 def _literal(step: int, start: int, end: int, graph: KnowledgeGraph) -> Literal:

@@ -14,7 +14,7 @@ phase goes through the same stages while another theory may describe the labels 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(4, {"edge": [(0, 1), (1, 2), (2, 3)]})])
 >>> examples = Examples.of("two_steps", np.array([[0, 2], [1, 3]]), 2, database)
->>> [str(next(show_statement(clause.to_rule()))) for clause in search(examples, database).clauses]
+>>> [statement_text(clause.to_rule()) for clause in search(examples, database).clauses]
 ['two_steps(x, y) :- edge(z, y), edge(x, z)']
 """
 
@@ -39,7 +39,7 @@ from herbrand.induction.refinement import Partial
 from herbrand.induction.simpler import covering, simplified
 from herbrand.induction.thresholds import moved
 from herbrand.induction.vocabulary import LITERAL
-from herbrand.language.show import show_statement as show_statement
+from herbrand.language.show import statement_text as statement_text
 
 ROUNDS = 4
 """How often negatives that the rules derive wrongly join a sample and the search goes on."""

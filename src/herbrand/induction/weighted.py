@@ -1,9 +1,9 @@
 """A rule with how often it is right, as a statement of the language.
 
 >>> from herbrand.language.parse import parse_theory
->>> from herbrand.language.show import show_statement
+>>> from herbrand.language.show import statement_text
 >>> (rule,) = parse_theory("wet(x) :- rain(x)").rules
->>> [next(iter(show_statement(weighted(rule, 0.75, form)))) for form in FORMS]
+>>> [statement_text(weighted(rule, 0.75, form)) for form in FORMS]
 ['wet(x) :- rain(x) @ 0.75', '0.75 :: wet(x) :- rain(x)']
 """
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import chain, islice
 
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import (
     Bound,
     Choice,
@@ -60,7 +60,7 @@ def drawn(theory: Theory) -> Drawing:
     wanted = (s for s in theory.singly() if isinstance(s, WeightedFormula | Bound | Rule | Choice))
     statements = list(islice(wanted, STATEMENTS_SHOWN))
     names = list(dict.fromkeys(chain.from_iterable(map(_named, statements))))
-    texts = [cut(next(show_statement(statement)), LONGEST_TEXT) for statement in statements]
+    texts = [cut(statement_text(statement), LONGEST_TEXT) for statement in statements]
     box = LETTER * max(map(len, texts), default=0) + 2 * MARGIN
     ellipse = LETTER * max(map(len, names), default=0) + 4 * MARGIN
     height = ROW * max(len(texts), len(names), 1) + 2 * MARGIN

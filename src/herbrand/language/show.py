@@ -100,6 +100,11 @@ def show_statement(statement: Statement) -> Iterator[str]:
     return (label + line for line in lines)
 
 
+def statement_text(statement: Statement) -> str:
+    """A statement of one line, as messages and explanations name it; of several rows the first."""
+    return next(show_statement(statement))
+
+
 def show_formula(formula: Formula) -> str:
     """The canonical text of a formula."""
     return _shown(formula)[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from herbrand.errors import ContradictionError, Mistake
+from herbrand.language.show import statement_text
 from herbrand.learning.example import Example
-from herbrand.learning.learned import statement_text
 from herbrand.program.program import Template
 
 

@@ -19,10 +19,11 @@ from torch import Tensor
 
 from herbrand.answers.guarantee import Status
 from herbrand.errors import UnsupportedError
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Theory
 from herbrand.learning.batch import Batches
 from herbrand.learning.example import Aim, World, learned_statements, masked_facts
-from herbrand.learning.learned import Learning, statement_text
+from herbrand.learning.learned import Learning
 from herbrand.learning.opinions import opinions, soft_facts
 from herbrand.learning.predictor import Predictor
 from herbrand.learning.sampling import Sampler, bears, refuse_unsampled

@@ -25,7 +25,7 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.show import show_atom, show_statement
+from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Learned,
@@ -178,8 +178,7 @@ def refuse_latent(found: Example, method: str) -> None:
         if unseen and names & set(found.targets):
             statement = found.program.statements[template.statement]
             raise UnsupportedError(
-                f"{method} needs to know every atom, and {unseen[0]} is latent: "
-                f"{next(show_statement(statement))}",
+                f"{method} needs to know every atom, and {unseen[0]} is latent: {statement_text(statement)}",
                 span=statement.span,
                 hint="learn through latent predicates by --method likelihood or layers, or list their facts",
             )

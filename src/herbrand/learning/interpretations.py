@@ -41,6 +41,7 @@ from herbrand.engines.circuit.grounding import Instance
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.errors import UnsupportedError
 from herbrand.language.scope import with_terms
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import (
     Atom,
     Choice,
@@ -54,7 +55,7 @@ from herbrand.language.syntax import (
     Value,
 )
 from herbrand.learning.both_sides import fingerprint, label_scale
-from herbrand.learning.learned import LearnedWeight, Learning, statement_text
+from herbrand.learning.learned import LearnedWeight, Learning
 from herbrand.learning.settings import LearningSettings, Progress
 from herbrand.program.ground import MOST_GROUNDINGS, ground
 from herbrand.program.program import Program

@@ -13,7 +13,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.answers.sheet import Sheet, in_json
 from herbrand.language.names import shown_where
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show, show_statement
+from herbrand.language.show import show, statement_text
 from herbrand.language.syntax import Learned, Theory, Value
 from herbrand.language.written_weights import Key, weight_statements
 from herbrand.learning.curve import picture
@@ -165,11 +165,6 @@ def learned_weights(
             )
         )
     return tuple(found)
-
-
-def statement_text(statement: Any) -> str:
-    """A statement in one line."""
-    return next(show_statement(statement))
 
 
 def _shown(value: Any) -> str:

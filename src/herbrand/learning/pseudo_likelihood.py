@@ -26,6 +26,7 @@ from scipy.sparse import coo_array, csr_array
 
 from herbrand.budget import Budget
 from herbrand.errors import UnsupportedError
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Theory
 from herbrand.language.written_weights import weight_statements
 from herbrand.learning.climbing import climb
@@ -34,7 +35,7 @@ from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Aim, Example, World, examples_of, predicates_of, refuse_latent
 from herbrand.learning.flips import Flips, flips
 from herbrand.learning.kept_weights import KeptWeights, kept_weights
-from herbrand.learning.learned import Learning, statement_text
+from herbrand.learning.learned import Learning
 from herbrand.learning.objective import Method, penalty_of, report, slope_of
 from herbrand.learning.parameters import Key, Parameters
 from herbrand.learning.settings import LearningSettings

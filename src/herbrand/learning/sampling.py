@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.errors import UnsupportedError
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.program.bindings import Bindings
 from herbrand.program.evidence import Evidence, codes_of
 from herbrand.program.ground import choices_of
@@ -123,7 +123,7 @@ def refuse_unsampled(program: Program) -> None:
         if template.weight is None or template.conjunction.blocks:
             statement = program.statements[template.statement]
             kind = "is hard" if template.weight is None else "quantifies"
-            shown = next(show_statement(statement))
+            shown = statement_text(statement)
             raise UnsupportedError(
                 f"groundings cannot be sampled from a statement that {kind}: {shown}",
                 span=statement.span,

@@ -25,7 +25,7 @@ from herbrand.engines.mean_field.moves import slope_of
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import UnsupportedError, nearest
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Theory, WeightedFormula
 from herbrand.language.written_weights import relearned, weight_statements, with_weights
 from herbrand.nn.devices import on_processor
@@ -540,8 +540,7 @@ def _numbers(parameter: Tensor) -> list[float]:
 
 def _formula(statement: WeightedFormula) -> str:
     """The statement without its weight."""
-    (line, *_) = show_statement(statement)
-    return line.partition(": ")[2]
+    return statement_text(statement).partition(": ")[2]
 
 
 def _planned(

@@ -55,7 +55,7 @@ from herbrand.engines.proof.table import Table
 from herbrand.errors import BudgetError, LanguageError, UnsupportedError, nearest
 from herbrand.facts.domain import indices_in
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Choice, Rule, Statement, Theory, Value
 from herbrand.nn.circuit_answers import answered
@@ -258,7 +258,7 @@ class QueryLayer(nn.Module):
     def extra_repr(self) -> str:
         """Which weight is of which rule, and whose facts have weights."""
         rules = [
-            f"weights.of_rules[{place}]: {weight:.4g} for {next(show_statement(rule))}"
+            f"weights.of_rules[{place}]: {weight:.4g} for {statement_text(rule)}"
             for place, (rule, weight) in enumerate(self.weights.rule_weights())
         ]
         facts = [

@@ -155,9 +155,9 @@ def as_rule(choice: Choice) -> Choice | Rule:
     """A choice of one head, of one probability, as a rule of that weight; others as they are.
 
     >>> from herbrand.language.parse import parse_theory
-    >>> from herbrand.language.show import show_statement
+    >>> from herbrand.language.show import statement_text
     >>> theory = parse_theory("0.3 :: wet(x) :- rain(x)")
-    >>> next(show_statement(as_rule(theory.choices[0])))
+    >>> statement_text(as_rule(theory.choices[0]))
     'wet(x) :- rain(x) @ 0.3'
     """
     (first, *others) = choice.alternatives
@@ -174,9 +174,9 @@ def rules_of_alternatives(choice: Choice) -> tuple[Rule, ...]:
     gives an atom is the last argument, as it is the last column of that predicate's facts.
 
     >>> from herbrand.language.parse import parse_theory
-    >>> from herbrand.language.show import show_statement
+    >>> from herbrand.language.show import statement_text
     >>> (choice,) = parse_theory("0.3 :: a(x); p :: b(x) :- c(x, p)").choices
-    >>> [next(show_statement(rule)) for rule in rules_of_alternatives(choice)]
+    >>> [statement_text(rule) for rule in rules_of_alternatives(choice)]
     ['a(x) :- c(x, p)', 'b(x) :- c(x, p)']
     """
     found = tuple(
@@ -191,9 +191,9 @@ def rule_of_totals(rule: Rule) -> Rule:
     """The rule with the atoms that its totals count in place of their comparisons: all that it rests on.
 
     >>> from herbrand.language.parse import parse_theory
-    >>> from herbrand.language.show import show_statement
+    >>> from herbrand.language.show import statement_text
     >>> (rule,) = parse_theory("many(y) :- place(y), count(x: lives(x, y)) >= 2").rules
-    >>> next(show_statement(rule_of_totals(rule)))
+    >>> statement_text(rule_of_totals(rule))
     'many(y) :- place(y), lives(x, y)'
     """
     body = list[BodyLiteral]()

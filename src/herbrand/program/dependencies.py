@@ -28,7 +28,7 @@ from herbrand.facts.facts import Facts
 from herbrand.graphs import reached, strong_components
 from herbrand.language.computed import aggregates, inner_parts
 from herbrand.language.names import is_made, text_of_made
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Atom,
@@ -106,7 +106,7 @@ def unusable_by(name: str, statement: Choice | Rule, signature: Signature) -> Un
     if signature.predicates[head].computed:
         message = f"{name} cannot count what is uncertain: {text_of_made(head)}"
     else:
-        message = f"{name} cannot use this statement: {next(show_statement(statement))}"
+        message = f"{name} cannot use this statement: {statement_text(statement)}"
     return UnsupportedError(message, span=statement.span, hint=hint)
 
 
@@ -179,7 +179,7 @@ def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[s
     found = {name: f"facts of {name} have weights" for name in weighted}
     for rule in rules:
         if rule.weight not in (None, 1) and not isinstance(rule.weight, Learned):
-            found.setdefault(rule.head.predicate, f"this rule has a weight: {next(show_statement(rule))}")
+            found.setdefault(rule.head.predicate, f"this rule has a weight: {statement_text(rule)}")
     above = _above(rules)
     waiting = list(found)
     for name in waiting:

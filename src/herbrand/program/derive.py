@@ -24,7 +24,7 @@ from herbrand.budget import Budget
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.scope import free_variables
-from herbrand.language.show import show_atom, show_statement
+from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Rule, ValueIs, walk
 from herbrand.program.bindings import columns_of
@@ -182,7 +182,7 @@ def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:
     for name, _ in body_predicates(rule):
         if name not in heads and facts.tables[name].world == "open":
             raise UnsupportedError(
-                f"this rule derives from {name}, which is open: {next(show_statement(rule))}",
+                f"this rule derives from {name}, which is open: {statement_text(rule)}",
                 span=rule.span,
                 hint=f"rules derive from what is known: declare {name} observed, or --closed {name}",
             )

@@ -15,12 +15,12 @@ nothing derives is open: a choice of its values, all equally likely.
 >>> from herbrand.facts.load import load_facts
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
->>> from herbrand.language.show import show_statement
+>>> from herbrand.language.show import statement_text
 >>> from herbrand.program.lower import lower
 >>> theory = parse_theory("0.5: r(x) => exists y: s(x, y)")
 >>> conditioned = with_formulas_as_rules(lower(theory, *load_facts((), check(theory))), scored=["r", "s"])
 >>> for rule in conditioned.ranging:
-...     print(next(show_statement(rule)))
+...     print(statement_text(rule))
 `some 2`(x, `y`1`) :- s(x, `y`1`)
 `exists 3`(x) :- `some 2`(x, `y`1`)
 `broken 1`(x) :- r(x), not `exists 3`(x)
@@ -39,7 +39,7 @@ import numpy as np
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.scope import Renaming, free_variables, variable_types
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import (
     Alternative,
@@ -124,7 +124,7 @@ class _Writer:
         free = list(dict.fromkeys(name for part in parts for name in free_variables(part)))
         found = [(*((one, True) for one in statement.where), *case) for case in cases(formula, weight < 0)]
         broken = self._defined("broken", free, types, found, statement)
-        violation = self._atom(f"violation of {next(show_statement(statement))}", (), types)
+        violation = self._atom(f"violation of {statement_text(statement)}", (), types)
         body: tuple[BodyLiteral, ...] = (broken,)
         if abs(weight) < math.inf:
             spared = self._numbered("spared", free, types)

@@ -24,7 +24,7 @@ from herbrand.budget import UNLIMITED, Budget, readable, refuse_beyond
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.facts.facts import Facts
 from herbrand.language.scope import Renaming, free_variables, variable_types
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Constant, Formula, Term, Value, WeightedFormula
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
@@ -329,7 +329,7 @@ def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
             if facts
             else "this hard statement never holds",
             statement.span,
-            "" if statement.span else f"the statement: {next(show_statement(statement))}",
+            "" if statement.span else f"the statement: {statement_text(statement)}",
         )
     )
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from herbrand.errors import Mistake, UnsupportedError
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import (
     And,
     Bound,
@@ -63,9 +63,9 @@ def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mista
             (first.where[0] if len(first.where) == 1 else And(first.where)) if first.where else Truth(True)
         )
         certain = Bound(first.formula, where, 1, 1)
-        hint += f", or state as a bound what is certain: {next(show_statement(certain))}"
+        hint += f", or state as a bound what is certain: {statement_text(certain)}"
     return Mistake(
-        f"{command} cannot use this statement{others}: {next(show_statement(first))}",
+        f"{command} cannot use this statement{others}: {statement_text(first)}",
         first.row_span(0) if isinstance(first, BoundRows) else first.span,
         hint,
     )

@@ -17,7 +17,7 @@ from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.facts.load import facts_too_large
-from herbrand.language.show import show, show_statement
+from herbrand.language.show import show, statement_text
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory
 from herbrand.model import Model, Texts
@@ -196,7 +196,7 @@ def size_report(
             for name, k in known.items()
         ),
         tuple(
-            (next(show_statement(s)), groundings(s, program.signature, program.facts))
+            (statement_text(s), groundings(s, program.signature, program.facts))
             for s in model.theory.formulas
         ),
         engines,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.show import show_atom, show_statement
+from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Rule
 from herbrand.program.derive import derived_rows, refuse_open
@@ -57,7 +57,7 @@ def _refuse_opinions(rule: Rule, stored: StoredFacts) -> None:
     if stored.tables[rule.head.predicate].counts[2]:
         raise UnsupportedError(
             f"{rule.head.predicate} is derived, and some of its facts have probabilities: "
-            f"{next(iter(show_statement(rule)))}",
+            f"{statement_text(rule)}",
             span=rule.span,
             hint="on a database what rules derive is known: give it no probabilities, or leave out --on",
         )

@@ -22,7 +22,7 @@ from herbrand.engines.loop import Resumed
 from herbrand.engines.mean_field.products import Observed, PerConstant, Product, products_of
 from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import ContradictionError, HerbrandError, Mistake, UnsupportedError, counted
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.program.program import Program, Template, literals_of
 from herbrand.program.question import Question
 from herbrand.relations.relation import Relation
@@ -256,7 +256,7 @@ def _refuse_hard(template: Template, evidence: StoredEvidence) -> None:
     """A hard statement among known atoms holds or not; of latent ones there are none here."""
     program = evidence.program
     statement = program.statements[template.statement]
-    text = next(iter(show_statement(statement)))
+    text = statement_text(statement)
     known = all(not evidence.known(one.predicate).latent_count() for one in literals_of(template.conjunction))
     if not known or template.conjunction.blocks:
         raise UnsupportedError(

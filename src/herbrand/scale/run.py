@@ -15,7 +15,7 @@ from typing import Any
 from herbrand.engines.engine import Settings
 from herbrand.errors import UnsupportedError
 from herbrand.language.network_tables import NetworkTable
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Choice, Statement
 from herbrand.program.question import Question
 from herbrand.relations.database import Database
@@ -86,7 +86,7 @@ def refuse_unserved(statements: Iterable[Statement], command: str) -> None:
     for statement in statements:
         if isinstance(statement, Choice | NetworkTable):
             raise UnsupportedError(
-                f"on a database {command} cannot use this statement: {next(show_statement(statement))}",
+                f"on a database {command} cannot use this statement: {statement_text(statement)}",
                 span=statement.span,
                 hint="leave out --on",
             )

@@ -30,7 +30,7 @@ from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.reading import ExplainedAtom
 from herbrand.errors import UnsupportedError
 from herbrand.language.names import shown_where
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.model import Model
 from herbrand.program.ground import ground
 from herbrand.program.program import Program
@@ -175,5 +175,5 @@ def _texts(worlds: Worlds) -> Iterator[tuple[int, str]]:
 def _chosen_by(worlds: Worlds, instance: Instance) -> str:
     """The statement of a choice, and for which constants."""
     where = shown_where(instance.constants(worlds.program.facts).items())
-    said = next(iter(show_statement(instance.plan.statement)))
+    said = statement_text(instance.plan.statement)
     return f"{said}, {where}" if where else said

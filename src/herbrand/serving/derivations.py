@@ -10,7 +10,7 @@ from herbrand.budget import UNLIMITED
 from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Stated, lowered_all
 from herbrand.engines.reading import ExplainedAtom
 from herbrand.language.names import shown_where
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.program import Program
 
@@ -60,7 +60,7 @@ def _groundings(
     for instance in own.values():
         if all(part in drawn for part in instance.parts):
             yield {
-                "statement": next(iter(show_statement(instance.plan.statement))),
+                "statement": statement_text(instance.plan.statement),
                 "where": shown_where(instance.constants(program.facts).items()),
                 "atoms": [program.atom_text(*part) for part in instance.parts],
                 "heads": [

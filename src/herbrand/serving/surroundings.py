@@ -27,7 +27,7 @@ from herbrand.budget import UNLIMITED
 from herbrand.engines.reading import ExplainedAtom
 from herbrand.errors import UnsupportedError
 from herbrand.language.names import shown_where
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.model import Model
 from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import Evidence
@@ -134,7 +134,7 @@ def _groundings(network: Ground, links: _Links, texts: dict[int, str]) -> Iterat
             found.setdefault(key, {}).update(dict.fromkeys(links.atoms[links.rows == row].tolist()))
     for (statement, where), atoms in found.items():
         yield {
-            "statement": next(show_statement(network.program.statements[statement])),
+            "statement": statement_text(network.program.statements[statement]),
             "where": shown_where(where),
             "atoms": [texts[number] for number in texts if number in atoms],
             "heads": [],

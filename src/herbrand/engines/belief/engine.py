@@ -29,7 +29,7 @@ from herbrand.factors.compiled import Compiled, compiled
 from herbrand.factors.graph import Array
 from herbrand.factors.pieces import LARGEST_TABLE
 from herbrand.factors.possible_values import possible_values
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -160,7 +160,7 @@ def _with_note(advice: str, compiled: Compiled) -> str:
     if not compiled.apart:
         return advice
     program = compiled.program
-    texts = [next(show_statement(program.statements[number])) for number in compiled.apart]
+    texts = [statement_text(program.statements[number]) for number in compiled.apart]
     shown = "; ".join(texts[:3]) + (f"; and {len(texts) - 3:,} more" if len(texts) > 3 else "")
     note = (
         f"over more joint values than a table may have ({LARGEST_TABLE:,}), so that messages treat each case "

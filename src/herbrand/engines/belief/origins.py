@@ -17,7 +17,7 @@ from herbrand.engines.reading import ExplainedAtom
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import SOME, Array
 from herbrand.factors.program_graph import Origin
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Value
 from herbrand.program.evidence import arguments_of
 from herbrand.program.ground import Ground
@@ -125,7 +125,7 @@ class Origins:
         if number not in self.texts:
             program = self.compiled.program
             statement = program.statements[program.templates[number].statement]
-            self.texts[number] = next(show_statement(statement))
+            self.texts[number] = statement_text(statement)
         return self.texts[number]
 
 

@@ -22,7 +22,7 @@ from herbrand.engines.circuit.circuit import Circuit, Floats
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.grounding import Instance
 from herbrand.engines.circuit.worlds import Worlds
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Choice
 
 CLOSE = 1e-10
@@ -133,5 +133,5 @@ def _reasons(
         for alternative, chance in zip(statement.alternatives, drawn.chances, strict=True):
             number = next(numbers)
             if chance > 0:
-                text = next(iter(show_statement(replace(statement, alternatives=(alternative,)))))
+                text = statement_text(replace(statement, alternatives=(alternative,)))
                 yield Reason(text, grounding, number)

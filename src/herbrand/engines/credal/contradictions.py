@@ -30,7 +30,7 @@ from herbrand.engines.credal.network import NO_LINKS, Network
 from herbrand.engines.credal.part import NetworkPart, sentences_of, whole_part
 from herbrand.engines.smallest_set import smallest, together
 from herbrand.errors import ContradictionError, Mistake
-from herbrand.language.show import show_formula, show_statement
+from herbrand.language.show import show_formula, statement_text
 from herbrand.language.syntax import Atom, Bound, Iff, Not, Truth
 
 Source = tuple[int, int]
@@ -96,7 +96,7 @@ def _named(network: Network, sources: Sequence[Sequence[Source]], markov: bool) 
         number = int(network.groups[group].statement[row])
         said = network.statements[number]
         message = f"no distribution satisfies {together(len(sources))}"
-        text = next(iter(show_statement(said)))
+        text = statement_text(said)
         mistakes.append(
             Mistake(message if said.span else f"{message}: {text}", said.span, _instance(network, statements))
         )
@@ -187,7 +187,7 @@ def _ways_out(network: Network, sources: Sequence[Source], atoms: Sequence[int])
         stated = network.statements[int(network.groups[group].statement[row])]
         if network.groups[group].arity < 2 or not isinstance(stated, Bound) or stated.given is not None:
             continue
-        linking = next(iter(show_statement(Bound(stated.event, Truth(True), stated.lower, stated.upper))))
+        linking = statement_text(Bound(stated.event, Truth(True), stated.lower, stated.upper))
         verified = set(network.groups[group].atoms[row].tolist()) >= set(atoms)
         together = " (then they can hold together)" if verified else ""
         yield f"a condition links the atoms of a statement, also a sure one: {linking}{together}"

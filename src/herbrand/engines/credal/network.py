@@ -68,7 +68,7 @@ import numpy as np
 from herbrand.engines.credal.shape import TRUE, GroundFormula, Shape, columns_of, truth_table
 from herbrand.facts.domain import Domain
 from herbrand.language.names import shown_constant, shown_name
-from herbrand.language.show import show_formula, show_statement
+from herbrand.language.show import show_formula, statement_text
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -320,7 +320,7 @@ class Network:
 
     def sentence_text(self, group: int, row: int) -> str:
         """A ground sentence in the language."""
-        return next(iter(show_statement(self.stated(group, row))))
+        return statement_text(self.stated(group, row))
 
     def grounding(self, group: int, row: int) -> dict[str, Value]:
         """The constants that a statement's variables stand for in a row."""

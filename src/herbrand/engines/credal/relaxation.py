@@ -15,7 +15,7 @@ from herbrand.engines.credal.interval import Clock, Ends, LocalQuery, one_end
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.question import Progress
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 
 STEP = 0.01
 """How far a statement's ends are moved to see how much an answer moves."""
@@ -81,7 +81,7 @@ class Relaxation:
     def _reason(self, one: Stated, held: float, stepped: float) -> Reason:
         group, row = one.source
         number = int(self.network.groups[group].statement[row])
-        text = next(iter(show_statement(self.network.statements[number])))
+        text = statement_text(self.network.statements[number])
         parts = (Reason(f"relaxed by {STEP}: this end moves by {-stepped:+.4f}", {}, stepped),)
         return Reason(text, self.network.grounding(group, row), held, parts)
 

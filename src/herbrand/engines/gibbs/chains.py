@@ -15,7 +15,7 @@ from herbrand.errors import Mistake, UnsupportedError
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import Array
 from herbrand.factors.possible_values import possible_values
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.loops import chosen
 from herbrand.program.program import Program
 
@@ -72,7 +72,7 @@ def _mistakes(program: Program, statements: Sequence[int], atoms: int) -> list[M
     found = []
     for number in statements:
         statement = program.statements[number]
-        text = "" if statement.span else f": {next(show_statement(statement))}"
+        text = "" if statement.span else f": {statement_text(statement)}"
         found.append(
             Mistake(
                 f"gibbs cannot mix over this hard statement, which ties {atoms:,} atoms together (at most "

@@ -17,7 +17,7 @@ from herbrand.answers.explanation import Reason
 from herbrand.engines.attribution import Attribution, log_odds, shared_out
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.reading import ExplainedAtom
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.program import Conjunction, Literal, Program, Template
 
@@ -72,6 +72,6 @@ def _named(program: Program, shares: np.ndarray) -> list[Reason]:
             stated[template.weight] = template.statement
     totals: dict[str, float] = defaultdict(float)
     for weight, statement in stated.items():
-        totals[next(show_statement(program.statements[statement]))] += float(shares[weight])
+        totals[statement_text(program.statements[statement])] += float(shares[weight])
     totals["soft evidence"] = float(shares[-1])
     return [Reason(text, {}, share) for text, share in totals.items() if abs(share) > ROUNDING]

@@ -28,7 +28,7 @@ from herbrand.engines.reading import ExplainedAtom, explained_fact, forced
 from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, free_variables, variable_types
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Value, WeightedFormula
 from herbrand.program.evidence import arguments_of
 from herbrand.program.expansion import value_variables
@@ -281,5 +281,5 @@ class _Case:
         self, statement: int, typed: tuple[tuple[str, int, str], ...]
     ) -> tuple[str, dict[str, Value]]:
         program = self.problem.program
-        text = next(iter(show_statement(program.statements[statement])))
+        text = statement_text(program.statements[statement])
         return text, {name: program.domain(kind).value(constant) for name, constant, kind in typed}

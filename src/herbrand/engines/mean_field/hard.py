@@ -21,7 +21,7 @@ from herbrand.factors.ground_graph import ground_cases
 from herbrand.factors.ground_quantifiers import Allowed, Columns
 from herbrand.factors.pieces import unique_rows
 from herbrand.graphs import strong_component_of
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.program.ground import Ground, LatentAtoms, ground
 from herbrand.program.program import Program, Weight
 
@@ -304,7 +304,7 @@ def penalised(program: Program, budget: Budget, penalty: float) -> Program:
 
 def _refusal(program: Program, number: int) -> UnkeptError:
     statement = program.statements[number]
-    text = next(iter(show_statement(statement)))
+    text = statement_text(statement)
     refused = UnkeptError(
         f"mean field cannot keep this hard statement: {text}",
         span=statement.span,
@@ -317,7 +317,7 @@ def _refusal(program: Program, number: int) -> UnkeptError:
 
 def _contradiction(program: Program, number: int) -> ContradictionError:
     statement = program.statements[number]
-    text = next(iter(show_statement(statement)))
+    text = statement_text(statement)
     return ContradictionError(
         Mistake(
             f"with the facts and the other hard statements, no world satisfies this one: {text}",

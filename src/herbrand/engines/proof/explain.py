@@ -28,7 +28,7 @@ from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.goals import GOAL, PART_MARK
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.language.names import shown_number
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.syntax import Value
 
 
@@ -150,7 +150,7 @@ class _Telling:
             asked = made.clause.predicate.startswith(GOAL)
             text = self._goal if asked else str(made.clause).partition(" :- ")[2]
             return Reason(text, self._grounding(made), proof.weight, parts)
-        text = next(iter(show_statement(made.clause.rule)))
+        text = statement_text(made.clause.rule)
         return Reason(text, self._grounding(made), proof.weight, parts)
 
     def _part(self, part: ProofTree | Fact) -> Reason:

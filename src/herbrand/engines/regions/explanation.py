@@ -27,7 +27,7 @@ from herbrand.engines.regions.counts import ascending, settled_left_out
 from herbrand.engines.regions.expected import Beliefs, Believed
 from herbrand.engines.regions.graph import Scope
 from herbrand.engines.regions.tables import along
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 
 POINTS = 64
 ROUNDING = 1e-12
@@ -182,7 +182,7 @@ class _Around:
     def _text(self, weight: int) -> str:
         program = self.asked.evidence.program
         statement = next(t.statement for t in program.templates if t.weight == weight)
-        return next(show_statement(program.statements[statement]))
+        return statement_text(program.statements[statement])
 
     def _incoming(self) -> Iterator[tuple[str, np.ndarray]]:
         """The messages that enter the cluster, as one."""

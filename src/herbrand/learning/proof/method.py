@@ -28,10 +28,10 @@ from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
 from herbrand.errors import Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.show import show_atom
+from herbrand.language.show import show_atom, statement_text
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim, World
-from herbrand.learning.learned import LearnedWeight, Learning, statement_text
+from herbrand.learning.learned import LearnedWeight, Learning
 from herbrand.learning.proof.losses import LOSSES
 from herbrand.learning.proof.questions import Questions
 from herbrand.learning.proof.training import Training, train

@@ -17,7 +17,7 @@ from herbrand.budget import refuse_beyond_disk
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError, counted
 from herbrand.factors.graph import Array
 from herbrand.factors.pieces import Piece, fits_a_table, merge_key, table_of
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.program.ground import without_idle
 from herbrand.program.program import Conjunction, Literal, Program, Template
 from herbrand.scale.atoms import StoredAtoms
@@ -56,7 +56,7 @@ def refuse_quantifiers(template: Template, program: Program) -> None:
         statement = program.statements[template.statement]
         raise UnsupportedError(
             "on a database belief propagation has no quantifier inside a formula: "
-            f"{next(iter(show_statement(statement)))}",
+            f"{statement_text(statement)}",
             span=statement.span,
             hint="leave out --on, or write the formula without exists and forall",
         )
@@ -266,7 +266,7 @@ class _Building:
         statement = self.program.statements[template.statement]
         return UnsupportedError(
             f"on a database belief propagation has no factor of {math.prod(sizes):,} entries: "
-            f"{next(iter(show_statement(statement)))}",
+            f"{statement_text(statement)}",
             span=statement.span,
             hint="leave out --on, or write the formula as several over fewer atoms",
         )
@@ -274,7 +274,7 @@ class _Building:
     def _broken(self, parts: Sequence[_Part], count: int) -> ContradictionError:
         template = next(part.template for part in parts if part.template.weight is None)
         statement = self.program.statements[template.statement]
-        text = next(iter(show_statement(statement)))
+        text = statement_text(statement)
         return ContradictionError(
             Mistake(f"the facts break this hard statement {counted(count, 'time')}: {text}", statement.span)
         )

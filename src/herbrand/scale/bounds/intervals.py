@@ -27,7 +27,7 @@ from herbrand.engines.credal.question import BoundQuery, BoundQuestion, BoundSet
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal
 from herbrand.engines.loop import Resumed
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.relations.database import Database
 from herbrand.row_keys import Places
 from herbrand.scale.bounds.parts import Shelves, shelved
@@ -274,7 +274,7 @@ def _contradiction(number: int, state: IntervalState) -> ContradictionError:
     row = network.database.rows(f"SELECT statement, atoms FROM ({union}) s WHERE number = {number}")[0]
     statement = network.lowering.stated[int(row[0])]
     named = ", ".join(network.atoms.text(int(atom)) for atom in row[1])
-    text = next(iter(show_statement(statement)))
+    text = statement_text(statement)
     return ContradictionError(
         Mistake(
             f"the bounds contradict each other; this cannot hold with what others say of {named}: {text}",

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.show import show_atom, show_statement
+from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import (
@@ -122,8 +122,7 @@ def _refuse_quantifiers(example: StoredExample) -> None:
         if template.conjunction.blocks and names & set(example.targets):
             statement = example.program.statements[template.statement]
             raise UnsupportedError(
-                "on a database learn takes no quantifiers inside a formula: "
-                f"{next(iter(show_statement(statement)))}",
+                f"on a database learn takes no quantifiers inside a formula: {statement_text(statement)}",
                 span=statement.span,
                 hint="write the formula without exists and forall, or leave out --on",
             )
