@@ -151,7 +151,7 @@ class TestAtoms:
         def rows(query: str) -> list[tuple[int, ...]]:
             return sorted(row[:width] for row in database.rows(f"SELECT {columns} FROM ({query}) q"))
 
-        assert rows(atoms.every(predicate)) == rows_of(predicate)
+        assert rows(atoms.evidence.every_atom(predicate)) == rows_of(predicate)
         settled = atoms.settled(predicate)
         listed = {row: KNOWN[predicate, *row] for row in rows_of(predicate) if (predicate, *row) in KNOWN}
         if settled is None:

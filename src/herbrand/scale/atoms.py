@@ -13,6 +13,7 @@ from functools import cached_property
 
 from herbrand.errors import BudgetError
 from herbrand.scale.evidence import StoredEvidence
+from herbrand.scale.sql_phrases import equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +50,6 @@ class StoredAtoms:
             stride *= size
         return " + ".join([f"CAST({self.starts[predicate]} AS BIGINT)", *reversed(parts)])
 
-    def every(self, predicate: str) -> str:
-        """A query for the arguments of all atoms, ``a0`` and so on."""
-        sizes, numbers = self.evidence.sizes(predicate), self.evidence.database.dialect.numbers
-        if not sizes:
-            return "SELECT 1 AS one"
-        sources = [f"{numbers.format(count=size)} n{place}" for place, size in enumerate(sizes)]
-        columns = ", ".join(f"CAST(n{place}.i AS INT) AS a{place}" for place in range(len(sizes)))
-        return f"SELECT {columns} FROM {' CROSS JOIN '.join(sources)}"
-
     def settled(self, predicate: str) -> str | None:
         """A query for the atoms that facts settle, and their values ``f``; None where none is."""
         evidence = self.evidence
@@ -74,11 +66,8 @@ class StoredAtoms:
         """A query for the arguments of the latent atoms."""
         settled = self.settled(predicate)
         if settled is None:
-            return self.every(predicate)
+            return self.evidence.every_atom(predicate)
         columns = self.evidence.columns(predicate)
         chosen = ", ".join(f"x.{column}" for column in columns) or "x.one"
-        matches = " AND ".join(f"k.{column} = x.{column}" for column in columns) or "TRUE"
-        return (
-            f"SELECT {chosen} FROM ({self.every(predicate)}) x LEFT JOIN ({settled}) k ON {matches} "
-            "WHERE k.f IS NULL"
-        )
+        every, same = self.evidence.every_atom(predicate), equal("k", "x", columns)
+        return f"SELECT {chosen} FROM ({every}) x LEFT JOIN ({settled}) k ON {same} WHERE k.f IS NULL"

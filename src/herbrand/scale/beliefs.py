@@ -23,8 +23,8 @@ from herbrand.relations.expression import column
 from herbrand.relations.fold import total
 from herbrand.relations.relation import Relation
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.float_sql import double, sigmoid_of
 from herbrand.scale.operands import Marginals, Sender, query_of
+from herbrand.scale.sql_phrases import double, equal, sigmoid_of
 
 BYTES_A_ROW = 64
 """On disk, of one atom in both of its tables; measured without compression."""
@@ -101,18 +101,12 @@ def _filled(
         said = f"mean field keeps a row for each of the {atoms:,} latent atoms of {predicate}:"
         hint = f"declare {predicate} as observed if what is not listed is false, or use another disk"
         refuse_beyond_disk(atoms * BYTES_A_ROW, room, said, hint)
-    source = listed or _every_atom(sizes, database)
+    source = listed or evidence.every_atom(predicate)
     query = _valued_start(predicate, source, evidence) if valued else _start(predicate, source, evidence)
     database.make(f"belief_{number}_0", query)
     rows = database.number(f"SELECT COUNT(*) FROM belief_{number}_0")
     layout = BeliefLayout(predicate, number, columns, valued, rows)
     return layout, None if listed is None else Others(atoms - rows)
-
-
-def _every_atom(sizes: Sequence[int], database: Database) -> str:
-    numbers = [f"{database.dialect.numbers.format(count=size)} n{place}" for place, size in enumerate(sizes)]
-    columns = ", ".join(f"CAST(n{place}.i AS INT) AS a{place}" for place in range(len(sizes)))
-    return f"SELECT {columns} FROM {' CROSS JOIN '.join(numbers)}" if numbers else "SELECT 1 AS one"
 
 
 def _start(predicate: str, source: str, evidence: StoredEvidence) -> str:
@@ -123,8 +117,8 @@ def _start(predicate: str, source: str, evidence: StoredEvidence) -> str:
     )
     atoms = _listed([f"x.{column}" for column in columns], "COALESCE(o.odds, 0) AS u", "k.f")
     joined = (
-        f"SELECT {atoms} FROM ({source}) x LEFT JOIN ({known}) k ON {_equal('k', 'x', columns)} "
-        f"LEFT JOIN {tables.soft} o ON {_equal('o', 'x', columns)}"
+        f"SELECT {atoms} FROM ({source}) x LEFT JOIN ({known}) k ON {equal('k', 'x', columns)} "
+        f"LEFT JOIN {tables.soft} o ON {equal('o', 'x', columns)}"
     )
     q = f"CASE WHEN f IS NULL THEN {sigmoid_of('u')} ELSE f END"
     chosen = _listed(columns, "u", "f", "u AS z", f"{q} AS q", f"{q} AS b", "CAST(0 AS DOUBLE) AS g")
@@ -143,9 +137,9 @@ def _valued_start(predicate: str, source: str, evidence: StoredEvidence) -> str:
     known = f"CASE WHEN k.{value} IS NULL THEN NULL ELSE CAST(1 AS DOUBLE) END AS f"
     chosen = _listed([f"e.{column}" for column in columns], f"e.{value} AS val", worth, known)
     joined = (
-        f"SELECT {chosen} FROM ({every}) e LEFT JOIN {tables.true} k ON {_equal('k', 'e', columns)} "
-        f"LEFT JOIN {tables.false} n ON {_equal('n', 'e', all_columns)} "
-        f"LEFT JOIN {tables.soft} o ON {_equal('o', 'e', all_columns)} "
+        f"SELECT {chosen} FROM ({every}) e LEFT JOIN {tables.true} k ON {equal('k', 'e', columns)} "
+        f"LEFT JOIN {tables.false} n ON {equal('n', 'e', all_columns)} "
+        f"LEFT JOIN {tables.soft} o ON {equal('o', 'e', all_columns)} "
         f"WHERE n.{value} IS NULL AND (k.{value} IS NULL OR k.{value} = e.{value})"
     )
     shares = _shares(f"SELECT *, u AS z FROM ({joined}) j", columns)
@@ -170,7 +164,7 @@ def moved(
     target, source = f"s.u + {double(everywhere)}", f"{now} s"
     if received:
         messages = received[0].stack(*received[1:]).group(names, v=total(column("v")))
-        source += f" LEFT JOIN ({query_of(messages)}) m ON {_equal('m', 's', names)}"
+        source += f" LEFT JOIN ({query_of(messages)}) m ON {equal('m', 's', names)}"
         target += " + COALESCE(m.v, 0)"
     kept = [f"s.{name}" for name in names]
     before = _listed(kept, "s.u", "s.f", "s.z AS old", "s.q AS now", "s.b AS was", f"{target} AS t")
@@ -263,10 +257,6 @@ def _shares(query: str, columns: Sequence[str]) -> str:
 
 def _sigmoid(z: float) -> float:
     return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
-
-
-def _equal(left: str, right: str, columns: Sequence[str]) -> str:
-    return " AND ".join(f"{left}.{column} = {right}.{column}" for column in columns) or "TRUE"
 
 
 def _listed(columns: Iterable[str], *more: str) -> str:

@@ -19,8 +19,8 @@ from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch
 from herbrand.row_keys import Keys, fit
 from herbrand.scale.facts import StoredFacts
-from herbrand.scale.float_sql import double
 from herbrand.scale.loading import PredicateTables
+from herbrand.scale.sql_phrases import double, equal
 
 NONE = np.empty(0, np.int64)
 ASKED = "asked"
@@ -48,7 +48,7 @@ class StoredKnown(Known):
             names = [f"a{place}" for place in range(len(self.sizes))]
             columns = dict(zip(names, arguments_of(codes, self.sizes), strict=True))
             self.database.put(ASKED, pa.table({"place": np.arange(len(codes)), **columns}))
-            same = " AND ".join(f"k.{name} = a.{name}" for name in names) or "TRUE"
+            same = equal("k", "a", names)
             matched = f"SELECT a.place, k.value FROM {ASKED} a JOIN ({self.query}) k ON {same}"
             rows = self.database.arrow(matched)
             self.database.drop(ASKED)
@@ -71,6 +71,15 @@ class StoredEvidence(Evidence):
     def columns(self, predicate: str) -> list[str]:
         """The columns of a predicate's arguments."""
         return [f"a{place}" for place in range(len(self.sizes(predicate)))]
+
+    def every_atom(self, predicate: str) -> str:
+        """A query for the arguments of all atoms, ``a0`` and so on."""
+        sizes, numbers = self.sizes(predicate), self.database.dialect.numbers
+        if not sizes:
+            return "SELECT 1 AS one"
+        sources = [f"{numbers.format(count=size)} n{place}" for place, size in enumerate(sizes)]
+        columns = ", ".join(f"CAST(n{place}.i AS INT) AS a{place}" for place in range(len(sizes)))
+        return f"SELECT {columns} FROM {' CROSS JOIN '.join(sources)}"
 
     def relation(self, table: str, predicate: str) -> Relation:
         """One of a predicate's tables: its arguments, and the values of a many-valued one."""
@@ -95,8 +104,7 @@ class StoredEvidence(Evidence):
         value, others = "1", 0.0
         if self.is_valued(predicate):
             value, others = f"o.a{len(columns)}", math.log(max(1, self.program.value_count(predicate) - 1))
-        same = " AND ".join(f"k.{column} = o.{column}" for column in columns) or "TRUE"
-        joined = f"{tables.soft} o JOIN ({self.known_query(predicate)}) k ON {same}"
+        joined = f"{tables.soft} o JOIN ({self.known_query(predicate)}) k ON {equal('k', 'o', columns)}"
         worth = f"SELECT SUM(o.odds + {double(others)}) FROM {joined} WHERE k.value = {value}"
         return self.database.number(worth) or 0.0
 

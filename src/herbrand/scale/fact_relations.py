@@ -14,6 +14,7 @@ from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.facts import StoredFacts
+from herbrand.scale.sql_phrases import equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +37,9 @@ class StoredFactRelations:
         chosen = [*names, f"{weight} AS {WEIGHT}"]
         rows = f"SELECT {', '.join(chosen)} FROM {tables.true}"
         if tables.counts[2]:
-            known = " AND ".join(f"t.{name} = s.{name}" for name in names) or "TRUE"
             chosen = [*(f"s.{name}" for name in names), f"s.p AS {WEIGHT}"]
             rows += f" UNION ALL SELECT {', '.join(chosen)} FROM {tables.soft} s"
-            rows += f" WHERE NOT EXISTS (SELECT 1 FROM {tables.true} t WHERE {known})"
+            rows += f" WHERE NOT EXISTS (SELECT 1 FROM {tables.true} t WHERE {equal('t', 's', names)})"
         if self.weighted and (tables.weighted or tables.counts[2]):
             kinds[WEIGHT] = "float"
         return self.scratch.query(rows, kinds)

@@ -26,7 +26,7 @@ from herbrand.relations.database import Database
 from herbrand.relations.expression import TYPES
 from herbrand.relations.expression import Kind as ValueKind
 from herbrand.scale.domain import constant, stored_domain
-from herbrand.scale.float_sql import sigmoid_of
+from herbrand.scale.sql_phrases import equal, sigmoid_of
 from herbrand.scale.table_query import Said, in_place, judged, kind_of
 
 Report = Callable[[str, float], None]
@@ -307,11 +307,10 @@ class Loading:
         domains: Mapping[str, Domain],
     ) -> None:
         columns = [f"a{place}" for place in range(len(predicate.column_types))]
-        on = " AND ".join(f"t.{c} = f.{c}" for c in columns) or "TRUE"
         true, false, _ = tables.counts
         checks = []
         if true and false:
-            both = f"SELECT t.* FROM {tables.true} t JOIN {tables.false} f ON {on}"
+            both = f"SELECT t.* FROM {tables.true} t JOIN {tables.false} f ON {equal('t', 'f', columns)}"
             checks.append(("be true and false", both))
         if tables.weighted:
             checks.append(("have two weights", f"SELECT * FROM {tables.true} WHERE w <> w_least"))

@@ -41,6 +41,7 @@ from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Marginals as Table
 from herbrand.scale.reading import tables_asked_for
 from herbrand.scale.run import StoredProgram, explained_in_memory, refuse_foreign_settings
+from herbrand.scale.sql_phrases import equal
 
 AT_REST = 1e-9
 """A residual that is rounding alone: sums of a database come in any order."""
@@ -243,11 +244,10 @@ class StoredBeliefPropagation:
             written(one, of_beliefs, dialect) for one in probabilities(list(map(column, log_beliefs)))
         ]
         totals = f"SELECT atom, {beliefs} FROM totals_{size}"
-        source = f"({atoms.every(name)}) x"
+        source = f"({evidence.every_atom(name)}) x"
         settled = atoms.settled(name)
-        matches = " AND ".join(f"k.{column} = x.{column}" for column in columns) or "TRUE"
         if settled is not None:
-            source += f" LEFT JOIN ({settled}) k ON {matches}"
+            source += f" LEFT JOIN ({settled}) k ON {equal('k', 'x', columns)}"
         number = atoms.number(name, [f"x.{column}" for column in columns])
         if state.rounds.lifted:
             source += f" LEFT JOIN {COLOURS} c ON c.atom = {number} LEFT JOIN ({totals}) t ON t.atom = c.c"

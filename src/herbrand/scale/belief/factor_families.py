@@ -18,6 +18,7 @@ from herbrand.engines.belief.parallel_rounds import Family
 from herbrand.factors.graph import Array
 from herbrand.factors.refinement import canonical_table
 from herbrand.relations.database import Database
+from herbrand.scale.sql_phrases import equal
 
 FamilyKey = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
@@ -113,7 +114,7 @@ def _ordered(
         rows.append((*map(int, found), list(kinds[key]).index(kind), branch))
     columns = (*counts, "kind", "branch")
     known = staged.put("kinds", columns, rows)
-    matches = " AND ".join(f"k.{name} = s.{name}" for name in counts)
+    matches = equal("k", "s", counts)
     for (key, order), branch in wanted.items():
         slots = ", ".join(f"s.s{place} AS s{slot}" for slot, place in enumerate(order))
         source = f"FROM {table} s JOIN {known} k ON {matches} WHERE k.branch = {branch}"

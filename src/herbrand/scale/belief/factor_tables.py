@@ -22,8 +22,8 @@ from herbrand.program.ground import without_idle
 from herbrand.program.program import Conjunction, Literal, Program, Template
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.factor_families import Layer, Staged, StoredFamily, families_of, names
-from herbrand.scale.float_sql import double
 from herbrand.scale.groundings import expected_groundings, groundings
+from herbrand.scale.sql_phrases import double, equal
 
 # How many messages would be sent, and what disk they take
 
@@ -232,7 +232,7 @@ class _Building:
 
     def _add_opinion(self, name: str, source: str, value: str, worth: str) -> None:
         columns, settled = self.atoms.evidence.columns(name), self.atoms.settled(name)
-        matches = " AND ".join(f"k.{column} = o.{column}" for column in columns) or "TRUE"
+        matches = equal("k", "o", columns)
         if settled is not None:
             agreeing = (
                 f"SELECT SUM({worth}) FROM {source} JOIN ({settled}) k ON {matches} WHERE k.f = {value}"

@@ -24,9 +24,9 @@ from herbrand.relations.fold import total
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch
 from herbrand.scale.evidence import keys_of_mixed, mixed
-from herbrand.scale.float_sql import double
 from herbrand.scale.learning.lesson import StoredExample
 from herbrand.scale.operands import Rows, query_of
+from herbrand.scale.sql_phrases import double
 
 BYTES_A_ROW = 48
 """On disk, of one atom's count."""
