@@ -85,7 +85,7 @@ def test_auto_takes_parities_of_any_length(count: int, engine: str) -> None:
     found = model.infer(odd)
     share = 1 / (1 + math.exp(-0.3))
     assert found.engine == engine
-    assert [*found.rows()][0].probability == pytest.approx((1 - (1 - 2 * share) ** count) / 2)
+    assert next(iter(found.rows())).probability == pytest.approx((1 - (1 - 2 * share) ** count) / 2)
     if engine == "circuit":
         with pytest.raises(UnsupportedError, match="--engine circuit takes"):
             model.infer(odd, engine="exact")
