@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from herbrand.graphs import Classes, reached
 from herbrand.induction.database import Database, Rows
 from herbrand.induction.evaluation import ANY, Condition, Literal
 from herbrand.induction.order import order_of
@@ -104,20 +105,13 @@ class Vocabulary:
         ]
         columns += [(place, np.unique(column)) for place, column in enumerate(examples.T)]
         columns += database.numeric_types.items()  # what is declared alike can be compared
-        parent: list[int] = list(range(len(columns)))
-
-        def root(number: int) -> int:
-            while parent[number] != number:
-                number = parent[number]
-            return number
-
-        owner = np.full(database.size, -1)
+        classes, owner = Classes[int](), np.full(database.size, -1)
         for number, (_, objects) in enumerate(columns):
             for other in np.unique(owner[objects]):
                 if other >= 0:
-                    parent[root(number)] = root(int(other))
+                    classes.join(number, int(other))
             owner[objects] = np.where(owner[objects] < 0, number, owner[objects])
-        kinds = {key: root(number) for number, (key, _) in enumerate(columns)}
+        kinds = {key: classes.leader(number) for number, (key, _) in enumerate(columns)}
         head = tuple(kinds[place] for place in range(examples.shape[1]))
         of_columns = {key: kind for key, kind in kinds.items() if isinstance(key, tuple)}
         return cls(database, tuple(names), of_columns, head, recursive)
@@ -332,11 +326,8 @@ class Vocabulary:
                 if len(rows) <= spread * len(np.unique(rows[:, place])):
                     others = {self.kinds[name, other] for other in places if other != place}
                     ways.setdefault(self.kinds[name, place], set()).update(others)
-        found, new = set[int](), set(self.head)
-        while new:
-            new = {other for kind in new for other in ways.get(kind, ())} - found
-            found |= new
-        return found
+        near = (other for kind in self.head for other in ways.get(kind, ()))
+        return set(reached(near, lambda kind: ways.get(kind, ())))
 
     def joins(self, kinds: Sequence[int], of_worlds: bool) -> list[Join]:
         """Every way to bind more variables, given the kinds of those that are bound, and every test of three

@@ -14,8 +14,7 @@ import herbrand as hb
 from herbrand import arrays
 from herbrand.engines.lifted import count_axes
 from herbrand.engines.lifted.costs import axes_of
-from herbrand.engines.lifted.count_axes import Axis, _by_pools, _slow_at_once
-from herbrand.engines.lifted.polynomials import Polynomial
+from herbrand.engines.lifted.count_axes import Axis, _slow_at_once
 from herbrand.engines.lifted.problem import problem_of
 from herbrand.engines.lifted.summation import Summation, over
 from herbrand.engines.lifted.terms import NotLiftableError
@@ -152,18 +151,6 @@ def test_which_way_takes_fewer_steps() -> None:
     assert not _slow_at_once(some, 6)
     some[:2] = 0.0
     assert not _slow_at_once(some, 6), "impossible profiles are not counted"
-
-
-def test_polynomials_that_share_pools_are_one_axis() -> None:
-    """Directly, or through others."""
-
-    def polynomial(*pools: int) -> Polynomial:
-        return Polynomial((), pools, (1,) * len(pools), arrays.zeros([2] * len(pools)))
-
-    made = [polynomial(0), polynomial(3), polynomial(1, 2), polynomial(0, 1), polynomial(3), polynomial(4)]
-    groups = [{pool for part in group for pool in part.pools} for group in _by_pools(made)]
-    assert sorted(map(sorted, groups)) == [[0, 1, 2], [3], [4]]
-    assert sum(map(len, _by_pools(made))) == len(made)
 
 
 def test_weights_by_the_count_of_the_second_profile() -> None:

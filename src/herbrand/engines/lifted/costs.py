@@ -11,6 +11,7 @@ from herbrand.budget import ANY_MACHINE
 from herbrand.engines.lifted.count_elimination import Structure
 from herbrand.engines.lifted.element_groups import ElementGroup
 from herbrand.engines.lifted.summation import Summation
+from herbrand.graphs import linked
 
 BYTES_A_NUMBER = 8
 KEPT = 3
@@ -174,13 +175,8 @@ def _polynomials(summation: Summation) -> tuple[list[PolynomialShape], Cost]:
         waiting.append(PolynomialShape(result.hubs - {hub}, result.counts | {pool: raised}))
         laid = _size(waiting[-1])
         total += cost + Cost(len(raised) * sizes[hub] + laid, KEPT * (laid + sizes[hub]) * BYTES_A_NUMBER)
-    found: list[PolynomialShape] = []
-    for shape in waiting:
-        near = [other for other in found if set(other.counts) & set(shape.counts)]
-        result, cost = multiplied([*near, shape])
-        found = [other for other in found if other not in near] + [result]
-        total += cost
-    return found, total
+    joined = [multiplied(shapes) for shapes in linked(waiting, lambda shape: shape.counts)]
+    return [shape for shape, _ in joined], sum((cost for _, cost in joined), start=total)
 
 
 def _shape(summation: Summation, number: int, bunch: ElementGroup) -> PolynomialShape:

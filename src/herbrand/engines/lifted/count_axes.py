@@ -25,6 +25,7 @@ from herbrand.engines.lifted.polynomials import (
     summed_out,
 )
 from herbrand.engines.lifted.tabulated import Cells, Tabulated
+from herbrand.graphs import linked
 
 FLOAT = arrays.float64
 
@@ -74,7 +75,7 @@ class Gathering:
         """One for each set of pools that evidence links."""
         clamped = None if self.clamp is None else self.clamp.bunch
         alone = [number for number in self.bunches.whole_pools if number != clamped]
-        joined = _by_pools(self._without_hubs(list(self._polynomials(alone))))
+        joined = linked(self._without_hubs(list(self._polynomials(alone))), lambda one: one.pools)
         return [*map(self._direct, alone), *map(self._axis, joined)]
 
     def _polynomials(self, alone: Collection[int]) -> Iterator[Polynomial]:
@@ -220,19 +221,3 @@ def _slow_at_once(by_profile: Array, count: int) -> bool:
     possible = by_profile.detach() > -math.inf
     profiles = int(possible.reshape(-1, possible.shape[-1]).any(0).sum())
     return profiles > 0 and math.comb(count + profiles - 1, profiles - 1) > 2 * count * profiles
-
-
-def _by_pools(waiting: list[Polynomial]) -> list[list[Polynomial]]:
-    """Polynomials that share pools, directly or through others, together."""
-    groups: list[tuple[set[int], list[Polynomial]]] = []
-    for polynomial in waiting:
-        pools, members = set(polynomial.pools), [polynomial]
-        apart = []
-        for other_pools, others in groups:
-            if pools & other_pools:
-                pools |= other_pools
-                members = [*others, *members]
-            else:
-                apart.append((other_pools, others))
-        groups = [*apart, (pools, members)]
-    return [members for _, members in groups]

@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from herbrand.engines.lifted.terms import (
     PROPOSITIONS,
-    CountTerm,
     Literals,
     NotLiftableError,
     Own,
@@ -26,6 +26,7 @@ from herbrand.engines.lifted.terms import (
     Slot,
     Terms,
 )
+from herbrand.graphs import linked
 from herbrand.program.program import Program
 
 MOST_CELLS = 4096
@@ -61,19 +62,17 @@ class Family:
 
 def families_of(terms: Terms, program: Program) -> tuple[Family, ...]:
     """All families of own atoms that are latent or that some term speaks of."""
-    joined = _Joined()
-    for term in terms.counts:
-        for slots in _tied(term):
-            joined.join(slots)
-    for sides in pair_sides(terms.pairs, program):
-        for slots in sides:
-            joined.join(slots)
-    for term in terms.pairs:
-        for own, _ in term.given:
-            joined.add((PROPOSITIONS, own))
-    for owned in _latent(program):
-        joined.add(owned)
-    return tuple(_family(sorted(members), program) for members in joined.groups())
+    tied: list[list[TypedOwn]] = [_owned([slot]) for term in terms.counts for slot in term.slots]
+    tied += [_owned(slots) for sides in pair_sides(terms.pairs, program) for slots in sides]
+    tied += [[(PROPOSITIONS, own)] for term in terms.pairs for own, _ in term.given]
+    tied += [[owned] for owned in _latent(program)]
+    groups = linked(filter(None, tied), lambda together: together)
+    return tuple(_family(sorted(set(chain.from_iterable(group))), program) for group in groups)
+
+
+def _owned(slots: Iterable[Slot]) -> list[TypedOwn]:
+    """The own atoms that slots speak of."""
+    return [(slot.type, own) for slot in slots for own, _ in slot.literals]
 
 
 def pair_sides(pairs: Sequence[PairTerm], program: Program) -> Iterator[tuple[list[Slot], ...]]:
@@ -89,22 +88,10 @@ def pair_sides(pairs: Sequence[PairTerm], program: Program) -> Iterator[tuple[li
 
 def binary_groups(pairs: Sequence[PairTerm], program: Program) -> list[tuple[str, ...]]:
     """Binary predicates that some term speaks of together; latent ones that none speaks of are alone."""
-    of: dict[str, set[str]] = {}
-    for predicate in program.signature.predicates.values():
-        if predicate.arity == 2 and has_say(predicate.name, program):
-            of[predicate.name] = {predicate.name}
-    for term in pairs:
-        names = {name for name, _, _ in term.atoms}
-        joint = set().union(*(of.get(name, {name}) for name in names))
-        for name in joint:
-            of[name] = joint
-    return list(dict.fromkeys(tuple(sorted(group)) for group in of.values()))
-
-
-def _tied(term: CountTerm) -> Iterator[list[Slot]]:
-    """Slots that speak of one element: each by itself."""
-    for slot in term.slots:
-        yield [slot]
+    binary = (one for one in program.signature.predicates.values() if one.arity == 2)
+    together = [{one.name} for one in binary if has_say(one.name, program)]
+    together += [{name for name, _, _ in term.atoms} for term in pairs]
+    return [tuple(sorted(set().union(*group))) for group in linked(together, lambda names: names)]
 
 
 def has_say(predicate: str, program: Program) -> bool:
@@ -134,24 +121,3 @@ def _family(members: Sequence[TypedOwn], program: Program) -> Family:
             f"at most {MOST_CELLS:,} are taken"
         )
     return Family(members[0][0], owns, sizes)
-
-
-class _Joined:
-    """Sets of own atoms, joined as terms speak of them together."""
-
-    def __init__(self) -> None:
-        self._of: dict[TypedOwn, set[TypedOwn]] = {}
-
-    def add(self, owned: TypedOwn) -> None:
-        self._of.setdefault(owned, {owned})
-
-    def join(self, slots: Iterable[Slot]) -> None:
-        owned = [(slot.type, own) for slot in slots for own, _ in slot.literals]
-        for one in owned:
-            self.add(one)
-        joint = set().union(*(self._of[one] for one in owned))
-        for one in joint:
-            self._of[one] = joint
-
-    def groups(self) -> Iterator[set[TypedOwn]]:
-        return iter({id(group): group for group in self._of.values()}.values())

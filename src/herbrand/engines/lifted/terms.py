@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from herbrand.engines.fallback import HandOverError
+from herbrand.graphs import linked
 from herbrand.program.program import Argument, Block, Conjunction, Literal, Pair, Program, Template, different
 from herbrand.program.shatter import shattered, split
 
@@ -241,14 +242,9 @@ class _Reading:
         distinct: Iterable[Pair],
     ) -> list[tuple[Place, ...]]:
         """Places that links, or having to differ, hold together."""
-        of: dict[Place, set[Place]] = {}
-        for place in (*places, *owns, *(end for link in links for end in link[1:3])):
-            of.setdefault(place, {place})
-        for left, right in (*(link[1:3] for link in links), *self._apart(distinct)):
-            joint = of[left] | of[right]
-            for place in joint:
-                of[place] = joint
-        return list(dict.fromkeys(tuple(sorted(cluster, key=repr)) for cluster in of.values()))
+        together = [*((place,) for place in (*places, *owns)), *(link[1:3] for link in links)]
+        clusters = linked([*together, *self._apart(distinct)], lambda ends: ends)
+        return [tuple(sorted({place for ends in own for place in ends}, key=repr)) for own in clusters]
 
     def _apart(self, distinct: Iterable[Pair]) -> Iterator[tuple[Place, Place]]:
         """Pairs of variables that must differ."""
