@@ -176,6 +176,22 @@ class Evidence:
         never = np.full(len(barred), -math.inf)
         return np.append(codes, barred), np.append(values, excluded), np.append(worths, never)
 
+    def weight_rows(self, predicate: str, codes: Keys) -> np.ndarray:
+        """What facts add to the log-weight of each value of these atoms, which differ: [atom, value]."""
+        added = np.zeros((len(codes), self.program.value_count(predicate)))
+        about, values, worths = self.weights(predicate)
+        order = np.argsort(codes, kind="stable")
+        places = places_among(codes[order], about)
+        hit = places >= 0
+        np.add.at(added, (order[places[hit]], values[hit]), worths[hit])
+        return added
+
+    def coded(self, predicate: str, row: Sequence[int]) -> tuple[Keys, int]:
+        """The code of one atom, and the value that is meant: of a many-valued one the last of its row."""
+        sizes = self.sizes(predicate)
+        code = codes_of(np.array([row[: len(sizes)]], np.int64).reshape(1, len(sizes)), sizes)
+        return code, row[-1] if self.is_valued(predicate) else 1
+
     def atom_arguments(self, predicate: str, codes: np.ndarray) -> list[list[Value]]:
         """The constants of each atom, a column for each argument."""
         domains = self.program.domains_of(self.program.signature.predicates[predicate])

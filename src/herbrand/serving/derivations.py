@@ -28,10 +28,7 @@ def derivations_of(program: Program, asked: ExplainedAtom, most: int) -> dict[st
     valued = program.signature.predicates[asked.predicate].value_type is not None
     start = asked.predicate, (*row, asked.value) if valued else row
     grounding.ask(*start)
-    deriving: dict[Atom, list[Instance]] = {}
-    for instance in grounding.instances():
-        for head in dict.fromkeys(instance.heads):
-            deriving.setdefault(head, []).append(instance)
+    deriving = grounding.rules()
     near = _below(start, deriving)
     drawn = dict(list(near.items())[:most])
     return {

@@ -15,7 +15,7 @@ from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, Drawn
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.cycles import Body, least_model
-from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Row
+from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Row, atoms_below
 from herbrand.engines.circuit.statements import Binding, Total
 from herbrand.errors import LanguageError, UnsupportedError
 
@@ -50,22 +50,13 @@ class DerivedLiterals:
             self._grounding.ask(predicate, tuple(pattern))
         if self._grounding.size == self._solved:
             return
-        self.instances = rules = dict[Atom, list[Instance]]()
-        instances = self._grounding.instances()
+        self.instances = rules = self._grounding.rules()
         self._solved = self._grounding.size
-        for instance in instances:
-            for head in dict.fromkeys(instance.heads):
-                if self._grounding.answered(head):  # else an alternative whose own instances nobody asked for
-                    rules.setdefault(head, []).append(instance)
-        below = {
-            atom: [part for instance in own for part in instance.parts if part in rules]
-            for atom, own in rules.items()
-        }
 
         def bodies(atom: Atom, members: Set[Atom]) -> list[Body[Atom]]:
             return [self._body(instance, atom, members) for instance in rules[atom]]
 
-        least_model(self._made.net, below, bodies, self.literals, self._budget)
+        least_model(self._made.net, atoms_below(rules), bodies, self.literals, self._budget)
         if self._made.whole:
             for instance, drawn in self.drawn[self._weighed :]:
                 self._made.weigh_made(drawn, self._made.net.every(self._parts(instance)))

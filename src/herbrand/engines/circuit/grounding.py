@@ -8,12 +8,10 @@ when all answers are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import Protocol
-
-import numpy as np
 
 from herbrand.budget import Budget
 from herbrand.engines.circuit.statements import (
@@ -30,7 +28,7 @@ from herbrand.engines.circuit.statements import (
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
-from herbrand.program.evidence import LATENT, Evidence, codes_of
+from herbrand.program.evidence import LATENT, Evidence
 from herbrand.quick_values import quickly_made
 
 Row = tuple[int, ...]
@@ -138,8 +136,7 @@ class Stated:
         if row in false or not self.is_open(predicate):
             return False
         if self._evidence.is_valued(predicate):
-            sizes = self._evidence.sizes(predicate)
-            code = codes_of(np.array([row[:-1]], np.int64).reshape(1, len(sizes)), sizes)
+            code, _ = self._evidence.coded(predicate, row)
             if self._evidence.known(predicate).lookup(code)[0] != LATENT:
                 return False
         return None
@@ -213,10 +210,6 @@ class Grounding:
         self._run()
         return [row for row in table.rows if _fits(row, pattern)]
 
-    def answered(self, atom: Atom) -> bool:
-        """Whether all instances that may make an atom true are among those found."""
-        return atom in self._answers
-
     @property
     def size(self) -> tuple[int, int]:
         """How many instances were found, and how many atoms that these answer: what grows while asking."""
@@ -235,6 +228,15 @@ class Grounding:
                     counted = tuple(self._counted(part, binding) for part in parts)
                     made.append(Instance(plan, binding, held, absent, counted))
         return made
+
+    def rules(self) -> dict[Atom, list[Instance]]:
+        """All instances that may make each atom true; an alternative whose own nobody asked for has none."""
+        found: dict[Atom, list[Instance]] = {}
+        for instance in self.instances():
+            for head in dict.fromkeys(instance.heads):
+                if head in self._answers:
+                    found.setdefault(head, []).append(instance)
+        return found
 
     def _absent(self, plan: StatementPlan, binding: Binding) -> tuple[Atom, ...] | None:
         """The possible atoms that must not hold; ``None`` where one certainly does."""
@@ -339,6 +341,14 @@ class Grounding:
             origin.table.rows[row] = None
             self._answers.add((plan.heads[origin.head].predicate, row))
             self._agenda += [(waiting, row) for waiting in origin.table.waiting]
+
+
+def atoms_below(rules: Mapping[Atom, Iterable[Instance]]) -> dict[Atom, list[Atom]]:
+    """The atoms with rules that each of these rests on."""
+    return {
+        atom: [part for instance in own for part in instance.parts if part in rules]
+        for atom, own in rules.items()
+    }
 
 
 def _bound(find: Find, binding: Binding, row: Row) -> Binding | None:

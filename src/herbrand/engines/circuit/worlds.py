@@ -45,7 +45,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.language.syntax import Atom as AtomFormula
 from herbrand.program.dependencies import derived_by
-from herbrand.program.evidence import LATENT, arguments_of, codes_of
+from herbrand.program.evidence import arguments_of
 from herbrand.program.ground import Ground
 from herbrand.program.program import Program
 
@@ -126,11 +126,8 @@ class Worlds:
         held = self._stated.status(predicate, row)
         if held is not None:
             return TRUE if held else FALSE
-        evidence = self.ground.evidence
-        sizes = evidence.sizes(predicate)
-        code = codes_of(np.array([row[: len(sizes)]], np.int64).reshape(1, len(sizes)), sizes)
-        axis = int(self.ground.atoms.numbers(predicate, code)[0])
-        return self.axis(axis)[row[-1] if evidence.is_valued(predicate) else 1]
+        code, value = self.ground.evidence.coded(predicate, row)
+        return self.axis(int(self.ground.atoms.numbers(predicate, code)[0]))[value]
 
     def axis(self, number: int) -> list[int]:
         """The literals of a latent atom's values."""
@@ -246,12 +243,8 @@ class Worlds:
 
     def _open_logs(self, name: str) -> np.ndarray:
         """What facts add to the log-weight of each value of a predicate's atoms, [atom, value]."""
-        evidence, atoms = self.ground.evidence, self.ground.atoms
-        codes, values, worths = evidence.weights(name)
-        latent = evidence.known(name).lookup(codes) == LATENT
-        logs = np.zeros((len(atoms.codes[name]), self.program.value_count(name)))
-        places = atoms.numbers(name, codes[latent]) - atoms.start[name]
-        np.add.at(logs, (places, values[latent]), worths[latent])
+        atoms = self.ground.atoms
+        logs = self.ground.evidence.weight_rows(name, atoms.codes[name])
         return logs[[n - atoms.start[name] for n in self._axes if self.atom(n)[0] == name]]
 
     def formulas(self, closed: Sequence[Formula]) -> list[int]:

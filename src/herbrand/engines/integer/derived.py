@@ -17,14 +17,22 @@ from functools import reduce
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, Stated, lowered_all
+from herbrand.engines.circuit.grounding import (
+    ANY,
+    Atom,
+    Grounding,
+    Instance,
+    Stated,
+    atoms_below,
+    lowered_all,
+)
 from herbrand.engines.integer.linear import Linear
 from herbrand.errors import UnsupportedError
 from herbrand.graphs import strong_components
 from herbrand.language.formulas import ORDERS
 from herbrand.language.syntax import Operator
 from herbrand.program.dependencies import derived_by, only_count, unusable_by
-from herbrand.program.evidence import arguments_of, codes_of
+from herbrand.program.evidence import arguments_of
 from herbrand.program.ground import Ground
 
 FINEST = 10**6
@@ -72,15 +80,8 @@ class Derived:
         self._names = sorted(derived_by(program.uncertain))
         for name in self._names:
             grounding.ask(name, (ANY,) * len(program.signature.predicates[name].column_types))
-        rules: dict[Atom, list[Instance]] = {}
-        for instance in grounding.instances():
-            for head in instance.heads:
-                rules.setdefault(head, []).append(instance)
-        below = {
-            atom: [part for instance in own for part in instance.parts if part in rules]
-            for atom, own in rules.items()
-        }
-        self._rules = {atom: rules[atom] for (atom,) in strong_components(below)}
+        rules = grounding.rules()
+        self._rules = {atom: rules[atom] for (atom,) in strong_components(atoms_below(rules))}
         for atom, instances in self._rules.items():
             budget.check()
             self._holds(self._literal(atom), [self._body(instance) for instance in instances])
@@ -115,11 +116,8 @@ class Derived:
 
     def _place(self, atom: Atom) -> tuple[int, int]:
         """The number of a latent atom, and the value that is meant."""
-        name, row = atom
-        evidence = self._ground.evidence
-        sizes = evidence.sizes(name)
-        code = codes_of(np.array([row[: len(sizes)]], np.int64).reshape(1, len(sizes)), sizes)
-        return int(self._ground.atoms.numbers(name, code)[0]), row[-1] if evidence.is_valued(name) else 1
+        code, value = self._ground.evidence.coded(*atom)
+        return int(self._ground.atoms.numbers(atom[0], code)[0]), value
 
     def _value(self, atom: Atom, values: np.ndarray) -> bool:
         known = self._stated.status(*atom)

@@ -41,7 +41,7 @@ def elements_of(family: Family, named: Collection[int], evidence: Evidence) -> E
     alone = np.zeros(count, dtype=np.int64)
     alone[sorted(named)] = 1 + np.arange(len(named))
     known = [known_values(own, count, evidence) for own in family.owns]
-    opinions = [opinions_of(own, count, evidence) for own in family.owns]
+    opinions = [evidence.weight_rows(own.predicate, own_codes(own, count)) for own in family.owns]
     columns = np.column_stack([alone, *known, *(column for o in opinions for column in o.T)])
     rows, class_of = np.unique(columns, axis=0, return_inverse=True)
     first = np.zeros(len(rows), dtype=np.int64)
@@ -64,14 +64,3 @@ def known_values(own: Own, count: int, evidence: Evidence) -> np.ndarray:
 def own_codes(own: Own, count: int) -> np.ndarray:
     """The code of each element's own atom."""
     return np.arange(count) * (count + 1 if own.diagonal else 1)
-
-
-def opinions_of(own: Own, count: int, evidence: Evidence) -> np.ndarray:
-    """What soft evidence and excluded values add to the values of the own atoms [element, value]."""
-    codes, values, worths = evidence.weights(own.predicate)
-    added = np.zeros((count, evidence.program.value_count(own.predicate)))
-    if own.diagonal:
-        here = codes % (count + 1) == 0
-        codes, values, worths = codes[here] // (count + 1), values[here], worths[here]
-    np.add.at(added, (codes, values), worths)
-    return added

@@ -21,7 +21,6 @@ from herbrand.engines.lifted.families import Family
 from herbrand.engines.lifted.terms import Literals, NotLiftableError, PairTerm, Slot
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.program import Program
-from herbrand.row_keys import Places
 
 MOST_ENTRIES = 2**22
 
@@ -93,10 +92,7 @@ def knowledge_of(group: PairGroup, evidence: Evidence) -> PairKnowledge:
     pairs = np.column_stack(np.divmod(keys, sizes[1]))
     codes = [_codes(pairs, name, way, group, evidence) for name, way in group.atoms]
     values = [evidence.known(name).lookup(c) for (name, _), c in zip(group.atoms, codes, strict=True)]
-    added = [
-        _opinions_at(name, c, size, evidence)
-        for (name, _), c, size in zip(group.atoms, codes, group.sizes, strict=True)
-    ]
+    added = [evidence.weight_rows(name, c) for (name, _), c in zip(group.atoms, codes, strict=True)]
     _, first, pattern_of = np.unique(
         np.column_stack([*values, *added]), axis=0, return_index=True, return_inverse=True
     )
@@ -154,16 +150,6 @@ def _codes(pairs: np.ndarray, name: str, way: bool, group: PairGroup, evidence: 
     straight = way if group.within else _in_order(group, name, evidence)
     first, second = (pairs[:, 0], pairs[:, 1]) if straight else (pairs[:, 1], pairs[:, 0])
     return first * evidence.sizes(name)[1] + second
-
-
-def _opinions_at(predicate: str, codes: np.ndarray, size: int, evidence: Evidence) -> np.ndarray:
-    """What opinions add to each value of these atoms [atom, value]."""
-    added = np.zeros((len(codes), size))
-    about, values, worths = evidence.weights(predicate)
-    rows = Places(codes).of(about)
-    hit = rows >= 0
-    np.add.at(added, (rows[hit], values[hit]), worths[hit])
-    return added
 
 
 Range = frozenset[int] | int

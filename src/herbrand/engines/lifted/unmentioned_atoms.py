@@ -12,7 +12,6 @@ from herbrand.arrays import Array
 from herbrand.contraction.extreme import first_maximum
 from herbrand.engines.lifted.families import has_say
 from herbrand.program.evidence import LATENT, Evidence
-from herbrand.row_keys import places_among
 
 WIDEST = 2
 
@@ -27,7 +26,8 @@ def bystanders(evidence: Evidence) -> Iterator[str]:
 def bystander_total(predicate: str, evidence: Evidence, trust: Array, most: bool) -> Array:
     """What all atoms of the predicate add to the log-partition; to the largest log-weight for ``most``."""
     known, size = evidence.known(predicate), evidence.program.value_count(predicate)
-    codes, added = opinionated(predicate, evidence)
+    codes = np.unique(evidence.weights(predicate)[0])
+    added = evidence.weight_rows(predicate, codes)
     impossible = arrays.from_numpy(np.isneginf(added))
     rows = (trust * arrays.from_numpy(np.where(np.isneginf(added), 0.0, added))).masked_fill(
         impossible, -math.inf
@@ -42,21 +42,9 @@ def bystander_total(predicate: str, evidence: Evidence, trust: Array, most: bool
     return total + arrays.logsumexp(latent, 1).sum() + (known.latent_count() - len(latent)) * np.log(size)
 
 
-def opinionated(predicate: str, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of atoms with opinions, ascending, and what is added to each of their values [atom, value]."""
-    codes, values, worths = evidence.weights(predicate)
-    unique, place = np.unique(codes, return_inverse=True)
-    added = np.zeros((len(unique), evidence.program.value_count(predicate)))
-    np.add.at(added, (place, values), worths)
-    return unique, added
-
-
 def bystander_shares(predicate: str, evidence: Evidence, codes: np.ndarray, most: bool) -> np.ndarray:
     """The probabilities of the values of latent atoms [atom, value]."""
-    held, added = opinionated(predicate, evidence)
-    rows = np.zeros((len(codes), added.shape[1]))
-    at = places_among(held, codes)
-    rows[at >= 0] = added[at[at >= 0]]
+    rows = evidence.weight_rows(predicate, codes)
     if most:
         return np.eye(rows.shape[1])[rows.argmax(1)]
     weights = np.exp(rows - rows.max(1, keepdims=True))
