@@ -17,7 +17,7 @@ from typing import Any
 from herbrand.engines.choice import Choice, offered
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.lowering import Lowering
-from herbrand.engines.credal.markov import cyclic_atoms
+from herbrand.engines.credal.markov import graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import BoundQuestion, BoundSettings, read_bound_question
 from herbrand.engines.engine import Cost, Refusal
@@ -81,7 +81,7 @@ def network_size(program: Program, settings: BoundSettings, queries: Sequence[st
         len(network),
         sum(map(len, scopes)),
         max((scope.arity for scope in scopes), default=0),
-        int(cyclic_atoms(network).sum()),
+        int(graph_of(network).is_core.sum()),
         {name: _told(name, settings, network, question) for name in BOUND},
     )
 

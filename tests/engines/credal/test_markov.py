@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.engines.credal.lowering import credal_network
-from herbrand.engines.credal.markov import Graph, Statement, components, cyclic_atoms, graph_of
+from herbrand.engines.credal.markov import Graph, Statement, components, graph_of
 from herbrand.engines.credal.network import Network
 from tests.laws import tries
 
@@ -188,5 +188,5 @@ def test_components_are_joined_by_sentences_and_links(
     found = components(made)
     for one, other in itertools.combinations(range(count), 2):
         assert (found[one] == found[other]) == (group[one] == group[other])
-    cyclic = cyclic_atoms(made)
+    cyclic = graph_of(made).is_core
     assert np.flatnonzero(cyclic).tolist() == list(graph_of(made).core)

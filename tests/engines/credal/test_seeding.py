@@ -16,7 +16,7 @@ from herbrand.budget import Budget
 from herbrand.engines.credal import seeding
 from herbrand.engines.credal.interval import Clock, Ends, ends_of
 from herbrand.engines.credal.lowering import Lowering, credal_network
-from herbrand.engines.credal.markov import Graph, cyclic_atoms
+from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import Atoms, KnownAtoms, Network, SentenceGroup
 from herbrand.engines.credal.network_query import NetworkQuestion
 from herbrand.engines.credal.question import BoundQuestion, read_bound_question
@@ -142,7 +142,7 @@ def test_atoms_on_and_above_cycles(count: int, links: list[tuple[int, int]]) -> 
     )
     atoms = Atoms.of({f"x{i}": () for i in range(count)})
     network = Network(atoms, (group,), KnownAtoms(np.empty(0, np.int64), np.empty(0, bool)))
-    assert tuple(np.flatnonzero(cyclic_atoms(network))) == Graph.of(count, pairs).core
+    assert tuple(np.flatnonzero(graph_of(network).is_core)) == Graph.of(count, pairs).core
 
 
 def test_seeds_of_large_networks_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ from herbrand.engines.credal.interval import (
     is_consistent,
     size_of,
 )
-from herbrand.engines.credal.markov import components, cyclic_atoms
+from herbrand.engines.credal.markov import components, graph_of
 from herbrand.engines.credal.masses import separate_masses
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.network_query import NetworkQuestion, network_question
@@ -143,7 +143,7 @@ class Exact:
             return TOO_LONG
         if not self.markov:
             return None
-        cyclic = cyclic_atoms(network)
+        cyclic = graph_of(network).is_core
         core = int(np.bincount(components(network)[cyclic]).max(initial=0))
         return None if core <= MOST_CORE else f"up to {core:,} atoms lie on or above cycles, {MOST_CORE} can"
 

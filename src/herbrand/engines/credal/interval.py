@@ -145,8 +145,7 @@ def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> O
     if not masses.possible:
         raise ImpossibleConditionError
     until = time.monotonic() + clock.seconds(ends_left)
-    found = vertex_end(related(masses), least, clock.tolerance, until)
-    return Optimum(found.bound, found.value, found.boxes, proved=found.proved)
+    return vertex_end(related(masses), least, clock.tolerance, until)
 
 
 def _end(

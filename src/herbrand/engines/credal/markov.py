@@ -31,12 +31,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import breadth_first_order
 
 from herbrand.engines.credal.network import Network
-from herbrand.graphs import component_of, reached, strong_component_of
-from herbrand.row_keys import by_number
+from herbrand.graphs import component_of, reached
+from herbrand.loops import chosen, loop
+from herbrand.row_keys import by_number, row_pointers
 
 
 class Statement(NamedTuple):
@@ -87,22 +86,19 @@ class Graph:
         return Statement(atom, parents, tuple(a for a in range(self.count) if a not in excluded))
 
     @cached_property
-    def core(self) -> tuple[int, ...]:
-        """What is left when atoms without children are taken away again and again: nothing without cycles.
-
-        The atoms on cycles and those from which one is reached.
-        """
-        waiting_children = np.bincount(self.links[:, 0], minlength=self.count)
-        ready = [int(a) for a in np.flatnonzero(waiting_children == 0)]
+    def is_core(self) -> np.ndarray:
+        """[atoms] bool: what is left when atoms without children are taken away again and again: nothing
+        without cycles. The atoms on cycles and those from which one is reached."""
+        children = np.bincount(self.links[:, 0], minlength=self.count)
+        begins = row_pointers(self.links[:, 1], self.count)  # links stand in the order of their targets
         left = np.ones(self.count, bool)
-        while ready:
-            atom = ready.pop()
-            left[atom] = False
-            for parent in self.into[atom]:
-                waiting_children[parent] -= 1
-                if not waiting_children[parent]:
-                    ready.append(parent)
-        return tuple(map(int, np.flatnonzero(left)))
+        chosen(_without_childless, len(self.links))(children, begins, self.links[:, 0], left)
+        return left
+
+    @cached_property
+    def core(self) -> tuple[int, ...]:
+        """The atoms on cycles and above them."""
+        return tuple(np.flatnonzero(self.is_core).tolist())
 
     def ancestors(self, atoms: Collection[int]) -> set[int]:
         """The atoms and all from which one of them is reached."""
@@ -144,22 +140,26 @@ def graph_of(network: Network) -> Graph:
     return Graph.of(len(network.atoms), np.concatenate(pairs))
 
 
-def cyclic_atoms(network: Network) -> np.ndarray:
-    """[atoms] bool: those on cycles of the graph and above them, without listing each atom's links.
-
-    The same as :attr:`Graph.core`, for networks of any size.
-    """
-    links = graph_of(network).links
-    count = len(network.atoms)
-    shape = (count + 1, count + 1)
-    strong = strong_component_of(count + 1, links)
-    on_cycle = np.flatnonzero(np.bincount(strong)[strong[:count]] > 1)
-    upwards = np.concatenate([links[:, [1, 0]], np.stack([np.full(len(on_cycle), count), on_cycle], axis=1)])
-    graph = coo_array((np.ones(len(upwards), bool), (upwards[:, 0], upwards[:, 1])), shape=shape).tocsr()
-    reached = breadth_first_order(graph, count, return_predecessors=False)
-    found = np.zeros(count + 1, bool)
-    found[reached] = True
-    return found[:count]
+@loop
+def _without_childless(
+    children: np.ndarray, begins: np.ndarray, parents: np.ndarray, left: np.ndarray
+) -> None:
+    """Takes atoms that have no ``children``, a count each, out of ``left``, after which their parents have
+    fewer."""
+    ready = np.flatnonzero(children == 0)
+    waiting = np.empty(len(children), np.int64)
+    waiting[: len(ready)] = ready
+    count = len(ready)
+    while count:
+        count -= 1
+        atom = waiting[count]
+        left[atom] = False
+        for place in range(begins[atom], begins[atom + 1]):
+            parent = parents[place]
+            children[parent] -= 1
+            if children[parent] == 0:
+                waiting[count] = parent
+                count += 1
 
 
 def components(network: Network) -> np.ndarray:

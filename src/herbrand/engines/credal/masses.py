@@ -34,6 +34,7 @@ import numpy as np
 from herbrand.engines.credal.directions import FALLS, RISES, UNKNOWN, Chances, chances, directions
 from herbrand.engines.credal.part import MOST_KEPT, MOST_PARENTS, NetworkPart, Sentence
 from herbrand.engines.credal.rounding import Enclosure, complement
+from herbrand.graphs import linked
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,13 +312,8 @@ def _assembled(
 
 def related(masses: Masses) -> Masses:
     """The masses without what multiplies both alike."""
-    inside = set(masses.scope)
-    left = list(masses.cuts)
-    kept: list[Cut] = []
-    while near := [cut for cut in left if inside & set(cut.scope)]:
-        kept += near
-        left = [cut for cut in left if cut not in near]
-        inside.update(atom for cut in near for atom in cut.scope)
+    together = linked([masses, *masses.cuts], lambda one: one.scope)[0]
+    kept = [one for one in together if isinstance(one, Cut)]
     rows = np.unique(np.concatenate([cut.rows for cut in kept] or [np.empty(0, int)]))
     place = np.zeros(len(masses.fixed), int)
     place[rows] = np.arange(len(rows))

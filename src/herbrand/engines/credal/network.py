@@ -259,6 +259,14 @@ class SentenceGroup:
             return np.ones(2**self.arity, dtype=bool)
         return truth_table(self.given, self.arity)
 
+    @cached_property
+    def tables(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Where the event holds together with what is given, and where that is given, if anything is: an axis
+        a column."""
+        shape = (2,) * self.arity
+        event = (self.event_table & self.given_table).reshape(shape)
+        return event, None if self.given is None else self.given_table.reshape(shape)
+
     def rows(self, kept: np.ndarray) -> SentenceGroup:
         """The group with these rows only."""
         parts = {name: getattr(self, name)[kept] for name in _BY_ROW}

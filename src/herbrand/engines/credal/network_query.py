@@ -16,7 +16,7 @@ from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import MOST_KEPT, NetworkPart, spread, whole_part
+from herbrand.engines.credal.part import MOST_KEPT, NetworkPart, whole_part
 from herbrand.engines.credal.question import BoundQuery, BoundQuestion, ImpossibleGivenError, cannot_be_given
 from herbrand.engines.credal.shape import (
     TRUE,
@@ -27,7 +27,6 @@ from herbrand.engines.credal.shape import (
     literals_of,
     negation,
     settled,
-    truth_table,
 )
 from herbrand.engines.credal.solve import Optimum
 from herbrand.errors import BudgetError
@@ -83,12 +82,8 @@ class NetworkQuestion:
         return found
 
     def queries(self) -> Iterator[BoundQuery]:
-        """What is asked, one by one; every atom where nothing is named."""
-        if not self.question.everything:
-            yield from self.question.queries
-            return
-        for atom, text in enumerate(self.network.atoms.texts()):
-            yield BoundQuery(text, GroundFormula(0, (atom,)))
+        """What is asked, one by one."""
+        return self.question.each(self.network.atoms)
 
     def unrelated(self, query: BoundQuery) -> BoundQuery | None:
         """What is given of pieces that are independent of the query, as a query: it must be possible."""
@@ -157,8 +152,7 @@ class NetworkQuestion:
             )
         joined = _joined([self.pieces[piece] for piece in touched])
         part = joined.depended_on(joined.local(atoms))
-        place = {atom: column for column, atom in enumerate(atoms)}
-        holds = [_table(shape, place) for shape in (event, given)]
+        holds = [GroundFormula.of(shape).table(atoms) for shape in (event, given)]
         return part, LocalQuery(part.local(atoms), holds[0], None if given == TRUE else holds[1])
 
     def _related(self, query: BoundQuery) -> BoundQuery:
@@ -226,13 +220,6 @@ class NetworkQuestion:
 def network_question(network: Network, question: BoundQuestion, markov: bool) -> NetworkQuestion:
     """The question over the network; the latest is kept, with what was found out about it."""
     return NetworkQuestion(network, question, markov)
-
-
-def _table(shape: Shape, place: dict[int, int]) -> np.ndarray:
-    """A shape over atoms as a table with an axis for each place."""
-    local = GroundFormula.of(shape)
-    table = truth_table(local.shape, len(local.atoms)).reshape((2,) * len(local.atoms))
-    return np.array(spread(table, [place[atom] for atom in local.atoms], range(len(place))))
 
 
 def _joined(parts: Sequence[NetworkPart]) -> NetworkPart:

@@ -29,6 +29,7 @@ import numpy as np
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import NO_LINKS, Network
 from herbrand.engines.credal.rounding import complement
+from herbrand.engines.credal.shape import spread
 from herbrand.graphs import component_of
 
 CaseBound = tuple[np.ndarray, float, float]
@@ -52,6 +53,12 @@ class Sentence:
     def over(self, number: dict[int, int]) -> Sentence:
         """With other numbers for its atoms."""
         return replace(self, atoms=tuple(number[atom] for atom in self.atoms))
+
+    def in_cases_of(self, scope: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """In which cases of a scope, that has all its atoms, the event holds, and what is given."""
+        event = spread(self.event, self.atoms, scope)
+        given = np.ones_like(event) if self.given is None else spread(self.given, self.atoms, scope)
+        return event.reshape(-1), given.reshape(-1)
 
     def vacuous(self) -> Sentence:
         """The same with nothing said."""
@@ -93,19 +100,10 @@ class Sentence:
 def sentences_of(network: Network) -> Iterator[Sentence]:
     """All ground sentences, one by one."""
     for number, group in enumerate(network.groups):
-        shape = (2,) * group.arity
-        given = None if group.given is None else group.given_table.reshape(shape)
-        event = (group.event_table & group.given_table).reshape(shape)
+        event, given = group.tables
         columns = group.atoms.tolist(), group.lower.tolist(), group.upper.tolist()
         for row, (atoms, lower, upper) in enumerate(zip(*columns, strict=True)):
             yield Sentence(tuple(atoms), event, given, lower, upper, (number, row))
-
-
-def spread(table: np.ndarray, atoms: Sequence[int], around: Sequence[int]) -> np.ndarray:
-    """A table over some atoms as one over all of ``around``, in their order."""
-    places = [list(around).index(atom) for atom in atoms]
-    shape = [2 if place in places else 1 for place in range(len(around))]
-    return np.broadcast_to(table.transpose(np.argsort(places)).reshape(shape), (2,) * len(around))
 
 
 def single_case_intervals(

@@ -25,6 +25,7 @@ from typing import Literal, TypeVar
 from herbrand.answers.guarantee import Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.lowering import Lowering
+from herbrand.engines.credal.network import Atoms
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
 from herbrand.engines.engine import check_settings
 from herbrand.errors import ContradictionError, OutOfTimeError, UnsupportedError
@@ -93,6 +94,13 @@ class BoundQuestion:
     @property
     def everything(self) -> bool:
         return not self.queries
+
+    def each(self, atoms: Atoms) -> Iterator[BoundQuery]:
+        """What is asked of a network over these atoms, one by one; every atom where nothing is named."""
+        if not self.everything:
+            return iter(self.queries)
+        texts = enumerate(atoms.texts())
+        return (BoundQuery(text, GroundFormula(0, (atom,))) for atom, text in texts)
 
 
 def cannot_be_given(query: BoundQuery, what: str = "what is given") -> ImpossibleGivenError:

@@ -13,7 +13,7 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.credal.interval import Clock, Ends, LocalQuery, one_end
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.part import NetworkPart, Sentence
 from herbrand.engines.credal.question import Progress
 from herbrand.language.show import statement_text
 
@@ -26,15 +26,6 @@ NOTE = (
 Interval = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Stated:
-    """A ground sentence, by the group and row of a network, and its bounds."""
-
-    source: tuple[int, int]
-    lower: float
-    upper: float
-
-
 @dataclass(frozen=True, eq=False)
 class Relaxation:
     """``ends`` of the query ``text`` as all sentences together make them.
@@ -44,7 +35,7 @@ class Relaxation:
 
     network: Network
     text: str
-    stated: Sequence[Stated]
+    stated: Sequence[Sentence]
     ends: Interval
     answer: Callable[[int, float, float], Interval]
     differ: Callable[[float, float], bool]
@@ -78,7 +69,7 @@ class Relaxation:
                 found[end].append(self._reason(one, held, stepped))
         return found
 
-    def _reason(self, one: Stated, held: float, stepped: float) -> Reason:
+    def _reason(self, one: Sentence, held: float, stepped: float) -> Reason:
         group, row = one.source
         number = int(self.network.groups[group].statement[row])
         text = statement_text(self.network.statements[number])
@@ -122,6 +113,5 @@ def explained(
     found = ends.lower, ends.upper
     values = found[0].bound, found[1].bound
     guarantees = [Guarantee.EXACT if end.proved else Guarantee.BOUND for end in found]
-    stated = [Stated(one.source, one.lower, one.upper) for one in said]
-    relaxation = Relaxation(network, text, stated, values, answer, differ, progress)
+    relaxation = Relaxation(network, text, said, values, answer, differ, progress)
     return relaxation.explained(values, "exact", guarantees)

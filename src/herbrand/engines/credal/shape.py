@@ -55,6 +55,11 @@ class GroundFormula:
         """From a shape whose columns are atom numbers."""
         return GroundFormula(*canonical(shape))
 
+    def table(self, scope: Sequence[int]) -> np.ndarray:
+        """Whether it holds, with an axis for each atom of a scope that has all its atoms."""
+        own = truth_table(self.shape, len(self.atoms)).reshape((2,) * len(self.atoms))
+        return np.array(spread(own, self.atoms, scope))
+
     def over_atoms(self) -> Shape:
         """The shape with atom numbers for columns."""
         return renamed(self.shape, self.atoms)
@@ -232,6 +237,13 @@ def truth_table(shape: Shape, columns: int) -> np.ndarray:
     table = np.array(found)
     table.flags.writeable = False
     return table
+
+
+def spread(table: np.ndarray, atoms: Sequence[int], around: Sequence[int]) -> np.ndarray:
+    """A table over some atoms as one over all of ``around``, in their order."""
+    places = [list(around).index(atom) for atom in atoms]
+    shape = [2 if place in places else 1 for place in range(len(around))]
+    return np.broadcast_to(table.transpose(np.argsort(places)).reshape(shape), (2,) * len(around))
 
 
 def _table(shape: Shape, columns: int) -> np.ndarray:

@@ -49,13 +49,23 @@ ENOUGH = 0.7
 
 
 @dataclass(frozen=True)
-class Proof:
-    """``bound`` is proved; ``value`` is the best point's; ``done``: they are within the tolerance."""
+class Optimum:
+    """``bound`` is proved; ``value`` was reached (``None``: nothing found in time); ``nodes`` searched.
+
+    ``proved``: the two are within the tolerance of each other. ``more`` goes on for some seconds with a
+    search that was stopped.
+    """
 
     bound: float
     value: float | None
     nodes: int
-    done: bool
+    more: Callable[[float], Optimum] | None = field(default=None, compare=False, repr=False)
+    proved: bool = True
+
+    @property
+    def gap(self) -> float:
+        """How far the bound may be from the optimum."""
+        return 1.0 if self.value is None else abs(self.bound - self.value)
 
 
 class _Attained:
@@ -103,7 +113,7 @@ class Search:
         self._started = False
         self.until = math.inf
 
-    def run(self, until: float, watch: Callable[[float], None] | None = None) -> Proof:
+    def run(self, until: float, watch: Callable[[float], None] | None = None) -> Optimum:
         """Search until a moment of the monotonic clock."""
         self.until = until
         if not self._started:
@@ -133,8 +143,9 @@ class Search:
     def has_products(self) -> bool:
         return len(self.theta) > 0
 
-    def _proof(self, bound: float, done: bool) -> Proof:
-        return Proof(bound, self.best if self.best < math.inf else None, self.nodes, done)
+    def _proof(self, bound: float, done: bool) -> Optimum:
+        value = self.best if self.best < math.inf else None
+        return Optimum(bound, value, self.nodes, proved=done)
 
     def _close(self, bound: float) -> bool:
         return self.best < math.inf and bound >= self._limit()
@@ -347,26 +358,6 @@ class InfeasibleError(Exception):
     """It is proved that nothing satisfies the program."""
 
 
-@dataclass(frozen=True)
-class Optimum:
-    """``bound`` is proved; ``value`` was reached (``None``: nothing found in time); ``nodes`` searched.
-
-    ``proved``: the two are within the tolerance of each other. ``more`` goes on for some seconds with a
-    search that was stopped.
-    """
-
-    bound: float
-    value: float | None
-    nodes: int
-    more: Callable[[float], Optimum] | None = field(default=None, compare=False, repr=False)
-    proved: bool = True
-
-    @property
-    def gap(self) -> float:
-        """How far the bound may be from the optimum."""
-        return 1.0 if self.value is None else abs(self.bound - self.value)
-
-
 def optimum(
     program: PolynomialProgram,
     variables: np.ndarray,
@@ -401,9 +392,9 @@ class _Run:
     sign: float
 
     def on(self, seconds: float, watch: Watch | None = None) -> Optimum:
-        proof = self.search.run(time.monotonic() + seconds, watch)
-        if proof.bound == math.inf:
+        found = self.search.run(time.monotonic() + seconds, watch)
+        if found.bound == math.inf:
             raise InfeasibleError
-        value = None if proof.value is None else self.sign * proof.value
-        more = None if proof.done or not self.search.has_products else self.on
-        return Optimum(self.sign * proof.bound, value, proof.nodes, more, proof.done)
+        value = None if found.value is None else self.sign * found.value
+        more = None if found.proved or not self.search.has_products else self.on
+        return replace(found, bound=self.sign * found.bound, value=value, more=more)

@@ -20,37 +20,29 @@ import heapq
 import itertools
 import math
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
 from herbrand.engines.credal.directions import FALLS, RISES
 from herbrand.engines.credal.masses import FREE, Masses
 from herbrand.engines.credal.rounding import Enclosure, share_above, share_below
+from herbrand.engines.credal.solve import Optimum
 
 ROUNDING = 1e-12
 """A smaller relative tolerance would ask for more digits than there are."""
 Pair = tuple[Enclosure, Enclosure]
 
 
-@dataclass(frozen=True)
-class VertexEnd:
-    """One end: ``bound`` is proved, ``value`` that of a network that satisfies every sentence."""
-
-    bound: float
-    value: float
-    boxes: int
-    proved: bool
-
-
-def vertex_end(masses: Masses, least: bool, tolerance: float, until: float) -> VertexEnd:
+def vertex_end(masses: Masses, least: bool, tolerance: float, until: float) -> Optimum:
     """One end of the probability whose odds are those of two masses, something given being possible.
+
+    Its value is that of a network that satisfies every sentence.
 
     ``tolerance`` is relative to the end; ``until`` a moment of the monotonic clock.
     """
     search = _Search(masses, least, tolerance, until)
     bound = search.bound()
-    return VertexEnd(bound, search.reached, search.boxes, search.near(bound))
+    return Optimum(bound, search.reached, search.boxes, proved=search.near(bound))
 
 
 class _Search:

@@ -35,7 +35,7 @@ from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only,
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.ariel.trees import Interval
 from herbrand.engines.credal.contradictions import contradiction_of_messages
-from herbrand.engines.credal.markov import components, cyclic_atoms
+from herbrand.engines.credal.markov import components, graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import (
     TOLERANCE,
@@ -47,7 +47,7 @@ from herbrand.engines.credal.question import (
     each_answered,
     refused,
 )
-from herbrand.engines.credal.relaxation import NOTE, Relaxation, Stated
+from herbrand.engines.credal.relaxation import NOTE, Relaxation
 from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
 from herbrand.engines.engine import Cost, Prepared, Refusal
 from herbrand.engines.loop import Limits, settle
@@ -121,7 +121,7 @@ class Ariel:
         if question.everything and not len(network.facts):
             texts: Sequence[str] = network.atoms.texts()
         else:
-            queries = list(_queries(network, question))
+            queries = list(question.each(network.atoms))
             texts = [query.text for query in queries]
             found, refusals = each_answered(
                 queries,
@@ -150,13 +150,13 @@ class Ariel:
         near, complete = _nearest(run.incidence, query)
         small = kept_only(run.network, near)
         index = Incidence(small)
-        said = [(index.source(number), index.said(number)) for number in range(len(small))]
+        said = [index.said(number) for number in range(len(small))]
         relaxation = Relaxation(
             small,
             query.text,
-            [Stated(source, one.lower, one.upper) for source, one in said],
+            said,
             answer(small),
-            lambda number, lower, upper: answer(with_ends(small, said[number][0], lower, upper)),
+            lambda number, lower, upper: answer(with_ends(small, said[number].source, lower, upper)),
             lambda one, other: abs(one - other) > SEEN,
             self.progress,
         )
@@ -275,7 +275,7 @@ class MessageRun:
     @cached_property
     def _cyclic(self) -> np.ndarray:
         """The components with cycles: two of these need not be independent of each other."""
-        return np.unique(self._component[cyclic_atoms(self.network)])
+        return np.unique(self._component[graph_of(self.network).is_core])
 
     def _facts_near(self, query: BoundQuery) -> list[GroundFormula]:
         """The facts that may bear on the query, as one conjunction."""
@@ -324,15 +324,6 @@ class MessageRun:
         except FoundContradictionError:
             return True
         return False
-
-
-def _queries(network: Network, question: BoundQuestion) -> Iterator[BoundQuery]:
-    """What is asked, one by one; every atom where nothing is named."""
-    if not question.everything:
-        yield from question.queries
-        return
-    for atom, text in enumerate(network.atoms.texts()):
-        yield BoundQuery(text, GroundFormula(0, (atom,)))
 
 
 def _without_time(status: Status, unknown: int, count: int) -> Status:

@@ -23,7 +23,7 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.factors import WIDEST, intervals_at_once, truths_of
 from herbrand.engines.credal.ariel.independence import Links, Separations, cells_of
-from herbrand.engines.credal.ariel.regions import Incidence, spread
+from herbrand.engines.credal.ariel.regions import Incidence
 from herbrand.engines.credal.ariel.trees import (
     BoundedTable,
     Interval,
@@ -34,6 +34,7 @@ from herbrand.engines.credal.ariel.trees import (
     lowered,
     raised,
 )
+from herbrand.engines.credal.part import single_case_intervals
 from herbrand.engines.credal.rounding import UNIT, opposite, stated_ends
 from herbrand.engines.credal.shape import (
     TRUE,
@@ -41,7 +42,6 @@ from herbrand.engines.credal.shape import (
     conjunction,
     literals_of,
     negation,
-    truth_table,
 )
 
 CONNECTED_UP_TO = 7
@@ -141,8 +141,8 @@ class Answering:
         k = len(scope)
         condition = np.ones(2**k, bool)
         for part in given:
-            condition &= spread(truth_table(part.shape, len(part.atoms)), part.atoms, scope)
-        event_table = spread(truth_table(event.shape, len(event.atoms)), event.atoms, scope)
+            condition &= part.table(scope).reshape(-1)
+        event_table = event.table(scope).reshape(-1)
         forms = self.incidence.forms(scope)
         box = np.array([[self.belief(atom) for atom in scope]])
         start, truths = np.array([0, len(forms)]), truths_of(k)
@@ -211,19 +211,8 @@ class Answering:
         if not parents:
             low, high = self.belief(atom)
             return BoundedTable((), (low,), (high,))
-        low, high = np.zeros(2 ** len(parents)), np.ones(2 ** len(parents))
-        if len(parents) < WIDEST:
-            scope = (*parents, atom)
-            for said in self.incidence.within(scope):
-                event, given = spread(said.event, said.atoms, scope), spread(said.given, said.atoms, scope)
-                cases = np.flatnonzero(given.reshape(-1, 2).all(axis=1))
-                holds = event.reshape(-1, 2)
-                if given.sum() == 2 and len(cases) == 1 and holds[cases[0]].sum() == 1:
-                    case = cases[0]
-                    positive = bool(holds[case, 1])
-                    ends = said.lower, said.upper
-                    ends = ends if positive else opposite(ends)
-                    low[case], high[case] = max(low[case], ends[0]), min(high[case], ends[1])
+        said = self.incidence.within((*parents, atom)) if len(parents) < WIDEST else ()
+        low, high = single_case_intervals(atom, parents, said)
         return BoundedTable(parents, low.tolist(), high.tolist())
 
     def _parents(self, atom: int) -> tuple[int, ...]:

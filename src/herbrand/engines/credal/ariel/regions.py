@@ -9,27 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from herbrand.engines.credal.ariel.scopes import at_least, at_most
 from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.part import Sentence
 from herbrand.engines.credal.rounding import stated_ends
 from herbrand.row_keys import by_number
-
-
-class Said(NamedTuple):
-    """A ground sentence: its atoms, the cases in which event and condition hold, and its bounds.
-
-    These are a unit outside what is stated.
-    """
-
-    atoms: tuple[int, ...]
-    event: np.ndarray
-    given: np.ndarray
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +50,12 @@ class Incidence:
         start, sentences = self._index
         return sentences[start[atom] : start[atom + 1]]
 
-    def said(self, sentence: int) -> Said:
-        group_number, row = self.source(sentence)
-        group = self.network.groups[group_number]
-        ends = map(float, stated_ends(group.lower[row], group.upper[row]))
-        return Said(tuple(group.atoms[row].tolist()), group.event_table, group.given_table, *ends)
+    def said(self, sentence: int) -> Sentence:
+        """A sentence, its bounds a unit outside what is stated."""
+        number, row = self.source(sentence)
+        group = self.network.groups[number]
+        lower, upper = map(float, stated_ends(group.lower[row], group.upper[row]))
+        return Sentence(tuple(group.atoms[row].tolist()), *group.tables, lower, upper, (number, row))
 
     def neighbours(self, atom: int) -> set[int]:
         """The atoms that share a sentence with one."""
@@ -81,7 +69,7 @@ class Incidence:
         groups = self.network.groups
         return np.repeat([group.arity for group in groups], list(map(len, groups)))
 
-    def within(self, scope: Collection[int]) -> Iterator[Said]:
+    def within(self, scope: Collection[int]) -> Iterator[Sentence]:
         """The sentences all of whose atoms lie in a scope, each once."""
         named = np.concatenate([self.about(atom) for atom in scope])
         sentences, counts = np.unique(named, return_counts=True)
@@ -92,20 +80,10 @@ class Incidence:
         """``forms @ p >= 0`` for the masses p of the scope's cases: what the sentences within it say."""
         found = []
         for said in self.within(scope):
-            event = spread(said.event & said.given, said.atoms, scope).astype(float)
-            given = spread(said.given, said.atoms, scope).astype(float)
+            event, given = (holds.astype(float) for holds in said.in_cases_of(scope))
             found += [at_least(event, given, said.lower)] if said.lower > 0 else []
             found += [at_most(event, given, said.upper)] if said.upper < 1 else []
         return np.array(found).reshape(-1, 2 ** len(scope))
-
-
-def spread(table: np.ndarray, atoms: Sequence[int], scope: Sequence[int]) -> np.ndarray:
-    """A table over the cases of some atoms as one over the cases of a scope that holds them."""
-    cases = np.arange(2 ** len(scope))
-    index = np.zeros(len(cases), np.int64)
-    for atom in atoms:
-        index = index * 2 + (cases >> (len(scope) - 1 - list(scope).index(atom)) & 1)
-    return table[index]
 
 
 def kept_only(network: Network, sentences: Collection[int]) -> Network:

@@ -28,6 +28,7 @@ from scipy.sparse import csr_array
 
 from herbrand.engines.credal.rounding import UNIT, opposite
 from herbrand.engines.highs import LinearProgram, optimum
+from herbrand.graphs import reached
 
 Interval = tuple[float, float]
 ANYTHING = -math.inf, math.inf
@@ -89,12 +90,12 @@ class Tree:
     def _relevant(self, query: int) -> dict[int, BoundedTable]:
         """The tables of the query, the evidence, and all above them."""
         tables: dict[int, BoundedTable] = {}
-        waiting = [query, *self.evidence]
-        while waiting:
-            atom = waiting.pop()
-            if atom not in tables:
-                tables[atom] = self.table(atom)
-                waiting.extend(tables[atom].parents)
+
+        def parents(atom: int) -> tuple[int, ...]:
+            tables[atom] = self.table(atom)
+            return tables[atom].parents
+
+        reached([query, *self.evidence], parents)
         return tables
 
     def _below(self, atom: int, heard: Sequence[Interval]) -> Interval:
