@@ -14,10 +14,11 @@ from herbrand.engines.credal.ariel.engine import outer_run
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, single_atoms
 from herbrand.engines.credal.ariel.part import MessagePart, independences_of
-from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only, spread, with_ends
+from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only, with_ends
 from herbrand.engines.credal.ariel.scopes import Scope, codes_of_rows, scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.part import Sentence
 from herbrand.engines.credal.rounding import stated_ends
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 from tests.laws import tries
@@ -88,9 +89,11 @@ def test_forms_hold_of_what_satisfies_the_sentences(seed: int) -> None:
 
 @given(st.permutations(range(4)), st.integers(0, 4), st.integers(0, 2**32 - 1))
 def test_a_table_is_spread_over_a_scope(scope: list[int], count: int, seed: int) -> None:
-    table = np.random.default_rng(seed).random(2**count)
+    table = np.random.default_rng(seed).random(2**count) < 0.5
     atoms = scope[::-1][:count]
-    found = spread(table, atoms, scope)
+    said = Sentence(tuple(atoms), table.reshape((2,) * count), None, 0.0, 1.0)
+    found, given = said.in_cases_of(scope)
+    assert given.all()
     for number, case in enumerate(itertools.product((0, 1), repeat=4)):
         value = dict(zip(scope, case, strict=True))
         assert found[number] == table[int("".join(str(value[a]) for a in atoms) or "0", 2)]

@@ -12,8 +12,8 @@ Each kind can ``sweep``: tighten the intervals of its atoms, and name the factor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from herbrand.engines.credal.ariel.scopes import Pattern, Scope
 from herbrand.engines.credal.ariel.simplex import Cells, workspace
 from herbrand.engines.credal.ariel.sweeps import (
     Beliefs,
+    Factors,
     event_intervals,
     forms_needed,
     sweep_pairs,
@@ -44,80 +45,49 @@ MOST_NODES = {8: 400, 32: 200, 256: 50, 4096: 10}
 """How many nodes a search may have, by the number of states."""
 
 
-class Factors(Protocol):
-    """Factors of one kind; ``scope`` has their sentences."""
-
-    @property
-    def scope(self) -> Scope: ...
-
-    @property
-    def atoms(self) -> np.ndarray: ...
-
-    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
-        """Tightens beliefs in place; gives the factor that finds a contradiction, or -1."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    scope: Scope
+class Pairs(Factors):
+    """``unlinked``: which two atoms are independent."""
+
     unlinked: np.ndarray
-    forms: np.ndarray = field(init=False)
-    start: np.ndarray = field(init=False)
-    visited: np.ndarray = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _forms(self) -> tuple[np.ndarray, np.ndarray]:
         forms, start, _ = self.scope.forms()
-        object.__setattr__(self, "forms", forms)
-        object.__setattr__(self, "start", start)
-        object.__setattr__(self, "visited", np.full(len(self.scope), -1))
-
-    @property
-    def atoms(self) -> np.ndarray:
-        return self.scope.atoms
+        return forms, start
 
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
-        return sweep_pairs(
-            self.atoms, self.start, self.forms, self.unlinked, self.visited, beliefs, threshold
-        )
+        forms, start = self._forms
+        return sweep_pairs(self.atoms, start, forms, self.unlinked, self.visited, beliefs, threshold)
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class Tables(Factors):
     """``atoms``: child, first and second parent; ``low``, ``high``: [factors, 4], the rows of the table."""
 
-    scope: Scope
-    atoms: np.ndarray
     low: np.ndarray
     high: np.ndarray
     unlinked: np.ndarray
-    visited: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "visited", np.full(len(self.atoms), -1))
 
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         return sweep_tables(self.atoms, self.low, self.high, self.unlinked, self.visited, beliefs, threshold)
 
 
 @dataclass(frozen=True, eq=False)
-class Programs:
+class Programs(Factors):
     """Factors that share their independences. ``lows``, ``highs``: [factors or 1, k, states]."""
 
-    scope: Scope
-    atoms: np.ndarray
     start: np.ndarray
     forms: np.ndarray
     lows: np.ndarray
     highs: np.ndarray
     cells: Cells
-    visited: np.ndarray = field(init=False)
-    marginals: np.ndarray = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _marginals(self) -> np.ndarray:
+        """What the best points found for each end make of each atom; not known at first."""
         count, k = self.atoms.shape
-        object.__setattr__(self, "visited", np.full(count, -1))
-        object.__setattr__(self, "marginals", np.full((count, 2 * k, k, 2), np.nan))
+        return np.full((count, 2 * k, k, 2), np.nan)
 
     @property
     def states(self) -> int:
@@ -137,7 +107,7 @@ class Programs:
                 self.lows,
                 self.highs,
                 self.cells,
-                self.marginals,
+                self._marginals,
                 nodes_for(self.states),
                 self.visited,
                 beliefs,
@@ -208,9 +178,9 @@ def factors_of(scopes: tuple[Scope, ...], links: Independences | None) -> Iterat
         if scope.arity < 2:
             continue
         if scope.arity > WIDEST:
-            yield Wide(scope)
+            yield Wide(scope, scope.atoms)
         elif scope.arity == 2:
-            yield Pairs(scope, _independent_pairs(scope, links))
+            yield Pairs(scope, scope.atoms, _independent_pairs(scope, links))
         else:
             yield from _by_separations(scope, links)
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.credal.ariel.factors import Factors, factors_of, intervals_of
+from herbrand.engines.credal.ariel.factors import factors_of, intervals_of
 from herbrand.engines.credal.ariel.independence import Independences
 from herbrand.engines.credal.ariel.scopes import Scope
-from herbrand.engines.credal.ariel.sweeps import Beliefs
+from herbrand.engines.credal.ariel.sweeps import Beliefs, Factors
 
 CROSSED = 1e-7
 """Ends may cross by this much through rounding; more is a contradiction."""

@@ -25,10 +25,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from herbrand.engines.credal.ariel.factors import WIDEST, Factors, factors_of
+from herbrand.engines.credal.ariel.factors import WIDEST, factors_of
 from herbrand.engines.credal.ariel.independence import Links, Separations, coded_separations
 from herbrand.engines.credal.ariel.messages import Messages
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
+from herbrand.engines.credal.ariel.sweeps import Factors
 
 PASSES = 10
 """A part is passed over until it is at rest, at most so often, before others hear of it."""

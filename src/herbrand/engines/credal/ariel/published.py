@@ -8,9 +8,10 @@ leaves out what that factor said.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numba
 import numpy as np
@@ -26,28 +27,21 @@ from herbrand.engines.credal.ariel.tables import child_interval, parent_by_publi
 Array = NDArray[Any]
 
 
-class Published(Protocol):
-    """Factors of one kind: what they send, given what they are sent; ``scope`` has their sentences."""
+@dataclass(frozen=True, eq=False)
+class Published(ABC):
+    """Factors of one kind: what they send, given what they are sent; ``scope`` has their sentences, ``atoms``
+    [factors, k] those of each in the order of its columns."""
 
-    @property
-    def scope(self) -> Scope: ...
+    scope: Scope
+    atoms: np.ndarray
 
-    @property
-    def atoms(self) -> np.ndarray: ...
-
+    @abstractmethod
     def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
         """Messages [factors, k, 2] from messages, and the factor that has no distribution left, or -1."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairs:
-    scope: Scope
-
-    @property
-    def atoms(self) -> np.ndarray:
-        return self.scope.atoms
-
+class _Pairs(Published):
     def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
         forms, start, _ = self.scope.forms()
         sent = np.empty_like(heard)
@@ -69,9 +63,7 @@ def _send_pairs(forms: Array, start: Array, heard: Array, sent: Array) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Tables:
-    scope: Scope
-    atoms: np.ndarray
+class _Tables(Published):
     low: np.ndarray
     high: np.ndarray
 
@@ -101,13 +93,7 @@ def _send_tables(low: Array, high: Array, heard: Array, sent: Array) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Programs:
-    scope: Scope
-
-    @property
-    def atoms(self) -> np.ndarray:
-        return self.scope.atoms
-
+class _Programs(Published):
     def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
         forms, start, _ = self.scope.forms()
         k = self.scope.arity
@@ -197,7 +183,7 @@ def _refuse_crossed(state: PublishedState, atoms: np.ndarray, heard: np.ndarray)
 def _published(scopes: tuple[Scope, ...]) -> Iterator[Published]:
     for scope in scopes:
         if scope.arity == 2:
-            yield _Pairs(scope)
+            yield _Pairs(scope, scope.atoms)
         elif scope.arity > 2:
             children = children_of(scope) if scope.arity == 3 else np.full(len(scope), -1)
             if (children >= 0).any():
@@ -205,7 +191,8 @@ def _published(scopes: tuple[Scope, ...]) -> Iterator[Published]:
                 tables = tables_of(part, children[children >= 0], np.ones(len(part), bool))
                 yield _Tables(part, tables.atoms, tables.low, tables.high)
             if (children < 0).any():
-                yield _Programs(scope.part(children < 0))
+                part = scope.part(children < 0)
+                yield _Programs(part, part.atoms)
 
 
 @numba.njit(cache=True, nogil=True)

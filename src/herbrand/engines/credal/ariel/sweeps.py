@@ -8,14 +8,19 @@ largest change. Each function gives the factor that found a contradiction, or -1
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.budget import Budget
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.ariel.programs import extremes, tighten
+from herbrand.engines.credal.ariel.scopes import Scope
 from herbrand.engines.credal.ariel.simplex import Cells, Workspace, form_count
 from herbrand.engines.credal.ariel.tables import tighten_table
 
@@ -30,6 +35,24 @@ class Beliefs(NamedTuple):
     touched: Array  # [atoms]
     clock: Array  # [2]
     moved: Array  # [1]
+
+
+@dataclass(frozen=True, eq=False)
+class Factors(ABC):
+    """Factors of one kind; ``scope`` has their sentences, ``atoms`` [factors, k] those of each in the
+    order of its columns."""
+
+    scope: Scope
+    atoms: np.ndarray
+
+    @cached_property
+    def visited(self) -> np.ndarray:
+        """When each factor last ran: none has at first."""
+        return np.full(len(self.atoms), -1)
+
+    @abstractmethod
+    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
+        """Tightens beliefs in place; gives the factor that finds a contradiction, or -1."""
 
 
 @numba.njit(cache=True, nogil=True)

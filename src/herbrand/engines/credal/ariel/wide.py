@@ -8,28 +8,18 @@ what all leave together).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.credal.ariel.scopes import Pattern, Scope, at_least, at_most
+from herbrand.engines.credal.ariel.scopes import Pattern, at_least, at_most
 from herbrand.engines.credal.ariel.simplex import least, workspace
-from herbrand.engines.credal.ariel.sweeps import Beliefs, learn
+from herbrand.engines.credal.ariel.sweeps import Beliefs, Factors, learn
 
 
 @dataclass(frozen=True, eq=False)
-class Wide:
-    scope: Scope
-    visited: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "visited", np.full(len(self.scope), -1))
-
-    @property
-    def atoms(self) -> np.ndarray:
-        return self.scope.atoms
-
+class Wide(Factors):
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         for factor, atoms in enumerate(self.atoms):
             if not (beliefs.touched[atoms] > self.visited[factor]).any():
