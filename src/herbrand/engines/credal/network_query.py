@@ -30,6 +30,7 @@ from herbrand.engines.credal.shape import (
 )
 from herbrand.engines.credal.solve import Optimum
 from herbrand.errors import BudgetError
+from herbrand.graphs import linked
 
 MOST_ATOMS = 16
 """Atoms that a query and what is given may name together."""
@@ -108,18 +109,17 @@ class NetworkQuestion:
             return query.given, None
         shape = query.given.over_atoms()
         conjuncts = shape[1:] if isinstance(shape, tuple) and shape[0] == "and" else (shape,)
-        left = [(part, {self._piece[atom] for atom in columns_of(part)}) for part in conjuncts]
-        pieces = {self._piece[atom] for atom in query.event.atoms}
-        kept: list[Shape] = []
-        while near := [one for one in left if one[1] & pieces]:
-            kept += [part for part, _ in near]
-            pieces.update(*(its for _, its in near))
-            left = [one for one in left if one not in near]
-        others = {piece for _, its in left for piece in its}
-        if not left or (self._cyclic(pieces) and self._cyclic(others)):
+        (event, *kept), *groups = linked([query.event.over_atoms(), *conjuncts], self._pieces_with)
+        others = [part for group in groups for part in group]
+        if not others or (self._is_cyclic(event, *kept) and self._is_cyclic(*others)):
             return query.given, None
-        related = GroundFormula.of(conjunction(kept)) if kept else None
-        return related, GroundFormula.of(conjunction([part for part, _ in left]))
+        return GroundFormula.of(conjunction(kept)) if kept else None, GroundFormula.of(conjunction(others))
+
+    def _is_cyclic(self, *shapes: Shape) -> bool:
+        return any(self._cyclic(self._pieces_with(shape)) for shape in shapes)
+
+    def _pieces_with(self, shape: Shape) -> set[int]:
+        return {self._piece[atom] for atom in columns_of(shape)}
 
     def _cyclic(self, pieces: Iterable[int]) -> bool:
         return any(self.pieces[piece].graph.core for piece in pieces)

@@ -19,6 +19,7 @@ evidence too, except that a base atom without a probability becomes a fact.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,6 +29,7 @@ from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
+from herbrand.graphs import reached
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import FactRows, Rule
@@ -290,12 +292,8 @@ def _uncertain(program: HornProgram) -> set[str]:
             found.add(name)
     found |= {rule.head.predicate for rule in program.weighted if rule_number(rule) != 1}
     found |= {rule.head.predicate for _, rules in program.choices for rule in rules}
-    while True:
-        more = {
-            name
-            for name, clauses in program.clauses.items()
-            if name not in found and any(found & set(clause.predicates()) for clause in clauses)
-        }
-        if not more:
-            return found
-        found |= more
+    callers: dict[str, list[str]] = defaultdict(list)
+    for name, clauses in program.clauses.items():
+        for called in {called for clause in clauses for called in clause.predicates()}:
+            callers[called].append(name)
+    return set(reached(found, lambda name: callers.get(name, ())))

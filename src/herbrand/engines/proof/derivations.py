@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from herbrand.engines.proof.goals import is_part
+from herbrand.engines.proof.horn_program import felt
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.steps import Runner
@@ -105,8 +106,7 @@ class _Search:
         self.found = Derivations()
 
     def calls(self, predicate: str, left: int | None) -> int | None:
-        height = self._plans.height(predicate)
-        return None if left is None or (height is not None and left > height) else left
+        return felt(left, self._plans.height(predicate))
 
     def wanted(self, root: Node) -> None:
         """Instances of a node and of all it rests on, the atoms of one predicate together."""

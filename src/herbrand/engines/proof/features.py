@@ -27,6 +27,7 @@ from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.facts import Facts
+from herbrand.graphs import linked
 from herbrand.language.names import shown_name
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Not, Rule, Variable, leaf_terms
@@ -120,23 +121,13 @@ def _generating(rule: Rule, empty: Collection[str], derived: Collection[str]) ->
     for part in rule.body:
         if not isinstance(part, Atom) or part.predicate not in empty:
             continue
-        stated = _linked(part, [atom for atom in atoms if atom.predicate not in derived])
+        others = [atom for atom in atoms if atom.predicate not in derived]
+        _, *stated = linked([part, *others], lambda atom: _variables([atom]))[0]
         bound = _variables([*stated, *(test for test in rest if _names_constant(test))])
         chosen = stated if _variables([part]) <= bound else atoms
         known = _variables([part, *chosen])
         tests = [test for test in rest if _compares(test) and _variables([test]) <= known]
         yield Rule(part, (*chosen, *tests), span=rule.span)
-
-
-def _linked(atom: Atom, others: Sequence[Atom]) -> list[Atom]:
-    """Those that share variables with the atom, directly or by others between."""
-    reached, left = _variables([atom]), list(others)
-    found: list[Atom] = []
-    while near := [other for other in left if _variables([other]) & reached]:
-        found += near
-        left = [other for other in left if other not in near]
-        reached |= _variables(near)
-    return found
 
 
 def _names_constant(part: BodyLiteral) -> bool:

@@ -337,10 +337,8 @@ class _Reading:
         same: dict[int, list[str]] = {}
         for name, domain in self._program.facts.domains.items():
             same.setdefault(id(domain.values), []).append(name)
-        groups, linked = [*every, *same.values()], set(types)
-        while more := set().union(*(group for group in groups if linked.intersection(group))) - linked:
-            linked |= more
-        return tuple(sorted(linked))
+        first, *_ = linked([types, *every, *same.values()], set)
+        return tuple(sorted(set[str]().union(*first)))
 
     # What can be asked
 

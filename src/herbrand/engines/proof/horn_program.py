@@ -417,3 +417,14 @@ def denied_but_derived(predicate: str, values: tuple[Value, ...], algebra: str) 
         "takes no evidence on what rules derive",
         hint=_CONDITIONS,
     )
+
+
+def felt(left: int | None, height: int | None) -> int | None:
+    """The calls left to proofs at most so many calls deep; ``None``, any number, where they cannot feel it.
+
+    What cannot feel its bound is the same goal at every depth, and is solved once.
+
+    >>> felt(3, 2), felt(2, 2), felt(2, None), felt(None, 2)
+    (None, 2, 2, None)
+    """
+    return None if left is None or (height is not None and left > height) else left

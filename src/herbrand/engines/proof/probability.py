@@ -30,7 +30,7 @@ from herbrand.engines.circuit.statements import Lowered, lowered, lowered_clause
 from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.chances import chances_of, check_probabilities
 from herbrand.engines.proof.derivations import refuse_many
-from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram, felt
 from herbrand.engines.proof.planning import check_safe
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.graphs import reached, strong_components
@@ -200,8 +200,7 @@ class PossibleWorlds:
 
     def _left(self, predicate: str, left: int | None) -> int | None:
         """The calls that a predicate has left, where its proofs can be so deep."""
-        height = self._program.height(predicate)
-        return None if left is None or (height is not None and left > height) else left
+        return felt(left, self._program.height(predicate))
 
     def _counted(self, statement: Lowered, left: int | None, calls: Calls) -> Lowered:
         """The statement over names that tell the calls left."""

@@ -26,6 +26,7 @@ from herbrand.deep_calls import room_for
 from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.derivations import Derivations, Node, Row, derivations
 from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
+from herbrand.engines.proof.horn_program import felt
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.recursion import LinearRecursion
@@ -140,10 +141,7 @@ class Unrolled:
 
     def goal(self, predicate: str, mode: Mode, left: int | None) -> Goal:
         """The same goal for every depth that its proofs cannot feel."""
-        height = self._plans.height(predicate)
-        if left is not None and height is not None and left > height:
-            left = None
-        return Goal(predicate, mode, left)
+        return Goal(predicate, mode, felt(left, self._plans.height(predicate)))
 
     def _below(self, goal: Goal, step: Ask) -> Goal:
         left = goal.left if goal.left is None or not step.deeper else goal.left - 1
