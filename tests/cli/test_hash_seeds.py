@@ -23,16 +23,30 @@ friends("anna", "bob")
 friends("bob", "carl")
 friends("carl", "dora")
 """
+RULES = """predicate likes(person)
+predicate meets(person, person)
+predicate linked(person, person)
+predicate lone(person)
+predicate busy
+type person = {"anna", "bob", "carl"}
+0.5 :: meets(x, y)
+linked(x, y) :- meets(x, y)
+linked(x, z) :- linked(x, y), linked(y, z)
+busy :- likes(x)
+lone(x) :- meets(x, x), not likes(x)
+"""
 BOUNDS = """P(smokes("anna")) in [0.2, 0.4]
 P(ill(x) | smokes(x)) >= 0.3
 P(smokes("bob") | smokes("anna")) >= 0.5
 P(smokes("carl")) <= 0.1
 """
+FILES = {"program.pl": PROGRAM, "theory.hb": THEORY, "rules.hb": RULES, "bounds.hb": BOUNDS}
 COMMANDS = {
     "queries of a .pl file": ("infer", "program.pl"),
     "marginals": ("infer", "theory.hb"),
     "the most probable world": ("infer", "theory.hb", "--map"),
     "samples": ("sample", "theory.hb", "--worlds", "5", "--seed", "3"),
+    "samples of what several rules derive": ("sample", "rules.hb", "--worlds", "20"),
     "reasons": ("explain", "theory.hb", 'ill("dora")'),
     "bounds": ("bound", "bounds.hb"),
     "facts of another format": ("convert", "theory.hb", "--to", "hb"),
@@ -41,7 +55,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_two_processes_write_the_same(command: tuple[str, ...], tmp_path: Path) -> None:
-    for name, text in (("program.pl", PROGRAM), ("theory.hb", THEORY), ("bounds.hb", BOUNDS)):
+    for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     assert written(command, 1, tmp_path) == written(command, 2, tmp_path)
 

@@ -26,6 +26,8 @@ from herbrand.graphs import strong_components
 Atom = TypeVar("Atom", bound=Hashable)
 Body = tuple[frozenset[Atom], int]
 """Atoms of the same set that must hold, and the literal of all else."""
+Users = dict[Atom, dict[Atom, None]]
+"""Of each atom those that need it, in an order that does not differ from process to process."""
 
 
 def least_model(
@@ -59,11 +61,11 @@ def acyclic(
     system = {
         atom: _joined(net, [body for body in own if atom not in body[0]]) for atom, own in bodies.items()
     }
-    users: dict[Atom, set[Atom]] = {atom: set() for atom in system}
+    users: Users[Atom] = {atom: {} for atom in system}
     for atom, own in system.items():
         for needed in own:
             for other in needed:
-                users[other].add(atom)
+                users[other][atom] = None
     place = {atom: number for number, atom in enumerate(system)}
     heap = [(_cost(system, users, atom), place[atom], atom) for atom in system]
     heapq.heapify(heap)
@@ -84,15 +86,13 @@ def acyclic(
     literals: dict[Atom, int] = {}
     for atom in reversed(order):
         literals[atom] = net.either(
-            net.every([literal, *(literals[other] for other in needed)])
+            net.every([literal, *sorted(literals[other] for other in needed)])
             for needed, literal in system[atom].items()
         )
     return literals
 
 
-def _cost(
-    system: Mapping[Atom, Mapping[frozenset[Atom], int]], users: Mapping[Atom, set[Atom]], atom: Atom
-) -> int:
+def _cost(system: Mapping[Atom, Mapping[frozenset[Atom], int]], users: Users[Atom], atom: Atom) -> int:
     """How many bodies elimination makes."""
     return len(system[atom]) * len(users[atom])
 
@@ -109,7 +109,7 @@ def _joined(net: Constraints, bodies: Sequence[Body[Atom]]) -> dict[frozenset[At
 def _eliminate(
     net: Constraints,
     system: dict[Atom, dict[frozenset[Atom], int]],
-    users: dict[Atom, set[Atom]],
+    users: Users[Atom],
     atom: Atom,
 ) -> None:
     """Put an atom's bodies in its place; its own definition stays for the way back."""
@@ -128,8 +128,8 @@ def _eliminate(
             system[user] = {frozenset(): TRUE}
         for needed in system[user]:
             for other in needed:
-                users[other].add(user)
+                users[other][user] = None
     for needed in own:
         for other in needed:
             if other in users:
-                users[other].discard(atom)
+                users[other].pop(atom, None)

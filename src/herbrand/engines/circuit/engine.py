@@ -245,7 +245,7 @@ def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndar
     ground, found = worlds.ground, list[int]()
     predicates = ground.program.signature.predicates
     if question.everything:
-        stated = [name for name in worlds.derived if not predicates[name].computed]
+        stated = sorted(name for name in worlds.derived if not predicates[name].computed)
         worlds.solve((name, (ANY,) * len(predicates[name].column_types)) for name in stated)
         listed = [(n, codes) for n, codes in ground.atoms.codes.items() if not predicates[n].computed]
         for name, codes in listed:
