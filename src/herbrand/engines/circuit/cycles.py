@@ -27,8 +27,10 @@ Atom = TypeVar("Atom", bound=Hashable)
 Body = tuple[frozenset[Atom], int]
 """Atoms of the same set that must hold, and the literal of all else."""
 Users = dict[Atom, dict[Atom, None]]
-"""Of each atom those that need it, in an order that does not differ from process to process: gates are made in
-it, and number the variables that compiling decides. In the order of hashes some runs took three times as long."""
+"""Of each atom those that need it, in an order that does not differ from process to process.
+
+Gates are made in it, and number the variables that compiling decides: by hashes some runs took thrice as long.
+"""
 
 
 def least_model(
