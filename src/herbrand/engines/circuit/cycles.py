@@ -29,7 +29,7 @@ Body = tuple[frozenset[Atom], int]
 Users = dict[Atom, dict[Atom, None]]
 """Of each atom those that need it, in an order that does not differ from process to process.
 
-Gates are made in it, and number the variables that compiling decides: by hashes some runs took thrice as long.
+Gates are made in it, and number the variables that compiling decides: by hashes a run took thrice as long.
 """
 
 
