@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -66,6 +66,15 @@ class TruthTable:
         return self.holds.reshape([next(own) if atom in self.scope else 1 for atom in scope])
 
 
+class _Lowered(NamedTuple):
+    """A formula; where they are few, the ``cases`` in which it is false. ``table``: ``None`` where it has
+    helpers, or a large one. That of many cases is made of its parts': a parity of n atoms has 2^(n - 1)."""
+
+    formula: Formula
+    cases: Ground | None
+    table: TruthTable | None
+
+
 @dataclass(frozen=True, eq=False)
 class FormulaShares:
     """``found``: what an ``elimination`` of all gave; ``allowed`` raises where another would be too much."""
@@ -78,31 +87,29 @@ class FormulaShares:
 
     def of(self, formulas: Sequence[Formula]) -> list[float]:
         """The share of the partition that worlds with each formula have."""
-        tables = list(map(self._truth_table, formulas))
-        small = (table for table in tables if table is not None and table.holds.size <= MOST_CASES)
-        scopes = {table.scope for table in small}
+        asked = list(map(self._lowered, formulas))
+        tables = (one.table for one in asked if one.table is not None)
+        scopes = {table.scope for table in tables if table.holds.size <= MOST_CASES}
         shares = {scope: self._own(scope) for scope in scopes if len(scope) < 2}
         shares |= self._joint(sorted(scope for scope in scopes if len(scope) > 1))
         return [
-            self._alone(formula, table)
-            if table is None or table.scope not in shares
-            else min(1.0, float(shares[table.scope][table.holds].sum()))
-            for formula, table in zip(formulas, tables, strict=True)
+            self._alone(one)
+            if one.table is None or one.table.scope not in shares
+            else min(1.0, float(shares[one.table.scope][one.table.holds].sum()))
+            for one in asked
         ]
 
     def _negated(self, formula: Formula) -> Ground:
         self.budget.check()
         return self.ground.negation(formula, self.budget)
 
-    def _truth_table(self, formula: Formula) -> TruthTable | None:
-        """``None`` where it has helpers, or a large one. That of a long formula is made of its parts': a
-        parity of n atoms falls into 2^(n - 1) cases."""
+    def _lowered(self, formula: Formula) -> _Lowered:
         if case_count(formula) <= FEW_CASES or isinstance(formula, Exists | Forall):
-            return _table_of_cases(self._negated(formula))
-        tables = [self._truth_table(part) for part in children(formula)]
-        if None in tables:
-            return None
-        return self._joined(formula, cast(list[TruthTable], tables))
+            cases = self._negated(formula)
+            return _Lowered(formula, cases, _table_of_cases(cases))
+        tables = [self._lowered(part).table for part in children(formula)]
+        table = None if None in tables else self._joined(formula, cast(list[TruthTable], tables))
+        return _Lowered(formula, None, table)
 
     def _factor_of(self, table: TruthTable) -> FactorGraph:
         """A graph of one factor, which forbids what the table has as false."""
@@ -175,12 +182,12 @@ class FormulaShares:
         apart = GRADIENT * len(scopes) * self.elimination.operations
         return elimination if elimination.operations <= max(FEW, apart) else None
 
-    def _alone(self, formula: Formula, table: TruthTable | None) -> float:
-        """The share of one formula, by summing the partition again: a table stands for many cases."""
-        if table is not None and case_count(formula) > FEW_CASES:
-            extra = self._factor_of(table)
+    def _alone(self, asked: _Lowered) -> float:
+        """The share of one formula, by summing the partition again."""
+        if asked.cases is None and asked.table is not None:
+            extra = self._factor_of(asked.table)
         else:
-            cases = self._negated(formula)
+            cases = self._negated(asked.formula) if asked.cases is None else asked.cases
             extra = chained(ground_graph(cases, self.budget, by_formula=False, facts=False).graph)
         if extra.constant == -math.inf:
             return 0.0

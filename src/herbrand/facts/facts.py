@@ -111,6 +111,10 @@ class Facts:
         """A row of indices of these types as constants."""
         return tuple(self.domains[name].value(int(index)) for name, index in zip(types, row, strict=True))
 
+    def indices(self, types: Iterable[str], row: Iterable[Value]) -> tuple[int | None, ...]:
+        """Constants of these types as a row of indices; ``None`` for one that its domain does not have."""
+        return tuple(self.domains[name].index_of(value) for name, value in zip(types, row, strict=True))
+
     def atom_text(self, predicate: Predicate, row: Iterable[int]) -> str:
         """The atom of a row of a table as printed, with its value where it has one."""
         return show_row(predicate, self.constants(predicate.column_types, row))

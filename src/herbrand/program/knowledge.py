@@ -488,8 +488,7 @@ def mentioned_with(signature: Signature, rows: Sequence[FactRows]) -> dict[str, 
 
 def _holds(given: FactRows, signature: Signature, facts: Facts) -> bool:
     """Whether the facts list the atom of what is given."""
-    types = signature.predicates[given.predicate].column_types
-    row = [facts.domains[name].index_of(value) for name, value in zip(types, given.row(0), strict=True)]
+    row = facts.indices(signature.predicates[given.predicate].column_types, given.row(0))
     return bool((facts.tables[given.predicate].true == row).all(axis=1).any())
 
 

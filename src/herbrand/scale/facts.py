@@ -57,8 +57,7 @@ class StoredFacts:
 
     def lists(self, row: FactRows, signature: Signature) -> bool:
         """Whether the one atom of these rows is among those that hold."""
-        types = signature.predicates[row.predicate].column_types
-        places = [self.facts.domains[t].index_of(value) for t, value in zip(types, row.row(0), strict=True)]
+        places = self.facts.indices(signature.predicates[row.predicate].column_types, row.row(0))
         same = " AND ".join(f"a{i} = {place}" for i, place in enumerate(places)) or "TRUE"
         table = self.tables[row.predicate].true
         return bool(self.database.number(f"SELECT COUNT(*) FROM {table} WHERE {same}"))

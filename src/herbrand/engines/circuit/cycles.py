@@ -89,7 +89,7 @@ def acyclic(
     literals: dict[Atom, int] = {}
     for atom in reversed(order):
         literals[atom] = net.either(
-            net.every([literal, *sorted(literals[other] for other in needed)])
+            net.every([literal, *(literals[other] for other in needed)])
             for needed, literal in system[atom].items()
         )
     return literals

@@ -67,6 +67,14 @@ class DerivedLiterals:
         found = self.literals.get(atom)
         return self._stated(atom) if found is None else found
 
+    def values(self, predicate: str) -> dict[Row, list[int]]:
+        """The literals of all values that each atom of a many-valued predicate may have."""
+        found: dict[Row, list[int]] = {}
+        for (name, row), literal in self.literals.items():
+            if name == predicate and literal != FALSE:
+                found.setdefault(row[:-1], []).append(literal)
+        return found
+
     def _body(self, instance: Instance, atom: Atom, members: Set[Atom]) -> Body[Atom]:
         """What one instance needs for an atom: those solved together with it, and the literal of all else."""
         if not members.isdisjoint(chain(instance.absent, *instance.counted)):

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import cast
 
 import numpy as np
 
@@ -106,11 +107,7 @@ class Worlds:
             if len(own) == 1 and own[0].gives_one_value(name):
                 continue
             self.solve([(name, (ANY,) * len(predicates[name].column_types))])
-            values: dict[Row, list[int]] = {}
-            for (found, row), literal in self._derived.literals.items():
-                if found == name and literal != FALSE:
-                    values.setdefault(row[:-1], []).append(literal)
-            for literals in values.values():
+            for literals in self._derived.values(name).values():
                 self.net.at_most_one(literals)
                 if len(literals) > 1:
                     self.exclusive.add(name)
@@ -282,14 +279,12 @@ class Worlds:
         stated, value = (leaf.atom, (leaf.value,)) if isinstance(leaf, ValueIs) else (leaf, ())
         if not isinstance(stated, AtomFormula):
             return None
+        terms = [*stated.arguments, *value]
+        if not all(isinstance(term, Constant) for term in terms):
+            return None
         types = self.program.signature.predicates[stated.predicate].column_types
-        row = list[int]()
-        for term, kind in zip((*stated.arguments, *value), types, strict=True):
-            index = self.program.domain(kind).index_of(term.value) if isinstance(term, Constant) else None
-            if index is None:
-                return None
-            row.append(index)
-        return stated.predicate, tuple(row)
+        row = self.program.facts.indices(types, [term.value for term in cast(list[Constant], terms)])
+        return None if None in row else (stated.predicate, cast(Row, row))
 
     def _by_cases(self, formula: Formula) -> int:
         """Of a formula with quantifiers, by the cases in which it fails."""

@@ -22,6 +22,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -77,12 +78,9 @@ def chances_of(
 
 
 def _indices(rows: FactRows, predicate: Predicate, facts: Facts) -> Row:
-    found = []
-    for value, kind in zip(rows.row(0), predicate.column_types, strict=True):
-        index = facts.domains[kind].index_of(value)
-        assert index is not None, "constants that are given are in their domains"
-        found.append(index)
-    return tuple(found)
+    found = facts.indices(predicate.column_types, rows.row(0))
+    assert None not in found, "constants that are given are in their domains"
+    return cast(Row, found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -326,18 +326,11 @@ class Grounded:
             else:
                 self.made.weigh(literal, math.log(known.holds))
                 self.made.weigh(negated(literal), math.log1p(-known.holds))
-        for atom, literals in self._values_of_atoms().items():
-            two = self.made.net.either(self.made.net.every(pair) for pair in combinations(literals, 2))
-            if two != FALSE:
-                self.made.stipulate(negated(two), self.worlds.one_value_text(*atom))
-
-    def _values_of_atoms(self) -> dict[Atom, list[int]]:
-        """The literals of all values that an atom may have, where several instances may give it one."""
-        found: dict[Atom, list[int]] = {}
-        for (name, row), literal in self.derived.literals.items():
-            if name in self.worlds.exclusive and literal != FALSE:
-                found.setdefault((name, row[:-1]), []).append(literal)
-        return found
+        for name in self.worlds.exclusive:
+            for row, literals in self.derived.values(name).items():
+                two = self.made.net.either(self.made.net.every(pair) for pair in combinations(literals, 2))
+                if two != FALSE:
+                    self.made.stipulate(negated(two), self.worlds.one_value_text(name, row))
 
     def _stated(self, atom: Atom) -> int:
         """A fact, by the outcome of the choice that it is."""
