@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from herbrand.serving.nursery import is_alive
 from tests.conftest import ROOT
 
 httpx = pytest.importorskip("httpx", reason="the servers are asked by httpx")
@@ -125,15 +126,6 @@ def studio(folder: Path) -> Iterator[Started]:
 def api(studio: Started) -> Iterator[httpx.Client]:
     with studio.client() as client:
         yield client
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")
-    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] not in "ZX"
 
 
 def gone(pid: int, within: float = 10.0) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from herbrand.serving.nursery import is_alive
 from tests.studio.conftest import MEASURED, SECONDS, Studio
 from tests.studio.screen import SMOKERS, Screen, herbrand
 
@@ -92,14 +92,6 @@ def test_the_parts_of_an_explanation_add_up(page: Any, smokers: Studio) -> None:
     screen.picture("why")
 
 
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-
-
 def test_a_long_run_is_cancelled_and_its_process_is_gone(page: Any, smokers: Studio) -> None:
     screen = Screen(page, smokers.address)
     page.get_by_text("Options", exact=True).click()
@@ -108,7 +100,7 @@ def test_a_long_run_is_cancelled_and_its_process_is_gone(page: Any, smokers: Stu
     with page.expect_response(lambda response: response.url.endswith("/api/runs")) as started:
         screen.button("Run").click()
     pid = started.value.json()["pid"]
-    assert alive(pid)
+    assert is_alive(pid)
     screen.says("Running infer")
     assert screen.button("Run").is_disabled()
     page.wait_for_timeout(500)
@@ -116,7 +108,7 @@ def test_a_long_run_is_cancelled_and_its_process_is_gone(page: Any, smokers: Stu
     began = time.monotonic()
     screen.button("Cancel").click()
     screen.says("Cancelled.")
-    while alive(pid):
+    while is_alive(pid):
         assert time.monotonic() - began < SECONDS
         time.sleep(0.02)
     MEASURED.append(f"cancelled after {time.monotonic() - began:.2f} s")
