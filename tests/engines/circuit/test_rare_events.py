@@ -6,6 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,3 +63,25 @@ def test_a_disjunction_of_rare_events() -> None:
     for engine in ("exact", "circuit", "lifted"):
         (row,) = weighted.infer("a or b", engine=engine).rows()
         assert row.probability == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("rare", [1e-9, 1e-12, 1e-13, 1e-17, 1e-40])
+def test_rare_heads_of_one_choice_keep_their_digits(rare: float) -> None:
+    """A head behind others that add up to 1 but for less than the last digits was impossible."""
+    first, second = [rare, 1 - 2 * rare, rare], [0.4, rare, 0.6 - rare]
+    lines = [
+        "; ".join(f'{chance!r} :: v = "{value}"' for chance, value in zip(row, "abc", strict=True))
+        for row in (first, second)
+    ]
+    model = hb.Model(hb.parse('predicate v in {"a", "b", "c"}\n' + "\n".join(lines)))
+    shares = [Fraction(one) * Fraction(other) for one, other in zip(first, second, strict=True)]
+    for value, share in zip("abc", shares, strict=True):
+        assert model.infer("v")["v"][value] == pytest.approx(float(share / sum(shares)), rel=1e-9)
+    best = model.infer(map=True)
+    assert best["v"]["b"] == 1.0
+    assert best.log_weight == pytest.approx(float(np.log(first[1]) + np.log(second[1])), rel=1e-9)
+
+
+def test_a_choice_that_is_nearly_certain_may_fail() -> None:
+    found = hb.Model(hb.parse("0.9999999999995 :: a\n0.5 :: b\nc :- a\nc :- b\nnot c")).infer(["a", "c"])
+    assert (found["a"], found["c"]) == (0.0, 0.0)

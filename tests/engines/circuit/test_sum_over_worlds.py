@@ -49,3 +49,26 @@ def world_count(worlds: ChoiceWorlds) -> float:
 @pytest.mark.parametrize("start", long([*range(0, 300, 50), *range(1000, 2500, 50)], 1))
 def test_random_programs(start: int) -> None:
     assert sum(_check(seed) for seed in range(start, start + 50)) >= 25
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '0.3 :: q\n1.0 :: v = "a" :- q\n1.0 :: v = "b" :- q',
+        '0.3 :: q\n1.0 :: v = "a" :- q\n1.0 :: v = "b" :- q\n0.5 :: v = "a"',
+        '0.3 :: q\n1.0 :: v = "a"\n1.0 :: v = "b" :- q',
+    ],
+)
+def test_values_of_one_cause_exclude_each_other(text: str) -> None:
+    """Their literals are equal, and were taken for one value's."""
+    theory = hb.parse(f'predicate v in {{"a", "b"}}\npredicate q\n{text}')
+    asked = ["q", 'v = "a"', 'v = "b"']
+    expected = worlds_of(theory).probabilities([parse_formula(one, valued=["v"]) for one in asked])
+    found = hb.Model(theory).infer(asked, engine="circuit")
+    assert [row.probability for row in found.rows()] == pytest.approx(expected, abs=1e-12)
+
+
+def test_two_certain_values_are_a_contradiction() -> None:
+    theory = hb.parse('predicate v in {"a", "b"}\npredicate q\n1.0 :: v = "a"\n1.0 :: v = "b"\n0.5 :: q')
+    with pytest.raises(ContradictionError):
+        hb.Model(theory).infer("v")

@@ -26,9 +26,24 @@ from herbrand.errors import ContradictionError
 from herbrand.quick_values import quickly_made
 
 CERTAIN = 1e-12
-"""What is left of a choice's probability below this is rounding."""
+"""Where several probabilities leave less than this to 1, it is rounding."""
 FEW_STATEMENTS = 64
 """Up to so many pieces of evidence are searched for a smallest set that has probability 0."""
+
+
+def probability_left(chances: Sequence[float]) -> list[float]:
+    """The probability of each outcome and all behind it, none of them included; last that of none.
+
+    Summed from the end, since 1 less the outcomes before would round rare ones off.
+
+    >>> probability_left([0.5, 0.25]), probability_left([1 - 1e-13, 1e-13])[1:]
+    ([1.0, 0.5, 0.25], [1e-13, 0.0])
+    """
+    none = 1 - math.fsum(chances)
+    left = [none if none > CERTAIN or (len(chances) == 1 and none > 0) else 0.0]
+    for chance in reversed(chances):
+        left.append(left[-1] + chance)
+    return left[::-1]
 
 
 @quickly_made
@@ -80,26 +95,24 @@ class ChoiceConstraints(WeightedConstraints):
         found: list[int] = []
         variables: list[int] = []
         later = TRUE
-        for place, chance in enumerate(chances):
-            left = 1 - math.fsum(chances[:place])
+        left = probability_left(chances)
+        for chance, behind in zip(chances, left[1:], strict=True):
             if chance <= 0.0:
                 found.append(FALSE)
                 variables.append(-1)
                 continue
-            certain = left - chance <= CERTAIN
-            taken = TRUE if certain and not self.scaled else self._drawn_once(chance / left)
+            taken = TRUE if not behind and not self.scaled else self._drawn_once(chance, behind)
             variables.append(-1 if taken == TRUE else taken >> 1)
             found.append(self.net.every([later, taken]))
             later = self.net.every([later, negated(taken)])
         return Drawn(tuple(chances), tuple(variables), tuple(found))
 
-    def _drawn_once(self, chance: float) -> int:
-        """A two-way choice."""
+    def _drawn_once(self, chance: float, behind: float) -> int:
+        """A two-way choice, of an outcome and what is left ``behind`` it."""
         variable = self.net.variable()
         yes, no = 2 * variable, 2 * variable + 1
         if not (self.scaled or self.whole):  # else the weights come later
-            self.weigh(yes, math.log(chance))
-            self.weigh(no, math.log1p(-chance))
+            self._weigh_shares(yes, no, chance, behind)
         if not self.whole:
             self.normal.add(variable)
         return yes
@@ -110,14 +123,26 @@ class ChoiceConstraints(WeightedConstraints):
         Elsewhere nothing is chosen: one value stands for both, and has no weight, so that a world's weight is
         the product of what was chosen in it.
         """
-        for place, (chance, variable) in enumerate(zip(drawn.chances, drawn.variables, strict=True)):
+        left = probability_left(drawn.chances)
+        for chance, behind, variable in zip(drawn.chances, left[1:], drawn.variables, strict=True):
             if variable < 0:
                 continue
-            yes, share = 2 * variable, chance / (1 - math.fsum(drawn.chances[:place]))
+            yes = 2 * variable
             self.net.require([later, yes])
-            self.weigh(self.net.every([later, yes]), math.log(share))
+            taken = self.net.every([later, yes])
             later = self.net.every([later, negated(yes)])
+            self._weigh_shares(taken, later, chance, behind)
+
+    def _weigh_shares(self, taken: int, later: int, chance: float, behind: float) -> None:
+        """Weigh an outcome and what comes behind it by their shares of both."""
+        if chance <= behind:
+            share = chance / (chance + behind)
+            self.weigh(taken, math.log(share))
             self.weigh(later, math.log1p(-share))
+        else:
+            share = behind / (chance + behind)
+            self.weigh(taken, math.log1p(-share))
+            self.weigh(later, math.log(share))
 
     def weigh(self, literal: int, log_weight: float) -> None:
         """A choice that a formula weighs as well has weights that no longer add up to 1."""

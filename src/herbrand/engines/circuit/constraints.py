@@ -14,6 +14,7 @@ that nothing depends on any more. Gates are built bottom up and shared where the
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -79,8 +80,12 @@ class Constraints:
         self.at_most_one(literals)
 
     def at_most_one(self, literals: Sequence[int]) -> None:
-        """No two of the literals hold."""
-        kept = list(dict.fromkeys(literal for literal in literals if literal != FALSE))
+        """No two of the literals hold. Equal ones, as atoms of one cause have them, hold both or neither."""
+        counts = Counter(literal for literal in literals if literal != FALSE)
+        for literal, times in counts.items():
+            if times > 1:
+                self.require([negated(literal)])
+        kept = [literal for literal, times in counts.items() if times == 1]
         if TRUE in kept:
             for literal in kept:
                 if literal != TRUE:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import chain
 
 from herbrand.budget import Budget
-from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, Drawn
+from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, Drawn, probability_left
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.cycles import Body, least_model
 from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Row, atoms_below
@@ -129,6 +129,6 @@ class DerivedLiterals:
                 )
             self._choices[key] = drawn = self._made.choice(chances)
             self.drawn.append((instance, drawn))
-            if 1 - math.fsum(chances) <= CERTAIN:
+            if not probability_left(chances)[-1]:
                 self.exhaustive.add(frozenset(drawn.outcomes) - {FALSE})
         return self._choices[key].outcomes

@@ -17,7 +17,7 @@ import numpy as np
 
 from herbrand.answers.explanation import Reason
 from herbrand.engines.attribution import scales
-from herbrand.engines.circuit.choices import Drawn, share_of
+from herbrand.engines.circuit.choices import Drawn, probability_left, share_of
 from herbrand.engines.circuit.circuit import Circuit, Floats
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.grounding import Instance
@@ -92,7 +92,7 @@ class _Slopes:
         _, both = self._shares(weights)
         found: list[float] = []
         for drawn, none in zip(self._choices, self._none, strict=True):
-            left = 1 - scale * math.fsum(drawn.chances)
+            left = (1 - scale) + scale * probability_left(drawn.chances)[-1]
             lost = (share_of(both, none) - share_of(given, none)) / left
             found += [
                 probability * ((share_of(both, o) - share_of(given, o)) / scale - chance * lost)
@@ -105,12 +105,11 @@ class _Slopes:
         weights = self._weights.copy()
         with np.errstate(divide="ignore"):
             for drawn in self._choices:
-                before = 0.0
-                for variable, chance in zip(drawn.variables, drawn.chances, strict=True):
+                left = probability_left(drawn.chances)
+                for variable, chance, part in zip(drawn.variables, drawn.chances, left[:-1], strict=True):
                     if variable >= 0:
-                        taken = min(scale * chance / (1 - scale * before), 1.0)
+                        taken = min(scale * chance / ((1 - scale) + scale * part), 1.0)
                         weights[variable] += np.log1p(-taken), np.log(taken)
-                    before += chance
         return weights
 
     def _shares(self, weights: Floats) -> tuple[float, Floats]:
