@@ -26,6 +26,7 @@ RESERVED = frozenset(
 )
 LARGEST_NUMBER = 2**63 - 1
 _PLAIN = re.compile(r"[^\W\d]\w*")
+_UNWRITABLE = re.compile(r"[`\n\r]")
 _WHOLE = re.compile(r"-?[0-9]+")
 _LONGEST_WHOLE = 20
 """Characters of the longest number of 64 bits with its sign; Python refuses to read far longer ones."""
@@ -67,6 +68,20 @@ def text_of_made(name: str, arguments: Sequence[str] = ()) -> str:
 def shown_name(name: str) -> str:
     """The name as a theory file has it."""
     return name if _PLAIN.fullmatch(name) and name not in RESERVED else f"`{name}`"
+
+
+def is_writable(name: str) -> bool:
+    """Whether a theory file can hold the name, between back-quotes where it is no plain one."""
+    return bool(name) and not _UNWRITABLE.search(name)
+
+
+def made_writable(name: str) -> str:
+    """The name with other signs for those that no theory file can hold.
+
+    >>> made_writable("it's"), made_writable("a`b"), made_writable("")
+    ("it's", 'a_b', "''")
+    """
+    return _UNWRITABLE.sub("_", name) or "''"
 
 
 def shown_constant(value: Value) -> str:

@@ -150,7 +150,10 @@ def _table(child: str, rows: list[Choice], labels: Labels) -> NetworkTable:
     known = tuple(labels[name] for name in scope)
     values = np.full(tuple(map(len, known)), np.nan)
     for choice in rows:
-        values[_place(choice, scope, known)] = _row(choice, known[-1])
+        place = _place(choice, scope, known)
+        if not np.isnan(values[place]).all():  # two choices of one value count where they agree
+            raise _no_row(choice, f"'{child}' has another choice for the same case")
+        values[place] = _row(choice, known[-1])
     missing = np.argwhere(np.isnan(values))
     if len(missing):
         case = ", ".join(f"{n} = {k[i]}" for n, k, i in zip(first, known, missing[0], strict=False))

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.errors import HerbrandError
 from herbrand.language.dialects import read_theory_text
+from herbrand.language.parse import parse_formula
 from herbrand.language.syntax import Theory
 from tests.laws import tries
+from tests.oracles.choices import worlds_of
 from tests.oracles.networks import Table, summed
 
 NAMES = ["a", "b-2", "x<3", "P", "été"]
@@ -312,6 +314,29 @@ def test_what_is_no_network_is_not_written_as_bif() -> None:
     with pytest.raises(HerbrandError, match="has no choice for a = f"):
         text = 'predicate a in {"t", "f"}\npredicate b in {"t", "f"}\n'
         hb.written(hb.parse(text + '0.5 :: a = "t"; 0.5 :: a = "f"\n1.0 :: b = "t" :- a = "t"'), "bif")
+
+
+def test_two_choices_for_one_case_are_no_table() -> None:
+    """The second one was taken, and the first one passed over."""
+    text = (
+        'predicate a in {"t", "f"}\npredicate b in {"t", "f"}\n0.2 :: a = "t"; 0.8 :: a = "f"\n'
+        '0.9 :: b = "t"; 0.1 :: b = "f" :- a = "t"\n0.5 :: b = "t"; 0.5 :: b = "f" :- a = "f"\n'
+        '0.3 :: b = "t"; 0.7 :: b = "f" :- a = "t"\n'
+    )
+    theory = hb.parse(text)
+    wanted = parse_formula('a = "t"', valued=["a"])
+    assert hb.Model(theory).infer()["a"]["t"] == pytest.approx(
+        worlds_of(theory).probability(wanted), abs=1e-12
+    )
+    with pytest.raises(HerbrandError, match="'b' has another choice for the same case"):
+        hb.written(theory, "bif")
+
+
+@pytest.mark.parametrize("name", ["a`b", '"a\nb"', "`"])
+def test_a_name_that_the_language_cannot_hold_is_refused(name: str) -> None:
+    text = f"variable {name} {{ type discrete [1] {{t}}; }} probability ({name}) {{ table 1; }}"
+    with pytest.raises(HerbrandError, match="cannot be named here"):
+        read_theory_text(text, "bif")
 
 
 def test_commands_read_and_write_networks(

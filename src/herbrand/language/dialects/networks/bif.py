@@ -21,6 +21,7 @@ import numpy as np
 
 from herbrand.errors import LanguageError, Source, Span, counted
 from herbrand.language.dialects.networks.normalised import bad_entry, bad_row, normalised
+from herbrand.language.names import is_writable
 from herbrand.language.network_statements import refuse_cycle
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.syntax import Constant, PredicateDeclaration, Theory
@@ -100,6 +101,11 @@ class _Reader:
         if self.tokens[self.at] == ";":
             self.at += 1
         self._take("}")
+        if not is_writable(name):
+            hint = "no name of a variable holds a back-quote or the end of a line: give it another name"
+            raise LanguageError(
+                f"variable {name!r} cannot be named here", span=self._span(place, place), hint=hint
+            )
         if name in self.variables:
             raise LanguageError(f"variable '{name}' is declared twice", span=self._span(place, place))
         if count != str(len(labels)):
