@@ -220,6 +220,8 @@ CHOICES = [
     '0.2 :: c(x)\n0.5 :: d(y) :- c(x), x != "a"\nnot c("d")',
     '0.2 :: c("a")\n0.5 :: d(y) :- not c(x), e(x, _)',
     "predicate t1(t)\n0.4 :: t1(x)\nc(x) :- t1(x)\n0.1 :: d(x) :- not t1(x), not e(x, x)",
+    "0.3 :: c(_)\nd(_) :- c(Any), e(Any, _)",
+    "0.3 :: c(ß)\nd(ª) :- c(ª), not c(ß), e(ß, ß)",
 ]
 
 

@@ -9,6 +9,7 @@ from herbrand.errors import HerbrandError
 from herbrand.language import syntax as s
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write
+from herbrand.language.parse import parse_theory
 from herbrand.language.show import show
 from tests.oracles.choices import worlds_of
 
@@ -413,3 +414,13 @@ def test_a_goal_behind_one_that_always_fails_is_not_early() -> None:
     assert row.probability == pytest.approx(0.3)
     (row,) = hb.Model(read_theory_text(f"score(X, N) :- fail. {program}", "pl")).infer().rows()
     assert row.probability == pytest.approx(0.3)
+
+
+def test_names_that_the_language_cannot_hold_get_others() -> None:
+    text = (
+        "0.3::'a`b'. 0.4::'x\\ny'. 0.2::'`xy`'. 0.6::''. 0.5::a_b. query('a`b'). query('x\\ny'). query('')."
+    )
+    theory = read_theory_text(text, "pl")
+    assert parse_theory(show(theory)).statements == theory.statements
+    found = {row.atom: row.probability for row in hb.Model(theory).infer().rows()}
+    assert found == pytest.approx({"a_b": 0.3, "x_y": 0.4, "`''`": 0.6})

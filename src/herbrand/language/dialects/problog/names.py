@@ -14,7 +14,8 @@ from typing import TypeVar, cast
 from herbrand.errors import LanguageError
 from herbrand.graphs import Classes
 from herbrand.language.computed import variables_of, with_assigned
-from herbrand.language.names import shown_constant
+from herbrand.language.dialects.renaming import fresh_name
+from herbrand.language.names import is_writable, made_writable, shown_constant
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
@@ -39,7 +40,7 @@ Place = tuple[str, int] | tuple[int, str]
 @dataclass
 class PredicateNames:
     """The name in the language of each predicate, by its name and number of arguments in the file.
-    ``spelled``: the file's name for each that differs from it."""
+    ``spelled``: the file's name for each that differs from it, where answers can show that name."""
 
     given: dict[tuple[str, int], str] = field(default_factory=dict)
     spelled: dict[str, str] = field(default_factory=dict)
@@ -47,10 +48,11 @@ class PredicateNames:
 
     def of(self, name: str, arity: int) -> str:
         if (name, arity) not in self.given:
-            ours = name if name not in self._taken else f"{name}/{arity}"
+            ours = made_writable(name)
+            ours = ours if ours not in self._taken else fresh_name(f"{ours}/{arity}", self._taken)
             self.given[name, arity] = ours
             self._taken.add(ours)
-            if ours != name:
+            if ours != name and is_writable(name):
                 self.spelled[ours] = name
         return self.given[name, arity]
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.computed import variables_of
@@ -152,6 +153,8 @@ class _Writer:
         chances = [each.probability for each, _ in heads if each is not None]
         by = [variable for chance in chances if isinstance(chance, Learned) for variable in chance.by]
         named = [chance for chance in chances if isinstance(chance, Variable)]
+        taken = set(variables_of([*by, *named, *(head for _, head in heads), *map(_positive, body)]))
+        heads = [(each, _with_named(head, taken)) for each, head in heads]
         names = _spelled_variables([*(head for _, head in heads), *body], [*by, *named])
         said = "; ".join(
             self._atom(head, names) if each is None else f"{_chance(each, names)}::{self._atom(head, names)}"
@@ -251,15 +254,31 @@ def _quoted(text: str) -> str:
     return f"'{text.translate(_ESCAPED)}'"
 
 
+def _positive(literal: Formula) -> Formula:
+    return literal.operand if isinstance(literal, Not) else literal
+
+
+def _with_named(head: Atom, taken: set[str]) -> Atom:
+    """The head with a name for each ``_``, which stands for every constant: its type then gives it values."""
+    arguments = list(head.arguments)
+    for place, term in enumerate(arguments):
+        if isinstance(term, Variable) and term.anonymous:
+            name = fresh_name("Any", taken)
+            taken.add(name)
+            arguments[place] = Variable(name, term.span)
+    return replace(head, arguments=tuple(arguments))
+
+
 def _spelled_variables(parts: Iterable[Formula], more: Iterable[Variable] = ()) -> SpelledNames:
     """Names of variables begin with a capital."""
-    leaves = (part.operand if isinstance(part, Not) else part for part in parts)
-    terms = variables_of([*more, *leaves])
+    terms = variables_of([*more, *map(_positive, parts)])
     return SpelledNames([name for name, term in terms.items() if not term.anonymous], _capitalised)
 
 
 def _capitalised(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    if plain == "_":  # a letter that ASCII lacks: '_' alone would be a new variable at each place
+        return "V"
     return plain[0].upper() + plain[1:] if plain[0].isalpha() or plain[0] == "_" else f"V{plain}"
 
 
