@@ -28,8 +28,11 @@ def test_mln_to_hb(herbrand: Herbrand, tmp_path: Path) -> None:
         "predicate Smokes(person)\npredicate Friends(person, person)\n"
         "1.5: Smokes(x) and Friends(x, y) => Smokes(y) where x != y\n"
         'hard: not Smokes("Carl")\n',
-        "",
+        "a predicate with facts may be closed in the format read, and is open in .hb unless it is "
+        "': observed' there: Smokes, Friends\n",
     )
+    (tmp_path / "s.mln").write_text(MLN.replace("Friends(person, person)\n", "*Friends(person, person)\n"))
+    assert herbrand("convert", tmp_path / "s.mln").err == ""
 
 
 def test_back_again_with_facts_beside(herbrand: Herbrand, tmp_path: Path) -> None:

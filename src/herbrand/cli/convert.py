@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import herbrand as hb
 from herbrand.cli.options import Theories
 from herbrand.cli.output import note, write_text, write_texts
 from herbrand.cli.parameters import takes
+
+if TYPE_CHECKING:
+    from herbrand.language.syntax import Theory
+
+MOST_NAMED = 10
+"""Predicates that a note names."""
 
 
 @takes("convert")
@@ -17,6 +24,8 @@ def command(theory: Theories, to: str = "hb", output: str | None = None, dialect
     Files of facts (.db, .cfacts) are read as theories of facts.
     """
     said = hb.read(theory, dialect)
+    if to == "hb":
+        _note_opened(said)
     text, facts = hb.written(said, to), hb.written_facts(said, to)
     if facts is None:
         write_text(text, output)
@@ -31,3 +40,15 @@ def command(theory: Theories, to: str = "hb", output: str | None = None, dialect
     beside = str(Path(output).with_suffix(ending))
     write_texts({output: text, beside: listed})
     note(f"facts are in {beside}")
+
+
+def _note_opened(theory: Theory) -> None:
+    """Name the predicates that facts close in the format read, since an .hb file declares them open."""
+    derived = theory.derived
+    opened = [one.name for one in theory.predicates if not one.tells_world and one.name not in derived]
+    if opened:
+        more = f" and {len(opened) - MOST_NAMED:,} more" if len(opened) > MOST_NAMED else ""
+        note(
+            "a predicate with facts may be closed in the format read, and is open in .hb unless it is "
+            f"': observed' there: {', '.join(opened[:MOST_NAMED])}{more}"
+        )

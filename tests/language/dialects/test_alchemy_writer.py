@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 
+import herbrand as hb
 from herbrand.errors import HerbrandError, LanguageError, UnsupportedError
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write, write_facts
@@ -97,6 +98,26 @@ def test_observed_and_open_predicates_read_back() -> None:
     again = read_back(theory)
     assert roles(again) == roles(theory)
     assert all(predicate.tells_world for predicate in again.predicates)
+
+
+def test_what_is_declared_open_stays_open_where_it_has_facts() -> None:
+    """Facts close a predicate of which an .mln file does not say more."""
+    text = 'predicate f(p, p)\npredicate s(p)\n0.4: f(x, y) => s(x)\nf("a", "b")\n'
+    theory = parse_theory(text)
+    facts = Theory(read_theory_text(write_facts(theory, check(theory), "mln"), "db").facts)
+    again = read_back(theory)
+    assert all(predicate.tells_world for predicate in again.predicates)
+    assert (
+        hb.Model(again + facts).infer().to_dict()["marginals"]
+        == (hb.Model(theory).infer().to_dict()["marginals"])
+    )
+    assert [one["predicate"] for one in hb.Model(again + facts).infer().to_dict()["marginals"]].count(
+        "f"
+    ) == 3
+    left_to_facts = read_theory_text("f(p, p)\ns(p)\n0.4 f(x, y) => s(x)", "mln")
+    assert [p.tells_world for p in read_back(left_to_facts).predicates] == [False, False]
+    undeclared = parse_theory("0.4: f(x, y) => s(x)")
+    assert "-ow" not in written(undeclared)
 
 
 def roles(theory: Theory) -> dict[str, str | None]:

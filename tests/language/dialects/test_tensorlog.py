@@ -223,6 +223,13 @@ def test_a_whole_theory_reads_back() -> None:
     assert (again.rules, again.predicates) == (theory.rules, theory.predicates)
 
 
+def test_a_predicate_without_arguments_that_no_rule_names_stays_declared() -> None:
+    theory = parse_theory("predicate p(a)\npredicate q(a)\npredicate on\np(X) :- q(X)\n")
+    again = read_theory_text(write(theory, check(theory), "ppr"), "ppr")
+    assert again.predicates == theory.predicates
+    assert again.rules == theory.rules
+
+
 def test_variables_are_renamed_apart() -> None:
     theory = parse_theory("p(x, X) :- q(x, X, _, _), r(`1`, `1`), s(_)")
     assert write(theory, check(theory), "ppr") == "p(X1,X) :- q(X1,X,Any,Any1), r(V1,V1), s(Any2).\n"

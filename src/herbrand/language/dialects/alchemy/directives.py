@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from herbrand.language.dialects.alchemy.lexicon import NAME
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 
 _PUT_ASIDE = {"#fixweight", "#fixweightfreq", "#group"}
@@ -30,6 +31,18 @@ _REFUSED = {
     ),
 }
 _PLAIN_NUMBER = re.compile(r"[-+]?[\d.]")
+_OPEN = re.compile(rf"^[^\S\n]*//[^\S\n]*-ow[^\S\n]+({NAME}(?:,{NAME})*)[^\S\n]*$", re.MULTILINE)
+
+
+def open_predicates(text: str) -> set[str]:
+    """The predicates that comments list behind Alchemy's own option for open worlds.
+
+    Alchemy has no word for them in a file, so a comment is what neither it nor any other reader trips over.
+
+    >>> sorted(open_predicates("// -ow smokes,friends\\n// run it with -ow ill"))
+    ['friends', 'smokes']
+    """
+    return {name for listed in _OPEN.findall(text) for name in listed.split(",")}
 
 
 class Directives:

@@ -34,7 +34,12 @@ from herbrand.language.dialects.alchemy.declarations import (
     function_shape,
 )
 from herbrand.language.dialects.alchemy.definite import DefiniteClause, completion
-from herbrand.language.dialects.alchemy.directives import Directives, refuse_unread, rest_of_line
+from herbrand.language.dialects.alchemy.directives import (
+    Directives,
+    open_predicates,
+    refuse_unread,
+    rest_of_line,
+)
 from herbrand.language.dialects.alchemy.facts import read_db
 from herbrand.language.dialects.alchemy.formulas import FormulaReader, Names, likely_sign
 from herbrand.language.dialects.alchemy.includes import Includes
@@ -86,6 +91,7 @@ class MlnReader:
         self._include_depth = 0
         self._constants: dict[str, dict[Constant, None]] = {}
         self._directives = Directives()
+        self._open: set[str] = set()
         self._clauses: dict[str, list[DefiniteClause]] = {}
 
     def statements(self) -> list[Statement]:
@@ -110,15 +116,17 @@ class MlnReader:
     def with_worlds(self, statements: list[Statement]) -> list[Statement]:
         """The declarations marked where facts decide between open and closed.
 
-        They do not where Tuffy's stars mark it, nor in a file of pracmln's, where predicates are open, nor of
-        what has exactly one value: it has one also where none is listed. Facts do so for functions.
+        They do not where Tuffy's stars mark it or a comment lists what is open, nor in a file of pracmln's,
+        where predicates are open, nor of what has exactly one value: it has one also where none is listed.
+        Facts do so for functions.
         """
         declared = [said for said in self._said if isinstance(said, PredicateDeclaration)]
         declares_worlds = self._directives.pracmln or any(one.role == "observed" for one in declared)
+        known_open = self._open | self.names.many_valued
         return [
             replace(
                 said,
-                tells_world=not said.function and (declares_worlds or said.name in self.names.many_valued),
+                tells_world=not said.function and (declares_worlds or said.name in known_open),
             )
             if isinstance(said, PredicateDeclaration) and said.role is None
             else said
@@ -148,6 +156,7 @@ class MlnReader:
         outer = self.names.question_marks
         self.names.question_marks = any(token.kind == "marked" for token in cursor.tokens)
         self._directives.pracmln |= self.names.question_marks
+        self._open |= open_predicates(source.text)
         self._read_statements(cursor)
         self.names.question_marks = outer
 

@@ -110,6 +110,8 @@ class _MlnWriter:
         observed = [p.name for p in self._predicates.values() if p.role == "observed"]
         if observed:
             yield f"// '*' marks a closed world; Alchemy takes no '*' here, but: -cw {','.join(observed)}"
+        elif known_open := [p.name for p in self._predicates.values() if _is_open(p)]:
+            yield f"// -ow {','.join(known_open)}"
         yield from (self._declaration(p) for p in self._predicates.values() if is_plain_name(p.name))
 
     def _declaration(self, predicate: Predicate) -> str:
@@ -141,6 +143,12 @@ class _MlnWriter:
                 raise refusal(statement, "an .mln file has no choices '::' and no tables of networks")
             case FactRows() | TypeDeclaration():
                 return []
+
+
+def _is_open(predicate: Predicate) -> bool:
+    """Whether its declaration makes it open, which a file that does not list it leaves to the facts."""
+    told = predicate.declared and predicate.tells_world and predicate.value_type is None
+    return told and predicate.role is None and is_plain_name(predicate.name)
 
 
 def _written_formula(statement: WeightedFormula) -> str:

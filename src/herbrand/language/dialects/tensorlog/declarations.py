@@ -15,7 +15,7 @@ from herbrand.errors import LanguageError, Mistake, Span
 from herbrand.language.syntax import PredicateDeclaration
 
 _DECLARATION = re.compile(r"#.*?:-\s*(.*?)\s*\.?\s*$")
-_SHAPE = re.compile(r"([\w$]+)\(\s*([\w$]+(?:\s*,\s*[\w$]+)*)\s*\)")
+_SHAPE = re.compile(r"([\w$]+)\(\s*((?:[\w$]+(?:\s*,\s*[\w$]+)*)?)\s*\)")
 
 
 class Declarations:
@@ -36,7 +36,7 @@ class Declarations:
             raise LanguageError(
                 "this is no declaration", span=span, hint="declarations read '# :- predicate(type1,type2)'"
             )
-        name, arguments = shape[1], tuple(re.split(r"\s*,\s*", shape[2]))
+        name, arguments = shape[1], tuple(re.split(r"\s*,\s*", shape[2])) if shape[2] else ()
         if name == "trainable" and len(arguments) == 2 and arguments[1].isdecimal():
             self._trainable[arguments[0]] = int(arguments[1])
         elif self._types.setdefault(name, arguments) != arguments:

@@ -109,7 +109,8 @@ def _kept(declarations: Declarations, rules: list[Rule]) -> list[Statement]:
     if not declarations.covers(set(used) - without_arguments):
         return []
     said = declarations.statements()
-    return [*said, *(PredicateDeclaration(name) for name in sorted(without_arguments))] if said else []
+    others = without_arguments.difference(one.name for one in said)
+    return [*said, *map(PredicateDeclaration, sorted(others))] if said else []
 
 
 def _predicates(rules: list[Rule]) -> dict[str, tuple[int, Span | None]]:

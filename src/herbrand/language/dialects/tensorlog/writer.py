@@ -92,8 +92,7 @@ def _declaration(statement: PredicateDeclaration) -> Iterator[str]:
     for name in (statement.name, *statement.types):
         if not _NAME.fullmatch(name):
             raise refusal(statement, f"'{name}' is no name of a .ppr file")
-    if statement.types:
-        yield f"# :- {statement.name}({','.join(statement.types)})"
+    yield f"# :- {statement.name}({','.join(statement.types)})"
     if statement.role == "learned":
         yield f"# :- trainable({statement.name},{len(statement.types)})"
 
