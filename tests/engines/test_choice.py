@@ -14,6 +14,7 @@ from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.choice import (
     AFFORDABLE,
     AT_ONCE,
+    PATIENT,
     Choice,
     Offer,
     Refused,
@@ -62,7 +63,7 @@ def program_of(text: str, count: int) -> Any:
         (
             [said("a", DEAR), said("b", 1.0, APPROXIMATION), said("c", 1.0)],
             "b",
-            "the first approximation, as no exact answer is affordable",
+            "the first quick approximation, as no exact answer is affordable",
         ),
         (
             [
@@ -71,6 +72,16 @@ def program_of(text: str, count: int) -> Any:
                 said("c", 5.0, APPROXIMATION),
             ],
             "c",
+            "the first quick approximation, as no exact answer is affordable",
+        ),
+        (
+            [said("a", 2 * PATIENT, APPROXIMATION), said("b", PATIENT, APPROXIMATION)],
+            "b",
+            "the first quick approximation, as no exact answer is affordable",
+        ),
+        (
+            [said("a", 2 * PATIENT, APPROXIMATION), said("b", 3 * PATIENT, APPROXIMATION)],
+            "a",
             "the first approximation, as no exact answer is affordable",
         ),
         ([said("a", 2 * DEAR), said("b", DEAR)], "b", "as nothing cheaper can run"),
@@ -105,12 +116,15 @@ def test_no_answer_that_is_sure_and_affordable_is_passed_over(
         return
     found = best(engines)
     assert found in able
-    first = next((place for place, offer in enumerate(able) if not offer.exact), len(able))
-    affordable = [offer.operations for offer in able[:first] if offer.operations <= AFFORDABLE]
+    sure = [offer.exact and offer.operations <= AFFORDABLE for offer in able]
+    approximations = [place for place, offer in enumerate(able) if not offer.exact]
+    quick = (place for place in approximations if any(sure[:place]) or able[place].operations <= PATIENT)
+    end = next(quick, len(able))
+    affordable = [offer.operations for offer, is_sure in zip(able[:end], sure[:end], strict=True) if is_sure]
     if affordable:
         assert found.exact and (found.operations <= AT_ONCE or found.operations == min(affordable))
-    elif first < len(able):
-        assert found is able[first]
+    elif approximations:
+        assert found is able[end if end < len(able) else approximations[0]]
     else:
         assert found.operations == min(offer.operations for offer in able)
 

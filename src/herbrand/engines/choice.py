@@ -6,7 +6,7 @@ Each engine is asked what its run would cost; the best of these offers is taken.
 
 >>> cheap, sure = Cost(1e3, guarantee=Guarantee.APPROXIMATION), Cost(1e9, guarantee=Guarantee.EXACT)
 >>> print(best([Offer("bp", cheap), Offer("exact", sure)]))
-engine bp, the first approximation, as no exact answer is affordable: about 1.0e+03 operations
+engine bp, the first quick approximation, as no exact answer is affordable: about 1.0e+03 operations
 >>> print(best([Offer("exact", sure), Offer("bp", cheap)]))
 engine exact, the cheapest exact answer: about 1.0e+09 operations
 """
@@ -36,6 +36,8 @@ AT_ONCE = 1e7
 """Operations: nobody waits for them, so that no other engine need be asked."""
 AFFORDABLE = 1e11
 """Operations: some minutes of work. Above it an approximation is the better first answer."""
+PATIENT = 5e9
+"""Operations: a minute. An approximation above it gives way to a later one below."""
 WITHOUT_ESTIMATE = {
     "circuit": "the one that draws choices, counts what is uncertain and takes formulas of many cases",
     "integer": "the one that finds the best world under counts and sums",
@@ -64,7 +66,8 @@ class Offer:
         if self.cost.operations is None:
             return WITHOUT_ESTIMATE.get(self.name, "as it was named")
         if not self.exact:
-            return f"the first {self.cost.guarantee.value}, as no exact answer is affordable"
+            quick = "quick " if self.operations <= PATIENT else ""
+            return f"the first {quick}{self.cost.guarantee.value}, as no exact answer is affordable"
         if self.operations <= AT_ONCE:
             return "exact at once"
         if self.operations <= AFFORDABLE:
@@ -115,8 +118,10 @@ def offered(engine: AnyEngine, settings: Any, prepared: Prepared[Any] | Refusal)
 
 def best(offers: Iterable[AnyOffer | Refused]) -> AnyOffer:
     """The first that answers exactly at once; else the cheapest that answers exactly and is affordable; else
-    the first approximation; else the cheapest of all. A ``BudgetError`` where all refuse."""
+    the first quick approximation; else the first; else the cheapest of all. A ``BudgetError`` where all
+    refuse."""
     refusals: list[Mistake] = []
+    slow: list[AnyOffer] = []
     dear: list[AnyOffer] = []
     exact: list[AnyOffer] = []
     for offer in offers:
@@ -124,14 +129,20 @@ def best(offers: Iterable[AnyOffer | Refused]) -> AnyOffer:
             refusals.append(Mistake(f"{offer.name} cannot run it: {offer.refusal.why}"))
         elif not offer.exact and offer.cost.handed:
             continue  # the engine that does the work is asked as well
+        elif not offer.exact and exact:
+            break
+        elif not offer.exact and offer.operations <= PATIENT:
+            return offer
         elif not offer.exact:
-            return min(exact, key=lambda other: other.operations) if exact else offer
+            slow.append(offer)
         elif offer.operations <= AT_ONCE:
             return offer
         elif offer.operations <= AFFORDABLE:
             exact.append(offer)
         else:
             dear.append(offer)
+    if not exact and slow:
+        return slow[0]
     if not exact and not dear:
         raise BudgetError(refusals)
     return min(exact or dear, key=lambda offer: offer.operations)

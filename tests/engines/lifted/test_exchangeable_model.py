@@ -139,10 +139,10 @@ def test_pools_part_the_elements_of_each_family(by_class: bool) -> None:
         except (NotLiftableError, HerbrandError):
             continue
         for number, elements in enumerate(found.elements):
-            pools = [found.pools[i] for i in found.pools_of(number)]
+            pools = [found.pools[i] for i in found.pools_of[number]]
             every = np.concatenate([pool.elements for pool in pools]) if pools else np.empty(0)
             assert sorted(every.tolist()) == list(range(elements.count))
-            for i in found.pools_of(number):
+            for i in found.pools_of[number]:
                 assert (found.pool_of[number][found.pools[i].elements] == i).all()
                 if by_class:
                     assert len(set(elements.class_of[found.pools[i].elements].tolist())) == 1
@@ -165,7 +165,7 @@ def test_constants_that_several_elements_are_told_apart_by_are_alone(stated: str
     """A statement about one constant only gives that one a class, and leaves it in its pool."""
     found = scene(T + stated)
     family = found.family_with("t", Own("p"))
-    assert sorted(len(found.pools[i]) for i in found.pools_of(family)) == sizes
+    assert sorted(len(found.pools[i]) for i in found.pools_of[family]) == sizes
     if '0.5: p("b")' in stated:
         assert len(set(found.elements[family].class_of.tolist())) == 2
 
@@ -176,6 +176,22 @@ def test_which_pools_a_slot_ranges_over() -> None:
     assert covers(free, everybody) and covers(free, 1) and covers(free, others)
     assert covers(named, 1) and not covers(named, 2) and not covers(named, others)
     assert covers(all_but, 2) and not covers(all_but, 1) and covers(all_but, others)
+
+
+def test_pools_are_found_by_slot_as_one_by_one() -> None:
+    """Of random theories, some of whose formulas name constants: every slot, and what each pool hears."""
+    for found, _ in scenes(20, 600):
+        said: list[list[object]] = [[] for _ in found.pools]
+        for term in found.terms.counts:
+            for slot in term.slots:
+                if not slot.literals:
+                    continue
+                family = found.family_with(slot.type, slot.literals[0][0])
+                here = [i for i, p in enumerate(found.pools) if p.family == family and covers(slot, p.range)]
+                assert list(found.pools_in(slot)) == here
+                for pool in here if term.single is None else ():
+                    said[pool] += [slot.literals] if slot.literals not in said[pool] else []
+        assert list(map(list, found.literals_of)) == said
 
 
 def test_slots_without_literals_are_counted() -> None:

@@ -74,15 +74,16 @@ class Lifted:
     ) -> Prepared[LiftedState] | Refusal:
         try:
             refuse_many_cases(question.formulas)
-            state = self._posed(program, question)
+            state = self._posed(program, question, within)
         except REFUSALS as error:
             return Refusal(error)
         except ContradictionError:  # an answer, too: raised where the run begins
-            return Prepared(partial(self._posed, program, question), lambda: Cost(guarantee=Guarantee.EXACT))
+            begin = partial(self._posed, program, question, self.budget)
+            return Prepared(begin, lambda: Cost(guarantee=Guarantee.EXACT))
         return Prepared(lambda: state, lambda: _cost(state))
 
-    def _posed(self, program: Program, question: Question) -> LiftedState:
-        problem = problem_of(program, Evidence(program), (), question.most_probable)
+    def _posed(self, program: Program, question: Question, within: Budget) -> LiftedState:
+        problem = problem_of(program, Evidence(program), (), question.most_probable, budget=within)
         return LiftedState(question, self._affordable(problem, question))
 
     def step(self, state: LiftedState) -> LiftedState:
@@ -190,7 +191,8 @@ class Lifted:
     def _supposing(self, problem: Problem, formula: Formula) -> float:
         """The total of worlds with the formula."""
         program = problem.evidence.program
-        supposing = problem_of(program, problem.evidence, forbidding(program, formula), problem.most)
+        forbidden = forbidding(program, formula)
+        supposing = problem_of(program, problem.evidence, forbidden, problem.most, budget=self.budget)
         return self._affordable(supposing, TOTAL_ONLY).total
 
 

@@ -14,10 +14,11 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.lifted.elements import Elements, element_count, elements_of
 from herbrand.engines.lifted.families import Family, binary_groups, families_of
 from herbrand.engines.lifted.pairs import PairGroup, PairKnowledge, Range, covers, group_of, knowledge_of
-from herbrand.engines.lifted.terms import CountTerm, Own, PairTerm, Slot, Terms, terms_of
+from herbrand.engines.lifted.terms import CountTerm, Literals, Own, PairTerm, Slot, Terms, terms_of
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program, Template
 
@@ -59,13 +60,36 @@ class ExchangeableModel:
         """The group of pairs that a predicate of two arguments is in."""
         return next(i for i, group in enumerate(self.groups) if any(predicate == x for x, _ in group.atoms))
 
-    def pools_of(self, family: int) -> list[int]:
-        return [i for i, pool in enumerate(self.pools) if pool.family == family]
+    @cached_property
+    def pools_of(self) -> tuple[tuple[int, ...], ...]:
+        """The pools of each family."""
+        found: list[list[int]] = [[] for _ in self.families]
+        for number, pool in enumerate(self.pools):
+            found[pool.family].append(number)
+        return tuple(map(tuple, found))
 
-    def pools_in(self, slot: Slot) -> list[int]:
+    @cached_property
+    def _pool_alone(self) -> dict[tuple[int, Range], int]:
+        """The pool of a family's constant that has one by itself."""
+        return {(p.family, p.range): i for i, p in enumerate(self.pools) if isinstance(p.range, int)}
+
+    def pools_in(self, slot: Slot) -> tuple[int, ...]:
         """The pools that a slot with literals ranges over."""
         family = self.family_with(slot.type, slot.literals[0][0])
-        return [i for i in self.pools_of(family) if covers(slot, self.pools[i].range)]
+        if slot.constant is not None:
+            alone = self._pool_alone.get((family, slot.constant))
+            return () if alone is None else (alone,)
+        return tuple(i for i in self.pools_of[family] if covers(slot, self.pools[i].range))
+
+    @cached_property
+    def literals_of(self) -> tuple[tuple[Literals, ...], ...]:
+        """For each pool what count terms about several elements say of one of its elements."""
+        found: list[dict[Literals, None]] = [{} for _ in self.pools]
+        for term in self.terms.counts:
+            for slot in term.slots if term.single is None else ():
+                for pool in self.pools_in(slot) if slot.literals else ():
+                    found[pool][slot.literals] = None
+        return tuple(map(tuple, found))
 
     def linear_in(self, term: CountTerm) -> frozenset[int]:
         """The pools in whose counts a term is linear: one slot of each product, at most, ranges over them."""
@@ -102,11 +126,15 @@ class ExchangeableModel:
 
 
 def exchangeable_model_of(
-    program: Program, templates: Sequence[Template], evidence: Evidence, by_class: bool = False
+    program: Program,
+    templates: Sequence[Template],
+    evidence: Evidence,
+    by_class: bool = False,
+    budget: Budget = UNLIMITED,
 ) -> ExchangeableModel:
     """``by_class``: elements of which different things are known are in different pools. Raises
     :class:`~herbrand.engines.lifted.terms.NotLiftableError`."""
-    terms = terms_of(program, templates)
+    terms = terms_of(program, templates, budget)
     families = list(families_of(terms, program))
     family_of = {(f.type, own): i for i, f in enumerate(families) for own in f.owns}
 

@@ -65,8 +65,10 @@ class Factors:
 
     def scope(self, term: CountTerm) -> Axes:
         """The axes that a term about several elements depends on."""
-        pools = {p for slot in term.slots if slot.literals for p in self.scene.pools_in(slot)}
-        return tuple(dict.fromkeys(self.names[pool] for pool in sorted(pools)))
+        return tuple(dict.fromkeys(self.names[pool] for pool in sorted(self._pools(term))))
+
+    def _pools(self, term: CountTerm) -> set[int]:
+        return {pool for slot in term.slots if slot.literals for pool in self.scene.pools_in(slot)}
 
     def of_counts(self, term: CountTerm) -> Array:
         """What a formula about several elements that nothing links gives, over its scope."""
@@ -86,7 +88,7 @@ class Factors:
 
     def product(self, term: CountTerm, scope: Axes) -> Array:
         """How many groundings of a term there are, over its scope."""
-        sizes = {self.names[pool]: len(rows) for pool, rows in self.counts.items()}
+        sizes = {self.names[pool]: len(self.counts[pool]) for pool in self._pools(term)}
         table = arrays.ones([sizes[name] for name in scope], dtype=FLOAT)
         for number in term.numbers:
             table = table * self._number(number, scope)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, product
 
 import numpy as np
 
@@ -23,6 +25,9 @@ from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.program import Program
 
 MOST_ENTRIES = 2**22
+
+Range = frozenset[int] | int
+"""A pool's elements: one constant, or all but those that have pools of their own."""
 
 Atom = tuple[str, bool]
 """A predicate, and whether its arguments are the pair's elements in the group's order."""
@@ -42,6 +47,21 @@ class PairGroup:
     def within(self) -> bool:
         """Whether both elements are of one type."""
         return self.types[0] == self.types[1]
+
+    def terms_between(self, ranges: tuple[Range, Range]) -> list[PairTerm]:
+        """The terms whose slots name no constants but those of two pools."""
+        one, other = ({None, each} if isinstance(each, int) else {None} for each in ranges)
+        named = {*product(one, other), *product(other, one)}
+        found = [self._naming[constants] for constants in named if constants in self._naming]
+        return [self.terms[number] for number in sorted(chain.from_iterable(found))]
+
+    @cached_property
+    def _naming(self) -> dict[tuple[int | None, int | None], list[int]]:
+        """The terms by the constants that their left and right slots name."""
+        found: dict[tuple[int | None, int | None], list[int]] = {}
+        for number, term in enumerate(self.terms):
+            found.setdefault((term.left.constant, term.right.constant), []).append(number)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,10 +172,6 @@ def _codes(pairs: np.ndarray, name: str, way: bool, group: PairGroup, evidence: 
     return first * evidence.sizes(name)[1] + second
 
 
-Range = frozenset[int] | int
-"""A pool's elements: one constant, or all but those that have pools of their own."""
-
-
 def covers(slot: Slot, elements: Range) -> bool:
     """Whether a slot's variable ranges over a pool."""
     if isinstance(elements, int):
@@ -261,7 +277,7 @@ def tables_of(
 
 def _said(group: PairGroup, ranges: tuple[Range, Range], given: Mapping[str, int]) -> Iterator[Said]:
     """The terms that bear on pairs between two pools, each way that they do."""
-    for term in group.terms:
+    for term in group.terms_between(ranges):
         if any(given[own.predicate] not in allowed for own, allowed in term.given):
             continue
         for straight in _ways(group, term):

@@ -16,6 +16,7 @@ import numpy as np
 
 from herbrand import arrays
 from herbrand.arrays import Array
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
 from herbrand.engines.lifted.costs import Cost, clamps, cost_of
@@ -87,20 +88,21 @@ def problem_of(
     most: bool = False,
     scale: float = 1.0,
     by_class: bool = False,
+    budget: Budget = UNLIMITED,
 ) -> Problem:
     """The program with some more templates, all weights times ``scale``; ``most``: for its likeliest world;
     ``by_class``: elements of which different things are known are in different pools.
 
     Raises :class:`~herbrand.engines.lifted.terms.NotLiftableError`.
     """
-    scene = exchangeable_model_of(program, (*program.templates, *extra), evidence, by_class)
+    scene = exchangeable_model_of(program, (*program.templates, *extra), evidence, by_class, budget)
     algebra = algebra_named("maximum" if most else "log")
     numbers = numbers_of(program, scale).watch()
     values = [range(program.value_count(name)) for name in scene.switches]
     if math.prod(map(len, values)) > MOST_BRANCHES:
         raise NotLiftableError(f"pairs depend on {len(values)} propositions, whose values would all be tried")
     summations = tuple(
-        Summation(tabulated(scene, dict(zip(scene.switches, choice, strict=True)), numbers, algebra))
+        Summation(tabulated(scene, dict(zip(scene.switches, choice, strict=True)), numbers, algebra, budget))
         for choice in product(*values)
     )
     elsewhere = [bystander_total(name, evidence, numbers[-1], most) for name in bystanders(evidence)]

@@ -67,10 +67,13 @@ class CountLayout:
 
     def linear_in(self, term: CountTerm) -> frozenset[str]:
         """The axes along which a term's table is a line: of one pool with two profiles each."""
-        pools = self.gathering.tabulated.scene.linear_in(term)
-        single = {axis.pools[0]: f"c{i}" for i, axis in enumerate(self.axes) if len(axis.pools) == 1}
-        cells = self.gathering.cells
-        return frozenset(single[p] for p in pools if p in single and cells[p].profiles == 2)
+        pools, cells = self.gathering.tabulated.scene.linear_in(term), self.gathering.cells
+        return frozenset(self._single[p] for p in pools if p in self._single and cells[p].profiles == 2)
+
+    @cached_property
+    def _single(self) -> dict[int, str]:
+        """The axes of one pool each."""
+        return {axis.pools[0]: f"c{i}" for i, axis in enumerate(self.axes) if len(axis.pools) == 1}
 
     @cached_property
     def structure(self) -> Structure:

@@ -15,16 +15,21 @@ import numpy as np
 
 from herbrand import arrays
 from herbrand.arrays import Array
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import Algebra
+from herbrand.engines.lifted.elements import Elements
 from herbrand.engines.lifted.exchangeable_model import ExchangeableModel
-from herbrand.engines.lifted.pairs import PairTables, Pattern, covers, tables_of, turned
-from herbrand.engines.lifted.terms import PROPOSITIONS, CountTerm, NotLiftableError
+from herbrand.engines.lifted.pairs import PairTables, Pattern, tables_of, turned
+from herbrand.engines.lifted.terms import PROPOSITIONS, CountTerm, NotLiftableError, Slot
 from herbrand.program.program import Program
 
 Link = tuple[int, int, int]
 """A group and two pools."""
 
 SEPARABLE = 1e-15
+
+MOST_LINKS = 10_000
+"""Each takes a table, half a millisecond: a theory with more tells its constants apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,24 +108,38 @@ def numbers_of(program: Program, scale: float = 1.0) -> Array:
 
 
 def tabulated(
-    scene: ExchangeableModel, given: Mapping[str, int], numbers: Array, algebra: Algebra
+    scene: ExchangeableModel,
+    given: Mapping[str, int],
+    numbers: Array,
+    algebra: Algebra,
+    budget: Budget = UNLIMITED,
 ) -> Tabulated:
     """``given``: values of the scene's switches; ``numbers``: those of :func:`numbers_of`."""
-    tables = {link: _tables(scene, link, given, numbers, algebra) for link in _links(scene)}
+    links = _links(scene)
+    tables = {link: _tables(scene, link, given, numbers, algebra) for link in budget.each(links, 16)}
     weights = [_own_weights(scene, family, given, numbers) for family in range(len(scene.families))]
     flat = {link for link, made in tables.items() if _is_flat(scene, link, made)}
     for link in sorted(flat):
         _fold(scene, link, tables[link], weights)
+    linked: list[dict[Link, PairTables]] = [{} for _ in scene.pools]
+    for link, made in tables.items():
+        linked[link[1]][link] = linked[link[2]][link] = made
     cells = tuple(
-        _cells(scene, pool, weights[scene.pools[pool].family].detach(), tables, flat)
-        for pool in range(len(scene.pools))
+        _cells(scene, number, weights[pool.family].detach(), linked[number], flat)
+        for number, pool in enumerate(budget.each(scene.pools))
     )
     return Tabulated(scene, given, algebra, numbers, tuple(weights), tables, frozenset(flat), cells)
 
 
 def _links(scene: ExchangeableModel) -> Iterator[Link]:
+    """The pools whose elements make pairs of each group."""
+    sides = [tuple(len(scene.pools_of[family]) for family in group.families) for group in scene.groups]
+    if sum(left * right for left, right in sides) > MOST_LINKS:
+        raise NotLiftableError(
+            f"formulas tell {max(map(max, sides)):,} constants apart, and each two of them would take a table"
+        )
     for number, group in enumerate(scene.groups):
-        left, right = (scene.pools_of(family) for family in group.families)
+        left, right = (scene.pools_of[family] for family in group.families)
         for one in left:
             for other in right:
                 if not group.within or one < other or (one == other and len(scene.pools[one]) > 1):
@@ -152,20 +171,28 @@ def _own_weights(scene: ExchangeableModel, index: int, given: Mapping[str, int],
                 possible[:, family.values(own) != given[own.predicate]] = False
     weights = numbers[-1] * arrays.from_numpy(elements.opinions)
     weights = weights.masked_fill(arrays.from_numpy(~possible), -math.inf)
-    own_of = scene.named[index]
     for term in scene.terms.counts:
         slot = term.single
         if slot is None or not slot.literals or scene.family_with(slot.type, slot.literals[0][0]) != index:
             continue
-        covered = np.array(
-            [covers(slot, int(e) if int(e) in own_of else frozenset()) for e in elements.first], dtype=bool
-        )
+        covered = _covered(slot, elements, scene.named[index])
         holds = arrays.from_numpy(np.outer(covered, family.holding(slot.literals)))
         if term.weight is None:
             weights = weights.masked_fill(holds, -math.inf)
         else:
             weights = weights + term.sign * numbers[term.weight] * holds
     return weights
+
+
+def _covered(slot: Slot, elements: Elements, named: frozenset[int]) -> np.ndarray:
+    """The classes whose elements a slot ranges over."""
+    covered = np.zeros(len(elements.first), dtype=bool)
+    if slot.constant is None:
+        covered[:] = True
+        covered[elements.class_of[sorted(slot.excluded & named)]] = False
+    elif slot.constant in named:
+        covered[elements.class_of[slot.constant]] = True
+    return covered
 
 
 def _is_flat(scene: ExchangeableModel, link: Link, tables: PairTables) -> bool:
@@ -208,14 +235,13 @@ def _give(scene: ExchangeableModel, number: int, extra: Array, weights: list[Arr
 def _cells(
     scene: ExchangeableModel, number: int, weights: Array, tables: Mapping[Link, PairTables], flat: set[Link]
 ) -> Cells:
+    """``tables``: of the pool's own links."""
     pool = scene.pools[number]
     classes = np.unique(scene.elements[pool.family].class_of[pool.elements])
     possible = (weights[classes] > -math.inf).any(0).numpy()
     usual: list[np.ndarray] = []
     unusual: list[np.ndarray] = []
     for link, made in tables.items():
-        if number not in link[1:]:
-            continue
         patterns = scene.knowledge[link[0]].patterns
         for place, pattern in enumerate(patterns):
             if place == 0 and link in flat and len(patterns) == 1:
@@ -225,7 +251,8 @@ def _cells(
             if place and scene.groups[link[0]].within:
                 other = turned(scene.groups[link[0]], pattern)
                 unusual += _features(made, other, number == link[1], number == link[2])
-    usual += _indicators(scene, number)
+    family = scene.families[pool.family]
+    usual += [family.holding(literals)[:, None].astype(float) for literals in scene.literals_of[number]]
     profile = _numbered(usual, possible)
     return Cells(profile, _numbered([profile[:, None], *unusual], possible))
 
@@ -244,20 +271,6 @@ def _features(tables: PairTables, pattern: Pattern, as_left: bool, as_right: boo
 def _alike(array: np.ndarray) -> np.ndarray:
     """Numbers of the rows of an array, in a column; equal rows have one."""
     return np.unique(array.reshape(len(array), -1), axis=0, return_inverse=True)[1].reshape(-1, 1)
-
-
-def _indicators(scene: ExchangeableModel, number: int) -> Iterator[np.ndarray]:
-    """Where the slots of count terms about several elements hold."""
-    pool = scene.pools[number]
-    family = scene.families[pool.family]
-    seen = set()
-    for term in scene.terms.counts:
-        if term.single is not None:
-            continue
-        for slot in term.slots:
-            if slot.literals and slot.literals not in seen and number in scene.pools_in(slot):
-                seen.add(slot.literals)
-                yield family.holding(slot.literals)[:, None].astype(float)
 
 
 def _numbered(features: list[np.ndarray], possible: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.fallback import HandOverError
 from herbrand.graphs import linked
 from herbrand.program.program import Argument, Block, Conjunction, Literal, Pair, Program, Template, different
@@ -125,11 +126,11 @@ class Terms:
     pairs: tuple[PairTerm, ...]
 
 
-def terms_of(program: Program, templates: Sequence[Template]) -> Terms:
+def terms_of(program: Program, templates: Sequence[Template], budget: Budget = UNLIMITED) -> Terms:
     """All templates of a weight other than 0 as terms; raises :class:`NotLiftableError`."""
     counts: list[CountTerm] = []
     pairs: list[PairTerm] = []
-    for template in templates:
+    for template in budget.each(templates):
         if template.weight is not None and program.weights[template.weight].value == 0:
             continue
         for part in _without_equal_links(template.conjunction, program):

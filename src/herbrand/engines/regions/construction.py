@@ -7,14 +7,27 @@ within one. When one cluster holds everything, the answer is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.regions.counts import CountGraph
-from herbrand.engines.regions.graph import Region, joined, maximal
+from herbrand.engines.regions.graph import Region, RegionIndex, joined, maximal
 
-Pair = tuple[Region, Region]
+
+@dataclass(frozen=True)
+class Merge:
+    """Of two clusters. ``gain``: how many clusters come inside, how much the two share, how much is said
+    about what they share; of equals the smaller table. The most promising one comes first."""
+
+    pair: tuple[Region, Region]
+    gain: tuple[int, int, float, float]
+
+    def __lt__(self, other: Merge) -> bool:
+        return (self.gain, self.pair) > (other.gain, other.pair)
 
 
 def one_a_formula(graph: CountGraph) -> list[Region]:
@@ -39,46 +52,51 @@ def _taken(graph: CountGraph, part: Region, cost: float) -> Region:
     return found
 
 
-def merged(graph: CountGraph, clusters: Iterable[Region], cost: float) -> list[Region]:
+def merged(
+    graph: CountGraph, clusters: Iterable[Region], cost: float, budget: Budget = UNLIMITED
+) -> list[Region]:
     """Clusters merged greedily, the most promising two first, into tables of at most ``cost`` entries."""
-    clusters = list(clusters)
     strength = {about: _strength(table) for about, table in graph.factors.items()}
-    gains = _gains(graph, clusters, clusters, strength, cost)
-    while gains:
-        pair = max(gains, key=lambda pair: (gains[pair], pair))
-        union = joined(*pair)
-        absorbed = {cluster for cluster in clusters if cluster.fits(union)}
-        clusters = [cluster for cluster in clusters if cluster not in absorbed]
-        gains = {two: gain for two, gain in gains.items() if not absorbed & set(two)}
-        gains |= _gains(graph, [union], clusters, strength, cost)
-        clusters.append(union)
-    return maximal(clusters)
+    known, left = RegionIndex(strength), RegionIndex(clusters)
+    merges = [
+        merge
+        for cluster in budget.each(left.all, 16)
+        for merge in _merges(graph, cluster, left, known, strength, cost)
+        if merge.pair[0] == cluster
+    ]
+    heapq.heapify(merges)
+    while merges:
+        budget.check()
+        best = heapq.heappop(merges)
+        if not all(cluster in left.all for cluster in best.pair):
+            continue
+        union = joined(*best.pair)
+        for cluster in left.inside(union):
+            left.remove(cluster)
+        for merge in _merges(graph, union, left, known, strength, cost):
+            heapq.heappush(merges, merge)
+        left.add(union)
+    return maximal(left.all)
 
 
-def _gains(
+def _merges(
     graph: CountGraph,
-    new: Sequence[Region],
-    clusters: Sequence[Region],
+    one: Region,
+    clusters: RegionIndex,
+    known: RegionIndex,
     strength: dict[Region, float],
     cost: float,
-) -> dict[Pair, tuple[int, int, float, float]]:
-    """What merging a new cluster with another would bring: how many clusters come inside, how much the two
-    share, how much is said about what they share; of equals the smaller table."""
-    found = {}
-    for one in new:
-        for other in clusters:
-            pair = (min(one, other), max(one, other))
-            shared = set(one.scope) & set(other.scope)
-            if one == other or not shared or pair in found:
-                continue
-            union = joined(*pair)
-            entries = graph.entries(union)
-            if entries > cost or graph.holds_wide(union):
-                continue
-            inside = sum(cluster.fits(union) for cluster in clusters)
-            said = sum(s for about, s in strength.items() if shared & set(about.scope) and about.fits(union))
-            found[pair] = (inside, len(shared), said, -entries)
-    return found
+) -> Iterator[Merge]:
+    """All of a cluster with others. ``known``: what factors are about."""
+    for other in clusters.sharing(one):
+        pair = (min(one, other), max(one, other))
+        union = joined(*pair)
+        entries = graph.entries(union)
+        if one == other or entries > cost or graph.holds_wide(union):
+            continue
+        shared = set(one.scope) & set(other.scope)
+        said = sum(strength[about] for about in known.inside(union) if shared.intersection(about.scope))
+        yield Merge(pair, (len(clusters.inside(union)), len(shared), said, -entries))
 
 
 def _strength(table: np.ndarray) -> float:

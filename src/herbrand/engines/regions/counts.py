@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.lifted.count_elimination import Structure
 from herbrand.engines.lifted.factors import Axes
 from herbrand.engines.lifted.summation import CountLayout, Summation
@@ -120,7 +121,7 @@ class CountGraph:
         return (part.scope for part in self.factors)
 
 
-def count_graph(summation: Summation, most: float = np.inf) -> CountGraph:
+def count_graph(summation: Summation, most: float = np.inf, budget: Budget = UNLIMITED) -> CountGraph:
     """The graph of a summation that is possible at all, with everything counted; tables of more than ``most``
     entries are not made where one variable can always be summed out."""
     layout = summation.layout()
@@ -141,13 +142,13 @@ def count_graph(summation: Summation, most: float = np.inf) -> CountGraph:
     bounded = {_scope(names) for names in structure.linear if _is_wide(structure, names, most)}
     wide: dict[Scope, tuple[CountTerm, ...]] = {}
     tables, factors = list(layout.pair_tables), dict[Region, np.ndarray]()
-    for names, term in layout.terms:
+    for names, term in budget.each(layout.terms):
         scope = _scope(_open(names, layout))
         if scope in bounded:
             wide[scope] = (*wide.get(scope, ()), term)
         else:
             tables.append((names, layout.factors.of_counts(term)))
-    for names, tensor in tables:
+    for names, tensor in budget.each(tables):
         scope, table = settled_left_out(*ascending(names, tensor.detach().numpy()), variables)
         if scope:
             add(factors, whole(scope, elements), table)
@@ -184,8 +185,10 @@ def _open(names: Axes, layout: CountLayout) -> Axes:
 
 def _is_wide(structure: Structure, names: Axes, most: float) -> bool:
     """Whether a table is too large to be made, and need not be: neither it nor any that it is inside of."""
-    around = [scope for scope in structure.linear if set(names) <= set(scope)]
-    return structure.entries(names) > most and all(structure.narrow(scope) < np.inf for scope in around)
+    if structure.entries(names) <= most:
+        return False
+    around = (scope for scope in structure.linear if set(names) <= set(scope))
+    return all(structure.narrow(scope) < np.inf for scope in around)
 
 
 def _scope(names: Axes) -> Scope:

@@ -124,10 +124,9 @@ class Regions:
             Settings(budget=self.budget, schedule=self.schedule, damping=self.damping)
         )
 
-    @property
-    def _construction(self) -> Construction:
+    def _construction(self, within: Budget) -> Construction:
         """What makes the regions."""
-        return Construction(self.budget, self.cost, self.joint, self.merge, self.partial)
+        return Construction(self.budget, self.cost, self.joint, self.merge, self.partial, within)
 
     def prepare(
         self, program: Program, question: Question, within: Budget
@@ -136,8 +135,8 @@ class Regions:
             refuse_what_is_no_marginal(question, self.name)
             if not self.lift:
                 raise HandOverError(AS_ASKED)
-            problem = problem_of(program, Evidence(program))
-            counting = self._counting(problem)
+            problem = problem_of(program, Evidence(program), budget=within)
+            counting = self._counting(problem, within)
             if counting.operations > MOST_ESTIMATED:
                 cost = Cost(counting.operations, counting.bytes, detail="regions are made when it runs")
                 return Prepared(partial(self._made, problem, question, self.budget), lambda: cost)
@@ -146,10 +145,10 @@ class Regions:
             return Refusal(error)
         return Prepared(lambda: state, lambda: self._cost(state))
 
-    def _counting(self, problem: Problem) -> costs.Cost:
+    def _counting(self, problem: Problem, within: Budget) -> costs.Cost:
         """What counting alone costs, which may be too much to be done for an estimate."""
         try:
-            return self._construction.counting(problem)
+            return self._construction(within).counting(problem)
         except NotLiftableError:  # some constants at a time, if they may
             return costs.Cost(0.0, 0.0)
 
@@ -170,7 +169,7 @@ class Regions:
         return Cost(operations, sum(size.bytes for size in sizes), self._guarantee(state), detail)
 
     def _made(self, problem: Problem, question: Question, within: Budget) -> RegionState:
-        problem, parts = self._construction.parted(problem)
+        problem, parts = self._construction(within).parted(problem)
         evidence = problem.evidence
         parts = tuple(part for part in parts if part.propagation.possible)
         if not parts:

@@ -21,10 +21,13 @@ True
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
+
+from herbrand.budget import UNLIMITED, Budget
 
 Scope = tuple[int, ...]
 """Variables, ascending."""
@@ -62,6 +65,40 @@ class Region:
     def inside(self, other: Region) -> bool:
         """Whether it is a smaller part of the other region."""
         return self != other and self.fits(other)
+
+
+class RegionIndex:
+    """Some regions, by the variables that they take: what fits in one, or it in what, is looked for among
+    few."""
+
+    def __init__(self, regions: Iterable[Region] = ()) -> None:
+        self.all: dict[Region, None] = {}
+        self._taking: dict[int, dict[Region, None]] = {}
+        for region in regions:
+            self.add(region)
+
+    def add(self, region: Region) -> None:
+        self.all[region] = None
+        for variable in region.scope:
+            self._taking.setdefault(variable, {})[region] = None
+
+    def remove(self, region: Region) -> None:
+        del self.all[region]
+        for variable in region.scope:
+            del self._taking[variable][region]
+
+    def sharing(self, region: Region) -> dict[Region, None]:
+        """Those that take elements of a variable of the region's."""
+        return {other: None for v in region.scope for other in self._taking.get(v, ())}
+
+    def inside(self, region: Region) -> list[Region]:
+        """Those that take something and fit in the region: it is one of them if it is here."""
+        return [other for other in self.sharing(region) if other.fits(region)]
+
+    def around(self, region: Region) -> list[Region]:
+        """Those that the region fits in: it is one of them if it is here."""
+        fewest = min((self._taking.get(v, {}) for v in region.scope), key=len, default=self.all)
+        return [other for other in fewest if region.fits(other)]
 
 
 def whole(scope: Iterable[int], elements: Elements) -> Region:
@@ -107,18 +144,15 @@ class RegionGraph:
         without the descendants' messages is wrong from three levels on."""
         found = []
         for region in self.regions:
-            here = []
-            for edge, (parent, child) in enumerate(self.edges):
-                times = self._outside(region, self.regions[parent], self.regions[child])
-                if times:
-                    here.append((edge, times))
-            found.append(tuple(here))
+            inside = [self._numbers[child] for child in self._index.inside(region)]
+            edges = sorted(edge for child in inside for edge in self.into.get(child, ()))
+            ends = [(edge, *(self.regions[end] for end in self.edges[edge])) for edge in edges]
+            times = [(edge, self._outside(region, parent, child)) for edge, parent, child in ends]
+            found.append(tuple((edge, many) for edge, many in times if many))
         return tuple(found)
 
     def _outside(self, region: Region, parent: Region, child: Region) -> int:
-        """How many ground parents of a child inside a region are not inside it."""
-        if not child.fits(region):
-            return 0
+        """How many ground parents of a child that is inside a region are not inside it."""
         times = choices(child, parent, self.elements)
         if parent.fits(region):
             inside = [region.numbers[variable] for variable in region.scope]
@@ -129,10 +163,10 @@ class RegionGraph:
     @cached_property
     def into(self) -> dict[int, tuple[int, ...]]:
         """The edges into each region that has any, larger regions first."""
-        children = sorted({child for _, child in self.edges})
-        return {
-            child: tuple(e for e, edge in enumerate(self.edges) if edge[1] == child) for child in children
-        }
+        found: dict[int, list[int]] = {}
+        for edge, (_, child) in enumerate(self.edges):
+            found.setdefault(child, []).append(edge)
+        return {child: tuple(found[child]) for child in sorted(found)}
 
     @cached_property
     def acyclic(self) -> bool:
@@ -151,7 +185,7 @@ class RegionGraph:
                 alone = sum(variable in other.scope for other in outer) == 1
                 if len(variables) > 1 or region.numbers[variable] > 1 or not alone:
                     return False
-        return _is_acyclic([set(region.scope) for region in outer])
+        return _is_acyclic([region.scope for region in outer])
 
     @cached_property
     def flat(self) -> bool:
@@ -160,8 +194,16 @@ class RegionGraph:
 
     def smallest_with(self, needed: Region) -> int | None:
         """The smallest region that takes as much of everything."""
-        fitting = [(r.size, number) for number, r in enumerate(self.regions) if needed.fits(r)]
+        fitting = [(region.size, self._numbers[region]) for region in self._index.around(needed)]
         return min(fitting)[1] if fitting else None
+
+    @cached_property
+    def _index(self) -> RegionIndex:
+        return RegionIndex(self.regions)
+
+    @cached_property
+    def _numbers(self) -> dict[Region, int]:
+        return {region: number for number, region in enumerate(self.regions)}
 
 
 def region_graph(
@@ -170,6 +212,7 @@ def region_graph(
     factors: Sequence[Region],
     singles: Collection[int] = (),
     deep: bool = True,
+    budget: Budget = UNLIMITED,
 ) -> RegionGraph:
     """The clusters and all that their ground regions share; every factor must fit in some cluster.
 
@@ -179,7 +222,7 @@ def region_graph(
     outer = maximal(clusters)
     shared = [Region(tuple(t for t in region.taken if t[0] not in singles)) for region in outer]
     if deep:
-        inner = _intersections(shared, elements) | _repeated(shared, outer, elements)
+        inner = _intersections(shared, elements, budget) | _repeated(shared, outer, elements)
     else:
         inner = _one_by_one(outer, elements, singles)
     ones = [Region(((variable, 1),)) for variable in singles]
@@ -187,12 +230,18 @@ def region_graph(
     inner |= {one for one, times in zip(ones, held, strict=True) if times > 1}
     inner -= {*outer, Region(())}
     regions = [*outer, *sorted(inner, key=lambda region: (-region.size, region.scope, region))]
-    counting: list[int] = []
-    for region in regions:  # larger ones come first
-        above = [(c, other) for c, other in zip(counting, regions, strict=False) if region.inside(other)]
-        counting.append(1 - sum(c * choices(region, other, elements) for c, other in above))
-    owners = tuple(_owners(factor, regions, counting, elements) for factor in factors)
-    graph = RegionGraph(tuple(elements), tuple(regions), tuple(_edges(regions)), tuple(counting), owners)
+    index, counted = RegionIndex(regions), dict[Region, int]()
+    for region in budget.each(regions):  # larger ones come first
+        above = [other for other in index.around(region) if other != region]
+        counted[region] = 1 - sum(counted[other] * choices(region, other, elements) for other in above)
+    numbers, counting = {region: number for number, region in enumerate(regions)}, tuple(counted.values())
+    around = [sorted(numbers[other] for other in index.around(factor)) for factor in budget.each(factors)]
+    owners = tuple(
+        _owners(factor, [(i, choices(factor, regions[i], elements)) for i in holding], counting)
+        for factor, holding in zip(factors, around, strict=True)
+    )
+    edges = tuple(_edges(regions, index, numbers))
+    graph = RegionGraph(tuple(elements), tuple(regions), edges, counting, owners)
     _check(graph, factors)
     return graph
 
@@ -200,7 +249,8 @@ def region_graph(
 def maximal(regions: Iterable[Region]) -> list[Region]:
     """Without those inside others, larger ones first."""
     distinct = sorted(set(regions), key=lambda region: (-region.size, region.scope, region))
-    return [r for r in distinct if not any(r.inside(other) for other in distinct)]
+    index = RegionIndex(distinct)
+    return [region for region in distinct if index.around(region) == [region]]
 
 
 def _common(one: Region, other: Region, elements: Elements) -> Iterator[Region]:
@@ -215,19 +265,21 @@ def _common(one: Region, other: Region, elements: Elements) -> Iterator[Region]:
         yield Region(tuple(pair for pair in taken if pair[1]))
 
 
-def _intersections(regions: Iterable[Region], elements: Elements) -> set[Region]:
+def _intersections(regions: Iterable[Region], elements: Elements, budget: Budget = UNLIMITED) -> set[Region]:
     """Everything that two or more ground regions have in common, again and again."""
-    waiting, known = list(dict.fromkeys(regions)), set[Region]()
-    found: set[Region] = set()
+    waiting, known = list(dict.fromkeys(regions)), RegionIndex()
+    met, found = set(waiting), set[Region]()
     while waiting:
+        budget.check()
         one = waiting.pop()
         known.add(one)
-        for other in list(known):
+        for other in known.sharing(one):
             for common in _common(one, other, elements):
                 if one == other == common or not common.taken:
                     continue
                 found.add(common)
-                if common not in known and common not in waiting:
+                if common not in met:
+                    met.add(common)
                     waiting.append(common)
     return found
 
@@ -235,8 +287,13 @@ def _intersections(regions: Iterable[Region], elements: Elements) -> set[Region]
 def _one_by_one(regions: Sequence[Region], elements: Elements, singles: Collection[int]) -> set[Region]:
     """What two or more ground regions have in common of each variable by itself."""
     found: set[Region] = set()
-    for variable in {v for region in regions for v in region.scope if v not in singles}:
-        holding = [region for region in regions if variable in region.scope]
+    taking: dict[int, list[Region]] = {}
+    for region in regions:
+        for variable in region.scope:
+            taking.setdefault(variable, []).append(region)
+    for variable, holding in taking.items():
+        if variable in singles:
+            continue
         parts = [Region(((variable, region.numbers[variable]),)) for region in holding]
         found |= _intersections(parts, elements) | _repeated(parts, holding, elements)
     return found
@@ -244,24 +301,25 @@ def _one_by_one(regions: Sequence[Region], elements: Elements, singles: Collecti
 
 def _repeated(parts: Sequence[Region], regions: Sequence[Region], elements: Elements) -> set[Region]:
     """Those parts of regions that more than one ground region has."""
-    pairs = zip(parts, regions, strict=True)
-    return {p for p, region in pairs if parts.count(p) > 1 or choices(p, region, elements) > 1}
+    pairs, times = zip(parts, regions, strict=True), Counter(parts)
+    return {p for p, region in pairs if times[p] > 1 or choices(p, region, elements) > 1}
 
 
-def _edges(regions: Sequence[Region]) -> Iterable[tuple[int, int]]:
+def _edges(
+    regions: Sequence[Region], index: RegionIndex, numbers: Mapping[Region, int]
+) -> Iterable[tuple[int, int]]:
     for child, small in enumerate(regions):
-        above = [number for number, region in enumerate(regions) if small.inside(region)]
+        above = sorted(numbers[region] for region in index.around(small) if region != small)
         for parent in above:
             if not any(regions[between].inside(regions[parent]) for between in above):
                 yield parent, child
 
 
 def _owners(
-    factor: Region, regions: Sequence[Region], counting: Sequence[int], elements: Elements
+    factor: Region, holding: Sequence[tuple[int, int]], counting: Sequence[int]
 ) -> tuple[tuple[int, ...], float]:
     """All regions that it fits in; the first one, in equal shares of its ground regions, where what they have
-    in common is too little to count it once."""
-    holding = [(i, choices(factor, r, elements)) for i, r in enumerate(regions) if factor.fits(r)]
+    in common is too little to count it once. ``holding``: these regions, and how many of each hold it."""
     assert holding, "a factor in no cluster"
     if sum(counting[i] * times for i, times in holding) == 1:
         return tuple(i for i, _ in holding), 1.0
@@ -271,8 +329,12 @@ def _owners(
 
 def _check(graph: RegionGraph, factors: Sequence[Region]) -> None:
     """Every element and every factor must be counted once."""
-    for variable in {v for region in graph.regions for v in region.scope}:
-        times = _times(graph, Region(((variable, 1),)), range(len(graph.regions)))
+    taking: dict[int, list[int]] = {}
+    for number, region in enumerate(graph.regions):
+        for variable in region.scope:
+            taking.setdefault(variable, []).append(number)
+    for variable in taking:
+        times = _times(graph, Region(((variable, 1),)), taking[variable])
         assert times == 1, f"an element of {variable} is counted {times} times"
     for factor, (owners, share) in zip(factors, graph.owners, strict=True):
         times = share * _times(graph, factor, owners)
@@ -288,17 +350,16 @@ def _times(graph: RegionGraph, small: Region, holders: Iterable[int]) -> int:
     )
 
 
-def _is_acyclic(scopes: list[set[int]]) -> bool:
+def _is_acyclic(scopes: Collection[Collection[int]]) -> bool:
     """Graham's reduction: take off variables in one scope only and scopes inside others."""
     while True:
         before = sum(map(len, scopes)), len(scopes)
-        for scope in scopes:
-            scope -= {v for v in scope if sum(v in other for other in scopes) == 1}
-        scopes = [s for i, s in enumerate(scopes) if not _covered(s, i, scopes)]
+        times = Counter(chain.from_iterable(scopes))
+        left = {frozenset(v for v in scope if times[v] > 1) for scope in scopes}
+        taking: dict[int, set[frozenset[int]]] = {}
+        for scope in left:
+            for variable in scope:
+                taking.setdefault(variable, set()).add(scope)
+        scopes = [s for s in left if s and not any(s < o for o in min((taking[v] for v in s), key=len))]
         if (sum(map(len, scopes)), len(scopes)) == before:
             return len(scopes) <= 1
-
-
-def _covered(scope: set[int], place: int, scopes: Sequence[set[int]]) -> bool:
-    """Whether another scope has all of it; of equal ones the last stays."""
-    return any(scope < other or (scope == other and i > place) for i, other in enumerate(scopes))

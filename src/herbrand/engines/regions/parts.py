@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from herbrand.budget import Budget, readable
+from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.exact import operations_in
 from herbrand.engines.lifted.costs import Cost, axes_of, largest_table
 from herbrand.engines.lifted.problem import Problem, problem_of
@@ -29,6 +29,9 @@ COST = 1e5
 
 LARGEST_FORMULA = 2e7
 """A single formula's table may have so many entries unless set otherwise."""
+
+MOST_VARIABLES = 500
+"""With more, rounds take minutes, and what differs so much has little symmetry to gain from."""
 
 BYTES_A_NUMBER = 8
 TABLES_AT_ONCE = 4
@@ -57,13 +60,14 @@ class RegionPart:
 
 @dataclass(frozen=True)
 class Construction:
-    """How regions are made: the settings of the engine of the same names."""
+    """How regions are made: the settings of the engine of the same names. ``clock``: until when."""
 
     budget: Budget
     cost: float | None
     joint: bool
     merge: bool
     partial: bool
+    clock: Budget = UNLIMITED
 
     def parted(self, problem: Problem) -> tuple[Problem, list[RegionPart]]:
         """The regions of each summation; where some table over all counts would be too large, and if they
@@ -76,7 +80,7 @@ class Construction:
                 or sum(len(e.first) for s in problem.summations for e in s.scene.elements) > MOST_CLASSES
             ):
                 raise
-            problem = problem_of(problem.evidence.program, problem.evidence, by_class=True)
+            problem = problem_of(problem.evidence.program, problem.evidence, by_class=True, budget=self.clock)
             possible = [s for s in problem.summations if not s.impossible]
             try:
                 return problem, [self._grounded(summation) for summation in possible]
@@ -93,6 +97,8 @@ class Construction:
         """The entries of the largest table of a formula and the cost of counting, or
         :class:`TooLargeError`."""
         rows, cost = axes_of(summation)
+        if len(rows) > MOST_VARIABLES:
+            raise NotLiftableError(f"{len(rows):,} classes of constants are more than {MOST_VARIABLES:,}")
         largest = largest_table(summation, rows, COST if self.cost is None else self.cost)
         self._refuse(largest, cost.bytes)
         most = operations_in(self.budget.seconds, math.inf)
@@ -107,11 +113,11 @@ class Construction:
         """The regions of a summation, or :class:`TooLargeError`."""
         largest, cost = self._affordable(summation)
         allowed = COST if self.cost is None else self.cost
-        graph = count_graph(summation, allowed)
+        graph = count_graph(summation, allowed, self.clock)
         formulas = one_a_formula(graph)
         together = sum(map(graph.made, formulas))
         self._refuse(largest, cost.bytes + (together - largest) * BYTES_A_NUMBER * TABLES_AT_ONCE)
-        clusters = merged(graph, formulas, self._most(largest, len(formulas))) if self.merge else formulas
+        clusters = self._merged(graph, formulas, largest)
         ladder = [(clusters, True), (formulas, True), (clusters, False)]
         if graph.wide:  # such clusters send one variable at a time
             ladder = [(clusters, False), (formulas, False)]
@@ -124,8 +130,7 @@ class Construction:
         formulas = within(graph, allowed)
         together = sum(map(graph.entries, formulas))
         self._refuse(0, together * BYTES_A_NUMBER * TABLES_AT_ONCE)
-        most = self._most(0, len(formulas))
-        clusters = merged(graph, formulas, most) if self.merge else formulas
+        clusters = self._merged(graph, formulas, 0)
         making = Cost(together, together * BYTES_A_NUMBER)
         part = self._laddered(summation, graph, [(clusters, True)], making)
         if part.propagation.graph.acyclic:
@@ -146,15 +151,18 @@ class Construction:
         singles = [i for i, v in enumerate(counts.variables) if not self.joint and v.weights is not None]
         steps = dict.fromkeys((tuple(clusters), deep) for clusters, deep in ladder)
         first, *gentler = (
-            Propagation(counts, region_graph(outer, counts.elements, counts.parts, singles, deep))
+            Propagation(counts, region_graph(outer, counts.elements, counts.parts, singles, deep, self.clock))
             for outer, deep in steps
         )
         return RegionPart(summation, first, tuple(gentler), making)
 
-    def _most(self, largest: float, clusters: int) -> float:
-        """How large a merged cluster may be, so that memory holds as many."""
-        room = self.budget.bytes / (BYTES_A_NUMBER * TABLES_AT_ONCE * max(1, clusters))
-        return max(largest, min(COST if self.cost is None else self.cost, room))
+    def _merged(self, graph: CountGraph, formulas: list[Region], largest: float) -> list[Region]:
+        """Larger clusters, if they may be made: so large that memory holds as many."""
+        if not self.merge:
+            return formulas
+        room = self.budget.bytes / (BYTES_A_NUMBER * TABLES_AT_ONCE * max(1, len(formulas)))
+        most = max(largest, min(COST if self.cost is None else self.cost, room))
+        return merged(graph, formulas, most, self.clock)
 
     def _refuse(self, entries: float, needed: float) -> None:
         allowed, most = self.budget.bytes, LARGEST_FORMULA if self.cost is None else self.cost
