@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
+from herbrand.budget import Budget
 from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.choice import (
     AFFORDABLE,
@@ -177,6 +179,9 @@ def test_a_refusal_names_the_engines_that_could_run_it() -> None:
     assert lines[0] == "too large"
     assert lines[1].startswith("engines that can run it: ")
     assert {"bp", "mean-field"} <= set(lines[1].partition(": ")[2].split(", "))
+    hurried = Settings(budget=Budget(seconds=8, clock=map(float, itertools.count()).__next__))
+    told = with_alternatives(BudgetError("too large"), "exact", hurried, program, question)
+    assert str(told) == "too large", "nothing is told of what there was no time to ask"
     clipped = Settings(clip=2.0)
     error = BudgetError("too large")
     assert with_alternatives(error, "exact", clipped, program, question) is error, "no other has that model"

@@ -13,6 +13,7 @@ engine exact, the cheapest exact answer: about 1.0e+09 operations
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -289,13 +290,13 @@ def _for_planning(budget: Budget) -> Budget:
 def with_alternatives(
     error: BudgetError, refused: str, settings: Settings, program: Program, question: Question
 ) -> HerbrandError:
-    """The refusal, and which engines could run it instead."""
+    """The refusal, and which engines could run it instead, as far as there is time to ask them."""
     if settings.clip is not None:
         return error  # no other engine has that model
-    others = [
-        offer.name
-        for offer in choices(settings, program, question)
-        if isinstance(offer, Choice) and offer.name != refused
-    ]
+    others: list[str] = []
+    settings = replace(settings, budget=settings.budget.share(0.5))
+    with contextlib.suppress(OutOfTimeError):
+        for offer in choices(settings, program, question):
+            others += [offer.name] if isinstance(offer, Choice) and offer.name != refused else []
     hint = f"engines that can run it: {', '.join(others)}" if others else ""
     return BudgetError((*error.mistakes, Mistake(hint)) if hint else error.mistakes)
