@@ -10,7 +10,7 @@ from herbrand.budget import Budget
 from herbrand.engines.engine import Settings, first_state
 from herbrand.engines.exact import Exact
 from herbrand.engines.fallback import HandedOver
-from herbrand.engines.lifted import tabulated
+from herbrand.engines.lifted import exchangeable_model, tabulated
 from herbrand.engines.lifted.engine import Lifted
 from herbrand.engines.lifted.problem import problem_of
 from herbrand.engines.lifted.terms import NotLiftableError
@@ -83,3 +83,6 @@ def test_what_tells_too_many_constants_apart_is_left_to_ground_engines(
     assert isinstance(lifted, HandedOver) and lifted.engine.name == "exact"
     with pytest.raises(NotLiftableError, match="formulas tell 4 constants apart"):
         Lifted().prepare(pairs, Question(), Budget())
+    monkeypatch.setattr(exchangeable_model, "MOST_POOLS", 3)
+    with pytest.raises(NotLiftableError, match="formulas tell 6 constants, or classes of them, apart"):
+        Lifted().prepare(program, Question(), Budget())

@@ -18,9 +18,21 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.lifted.elements import Elements, element_count, elements_of
 from herbrand.engines.lifted.families import Family, binary_groups, families_of
 from herbrand.engines.lifted.pairs import PairGroup, PairKnowledge, Range, covers, group_of, knowledge_of
-from herbrand.engines.lifted.terms import CountTerm, Literals, Own, PairTerm, Slot, Terms, terms_of
+from herbrand.engines.lifted.terms import (
+    CountTerm,
+    Literals,
+    NotLiftableError,
+    Own,
+    PairTerm,
+    Slot,
+    Terms,
+    terms_of,
+)
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program, Template
+
+MOST_POOLS = 2_000
+"""Counts of more are no easier to sum out than the ground atoms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +175,8 @@ def exchangeable_model_of(
         for i, (family, (_, apart)) in enumerate(zip(families, named, strict=True))
         for pool in _pools(i, family, apart, program, elements[i] if by_class else None)
     )
+    if len(pools) > MOST_POOLS:
+        raise NotLiftableError(f"formulas tell {len(pools):,} constants, or classes of them, apart")
     knowledge = tuple(knowledge_of(group, evidence) for group in groups)
     return ExchangeableModel(
         program,
