@@ -206,6 +206,8 @@ TWO = ONE + "variable b { type discrete [2] {t, f}; }\nprobability (a) { table 0
         ("variable a { type discrete [3] {t, f}; }", "1:29: variable 'a' has 2 values, and [ 3 ] is written"),
         ("variable a { type discrete [2] {t, t}; }", "'a' has a value twice"),
         ("variable a { type discrete [0] {}; }", "variable 'a' has no values"),
+        ("variable a { type discrete [", "expected the number of values, found the end of the text"),
+        ("variable a { type discrete [] {t}; }", "expected the number of values, found ']'"),
         ("variable a { type continuous; }", "expected 'discrete', found 'continuous'"),
         ("variable a { type discrete [2] {t, f", "found the end of the text"),
         ("variables", "expected 'network', 'variable' or 'probability', found 'variables'"),

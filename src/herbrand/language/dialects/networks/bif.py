@@ -93,8 +93,7 @@ class _Reader:
         self._take("type")
         self._take("discrete")
         self._take("[")
-        count_at, count = self.at, self.tokens[self.at]
-        self.at += 1
+        count_at, count = self.at, self._name("the number of values")
         self._take("]")
         self._take("{")
         labels_at, labels = self.at, self._names("}")
