@@ -35,6 +35,16 @@ def test_mln_to_hb(herbrand: Herbrand, tmp_path: Path) -> None:
     assert herbrand("convert", tmp_path / "s.mln").err == ""
 
 
+def test_the_ending_of_the_output_names_the_format(herbrand: Herbrand, tmp_path: Path) -> None:
+    (tmp_path / "s.hb").write_text("predicate smokes(person)\n1.5: smokes(x)\n")
+    assert herbrand("convert", tmp_path / "s.hb", "-o", tmp_path / "s.mln").status == 0
+    assert (tmp_path / "s.mln").read_text() == "// -ow smokes\nsmokes(person)\n\n1.5 smokes(x)\n"
+    assert herbrand("convert", tmp_path / "s.hb", "--to", "mln", "-o", tmp_path / "s.txt").status == 0
+    assert (tmp_path / "s.txt").read_text() == (tmp_path / "s.mln").read_text()
+    assert herbrand("convert", tmp_path / "s.mln", "-o", tmp_path / "t.txt").status == 0
+    assert (tmp_path / "t.txt").read_text() == (tmp_path / "s.hb").read_text()
+
+
 def test_back_again_with_facts_beside(herbrand: Herbrand, tmp_path: Path) -> None:
     theory = tmp_path / "s.hb"
     theory.write_text(

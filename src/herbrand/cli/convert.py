@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import herbrand as hb
-from herbrand.cli.options import Theories
+from herbrand.cli.options import Theories, written_by_ending
 from herbrand.cli.output import note, write_text, write_texts
 from herbrand.cli.parameters import takes
 
@@ -18,11 +18,15 @@ MOST_NAMED = 10
 
 
 @takes("convert")
-def command(theory: Theories, to: str = "hb", output: str | None = None, dialect: str | None = None) -> None:
+def command(
+    theory: Theories, to: str | None = None, output: str | None = None, dialect: str | None = None
+) -> None:
     """Any readable format to the language, and back where it can be said there.
 
-    Files of facts (.db, .cfacts) are read as theories of facts.
+    Files of facts (.db, .cfacts) are read as theories of facts. The ending of -o names the format unless
+    --to does.
     """
+    to = to or (written_by_ending(output) if output else "hb")
     said = hb.read(theory, dialect)
     if to == "hb":
         _note_opened(said)

@@ -15,7 +15,8 @@ from herbrand.errors import HerbrandError
 from herbrand.extras import later
 
 _reads_ending = later("herbrand.facts.source:reads_ending")
-"""The readers of databases are not loaded with the options."""
+written_by_ending = later("herbrand.language.files:written_by_ending")
+"""The readers of databases and of theories are not loaded with the options."""
 
 
 class Format(StrEnum):
@@ -42,12 +43,18 @@ _OF_NO_TEXT = (".xlsx", *_DRAWN_BY_ENDING, ".htm", ".png", ".pdf")
 
 
 def refuse_no_theory(output: str | None) -> None:
-    """A theory goes to no file whose ending says that it holds a table, a page or a picture."""
+    """A theory goes to no file whose ending says that it holds a table, a page or a picture, or a theory in a
+    dialect."""
     ending = _ending(output)
     if ending in (*_BY_ENDING, *_OF_NO_TEXT) or (ending and _reads_ending(ending)):
         raise HerbrandError(
             f"a theory is not written as {ending}",
             hint="-o takes the theory, such as learned.hb; --format decides what standard output gets",
+        )
+    if output is not None and written_by_ending(output) != "hb":
+        raise HerbrandError(
+            f"this command writes a theory as .hb, not as {ending}",
+            hint=f"-o learned.hb, and then: herbrand convert learned.hb -o {output}",
         )
 
 

@@ -73,6 +73,23 @@ def written(theory: Theory, dialect: str = OWN) -> str:
     return show(theory) if dialect == OWN else write(theory, check(theory), dialect)
 
 
+def written_by_ending(path: str | PathLike[str]) -> str:
+    """The name of the language or dialect that a file of this ending holds: what is written to it. The
+    language, for an ending of no dialect; one whose files are only read is refused.
+
+    >>> written_by_ending("a.mln"), written_by_ending("a.txt")
+    ('mln', 'hb')
+    """
+    ending = Path(path).suffix.lower()
+    found = [row for row in DIALECTS.values() if ending in row.endings]
+    if found and all(row.write is None for row in found):
+        able = ", ".join(sorted(e for row in DIALECTS.values() if row.write for e in row.endings))
+        raise UnsupportedError(
+            f"a theory is not written as {ending}", hint=f"endings that can be: .hb, {able}"
+        )
+    return found[0].name if found else OWN
+
+
 def written_facts(theory: Theory, dialect: str) -> tuple[str, str] | None:
     """Ending and text of a ``theory``'s second file, where a ``dialect`` keeps facts in one of its own."""
     name = DIALECTS[dialect].facts if dialect in DIALECTS else None
