@@ -252,10 +252,15 @@ class Model:
 
     def _best_of(self, of: tuple[str, ...], call: Call) -> Marginals:
         """The most probable values of some atoms, the rest summed out."""
-        if not call.most_probable or call.query:
+        if not call.most_probable:
             raise UnsupportedError(
-                "--of names what --map is to be the best of, and takes no --query",
-                hint="infer --map --of PRED, repeatable",
+                "--of names the atoms of a most probable world, and --map is missing",
+                hint="infer --map --of PRED; map=True from Python and in a request",
+            )
+        if call.query:
+            raise UnsupportedError(
+                "--of and --query both name the atoms of a most probable world",
+                hint="name them by --of, which sums the others out, or by --query, which does not",
             )
         drawing = member("herbrand.engines.choice:CHOICES")
         if call.engine not in ("auto", drawing):

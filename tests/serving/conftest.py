@@ -46,7 +46,7 @@ class Started:
         return self.process.wait(PATIENCE)
 
 
-def _started(*arguments: str, **more: Any) -> subprocess.Popen[str]:
+def begun(*arguments: str, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "herbrand", *arguments],
         stdout=subprocess.PIPE,
@@ -60,7 +60,7 @@ def _started(*arguments: str, **more: Any) -> subprocess.Popen[str]:
 
 def served(*arguments: str) -> Started:
     """``herbrand serve`` with these arguments; its address is on standard error."""
-    process = _started("serve", *arguments, "--port", "0")
+    process = begun("serve", *arguments, "--port", "0")
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("answering at "):
@@ -70,7 +70,7 @@ def served(*arguments: str) -> Started:
 
 def opened(*arguments: str) -> Started:
     """``herbrand studio`` with these arguments; its address is on standard output."""
-    process = _started("studio", *arguments, "--port", "0", "--no-browser")
+    process = begun("studio", *arguments, "--port", "0", "--no-browser")
     assert process.stdout is not None
     line = process.stdout.readline()
     address, _, token = line.strip().partition("/?token=")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -21,9 +22,11 @@ import herbrand as hb
 from herbrand.serving import gates
 from herbrand.serving.json_requests import ASKING
 from herbrand.serving.listening import bound_socket
+from herbrand.serving.metrics import Metrics
 from herbrand.serving.refusals import RefusedError
+from herbrand.serving.service import Answers, RequestLimits
 from tests.conftest import Outcome
-from tests.serving.conftest import SMOKERS, Started, children, ended, gone, served
+from tests.serving.conftest import SMOKERS, Started, begun, children, ended, gone, served
 
 Ask = Callable[..., Any]
 COMMANDS = {
@@ -102,7 +105,8 @@ BAD: dict[str, tuple[str, bytes, int, str]] = {
     "a file": ("/infer", b'{"resume": true}', 400, "--resume"),
     "a wrong type": ("/infer", b'{"iterations": "many"}', 400, "--iterations"),
     "a large number": ("/infer", b'{"seed": 1e400}', 400, "seed"),
-    "no texts": ("/infer", b'{"query": [1]}', 400, "list of texts"),
+    "no texts": ("/infer", b'{"query": [1]}', 400, "--query: expected a text, or a list of texts, not 1"),
+    "the best of no map": ("/infer", b'{"of": ["smokes"]}', 422, "--map is missing"),
     "an object of a query": ("/infer", b'{"query": {"a": 1}}', 400, "list of texts"),
     "an object of evidence": ("/infer", b'{"given": {"smokes(\\"anna\\")": false}}', 400, "list of texts"),
     "an unknown predicate": ("/infer", b'{"query": ["smoks"]}', 422, "no predicate 'smoks'"),
@@ -128,6 +132,13 @@ def test_bad_input_is_refused_in_one_form(name: str, smokers: Started) -> None:
     with smokers.client() as client:
         error = refused(client.post(path, content=body), status)
         assert words in error["message"]
+
+
+def test_a_wrong_method_is_answered_by_the_right_one(smokers: Started) -> None:
+    with smokers.client() as client:
+        answer = client.get("/infer")
+        assert "Method Not Allowed" in refused(answer, 405)["message"] and answer.headers["allow"] == "POST"
+        assert client.head("/health").status_code == 200
 
 
 def test_mistakes_tell_place_and_hint(ask: Ask) -> None:
@@ -201,6 +212,45 @@ def test_slow_senders_and_those_who_leave_stop_nobody(tmp_path: Path) -> None:
         assert client.get("/health").json()["status"] == "ok"
         assert started.end() == 0 and started.process.stderr is not None
         assert started.process.stderr.read() == ""
+
+
+def test_work_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
+    theory = tmp_path / "rain.hb"
+    theory.write_text("0.5: rain\n")
+    part = {"engine": "gibbs", "samples": 10**9}
+    bodies = {"/infer": part, "/batch": {"requests": [{"command": "infer", **part}]}}
+    with ended(served(str(theory), "--workers", "1", "--time-limit", "100")) as started:
+        for path, asked in bodies.items():
+            body = json.dumps(asked).encode()
+            with dialled(started) as channel:
+                head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+                channel.sendall(head.encode() + body)
+                with started.client() as client:
+                    until = time.monotonic() + 20
+                    while not client.get("/health").json()["busy"] and time.monotonic() < until:
+                        time.sleep(0.02)
+            with started.client() as client:
+                began = time.monotonic()
+                assert client.post("/infer", json={"seed": len(path)}).status_code == 200
+                assert time.monotonic() - began < 20
+        with started.client() as client:
+            assert 'herbrand_requests_total{command="infer",status="499"} 2' in client.get("/metrics").text
+
+
+class Worker:
+    """In place of a pool: one process, whose second answer is better."""
+
+    def __init__(self) -> None:
+        self.answers = [b'{"converged": false}', b'{"converged": true}', b"another"]
+
+    async def answer(self, task: Any, seconds: float | None) -> bytes:
+        return self.answers.pop(0)
+
+
+def test_an_answer_that_a_limit_cut_is_not_remembered() -> None:
+    answers: Any = Answers(Worker(), RequestLimits(1.0), Metrics())  # type: ignore[arg-type]
+    found = [asyncio.run(answers.answer("infer", {"query": "rain"})) for _ in range(3)]
+    assert found == [b'{"converged": false}', b'{"converged": true}', b'{"converged": true}']
 
 
 def test_a_body_that_does_not_come_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,6 +409,18 @@ def test_a_key_is_asked_for(tmp_path: Path, herbrand: Callable[..., Outcome]) ->
         assert client.post("/infer", json={}, headers={"Authorization": "Bearer secret"}).status_code == 200
 
 
+@pytest.mark.parametrize("key", ["", "two words", "Schl\u00fcssel", "line\n"])
+def test_a_key_that_no_header_carries_is_refused(key: str, herbrand: Callable[..., Outcome]) -> None:
+    outcome = herbrand("serve", SMOKERS / "smokers.hb", "--key", key)
+    assert outcome.status == 1 and "printable ASCII" in outcome.err
+
+
+def test_an_unknown_host_is_named(herbrand: Callable[..., Outcome]) -> None:
+    outcome = herbrand("serve", SMOKERS / "smokers.hb", "--host", "nonesuch.invalid", "--key", "secret")
+    assert outcome.status == 1 and "cannot listen on nonesuch.invalid" in outcome.err
+    assert "--host" in outcome.err and "--port" not in outcome.err
+
+
 def test_a_model_with_mistakes_is_refused_at_the_start(
     tmp_path: Path, herbrand: Callable[..., Outcome]
 ) -> None:
@@ -390,6 +452,30 @@ def test_a_signal_ends_it_and_its_children(number: int, tmp_path: Path) -> None:
     assert started.end(number) == (-signal.SIGKILL if number == signal.SIGKILL else 0)
     assert all(map(gone, below))
     assert started.process.communicate()[1] == ""
+
+
+def loads_a_model(pid: int) -> bool:
+    """Whether a process is a nursery, and as far as the library that reads tables."""
+    place = Path(f"/proc/{pid}")
+    return b"nursery" in (place / "cmdline").read_bytes() and "arrow" in (place / "maps").read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux ends children with their parents")
+def test_a_kill_while_the_model_is_loaded_ends_that_too() -> None:
+    process = begun("serve", str(SMOKERS / "smokers.hb"), "--facts", str(SMOKERS / "facts"), "--port", "0")
+    until = time.monotonic() + 60
+    while not (below := [pid for pid in children(process.pid) if loads_a_model(pid)]):
+        assert time.monotonic() < until and process.poll() is None
+        time.sleep(0.005)
+    os.kill(below[0], signal.SIGSTOP)  # in the middle of its work, as if that took long
+    process.kill()
+    process.wait()
+    try:
+        assert gone(below[0])
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(below[0], signal.SIGKILL)
+        process.communicate()
 
 
 def test_requests_under_way_at_the_end_are_refused(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def command(
 
     POST /infer, /bound, /query, /explain, /check and /batch take what the commands take; GET /docs is a page.
     """
-    key = key or os.environ.get(KEY) or None
+    key = _checked(os.environ.get(KEY) or None if key is None else key)
     if host not in THIS_MACHINE and key is None:
         raise HerbrandError(
             f"whoever reaches {host} could ask this service",
@@ -63,4 +63,14 @@ def command(
         memory=None if memory is None else bytes_of(memory),
         seconds=time_limit,
         announce=lambda address: note(f"answering at {address}; {address}/docs is a page, Ctrl-C ends it"),
+    )
+
+
+def _checked(key: str | None) -> str | None:
+    """The key; refused where no request could carry it in a header."""
+    if key is None or (key and key.isascii() and key.isprintable() and " " not in key):
+        return key
+    raise HerbrandError(
+        "the key is empty, or has blanks or letters that no header carries",
+        hint=f"take printable ASCII for --key, or for {KEY} in the environment",
     )

@@ -171,11 +171,11 @@ class Texts:
     """One text or several."""
 
     def check(self, flag: str, value: Any) -> None:
-        texts(value)
+        texts(value, flag)
 
 
-def texts(given: Any) -> tuple[str, ...]:
-    """One text or several as a tuple; ``None`` is none.
+def texts(given: Any, flag: str = "") -> tuple[str, ...]:
+    """One text or several as a tuple; ``None`` is none. ``flag``: the option, for messages.
 
     A mapping is refused: its values would be dropped, and ``{'rain': False}`` be read as its opposite.
     """
@@ -183,15 +183,17 @@ def texts(given: Any) -> tuple[str, ...]:
         return ()
     if isinstance(given, str):
         return (given,)
+    expected = (
+        f"{flag}: expected a text, or a list of texts" if flag else "expected a text, or a list of texts"
+    )
     if isinstance(given, Mapping):
         raise UnsupportedError(
-            f"expected a text, or a list of texts, not {_shown(given)}",
-            hint="evidence that is false is a text such as 'not rain'",
+            f"{expected}, not {_shown(given)}", hint="evidence that is false is a text such as 'not rain'"
         )
     found = tuple(given) if isinstance(given, Iterable) else (given,)
     for text in found:
         if not isinstance(text, str):
-            raise UnsupportedError(f"expected a text, or a list of texts, not {text!r}")
+            raise UnsupportedError(f"{expected}, not {_shown(text)}")
     return found
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
+from collections.abc import Coroutine
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from herbrand.errors import HerbrandError
-from herbrand.serving.refusals import BAD_REQUEST, RefusedError, fault_of, refusal_of
+from herbrand.serving.refusals import BAD_REQUEST, LEFT, RefusedError, fault_of, refusal_of
 from herbrand.visible import shortened
 
 JSON = "application/json"
@@ -29,6 +31,27 @@ async def body_of(request: Request) -> bytes:
         return await request.body()
     except ClientDisconnect:
         raise RefusedError(BAD_REQUEST, "the connection ended before the body did") from None
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, bytes]) -> bytes:
+    """The result of some work for a request whose body was read; the work is cancelled when whoever asked
+    leaves, or it would keep others waiting for an answer that nobody reads."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise RefusedError(LEFT, "the connection ended before the answer was there")
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def parsed(body: bytes) -> Any:
@@ -91,7 +114,9 @@ def answer_errors(app: FastAPI) -> None:
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         message = f"{request.method} {shortened(request.url.path, 200)}: {error.detail}"
-        return as_json(RefusedError(error.status_code, message).body(), error.status_code)
+        found = as_json(RefusedError(error.status_code, message).body(), error.status_code)
+        found.headers.update(error.headers or {})  # a wrong method is answered by those that are allowed
+        return found
 
     async def fault(request: Request, error: Exception) -> Response:
         return await refused(request, fault_of(error))

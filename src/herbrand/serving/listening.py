@@ -32,9 +32,10 @@ def bound_socket(host: str, port: int) -> socket.socket:
         listening.bind(address)
     except (OSError, OverflowError, UnicodeError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise HerbrandError(
-            f"cannot listen on {host}:{port}: {reason}", hint="name another port: --port 0 takes a free one"
-        ) from None
+        hint = "name another port: --port 0 takes a free one"
+        if isinstance(error, socket.gaierror | UnicodeError):
+            hint = "name an address of this machine: --host"
+        raise HerbrandError(f"cannot listen on {host}:{port}: {reason}", hint=hint) from None
     listening.set_inheritable(False)
     return listening
 

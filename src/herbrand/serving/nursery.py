@@ -60,6 +60,7 @@ class Role(Protocol):
 
 def main(control: socket.socket) -> None:
     """Prepare the role that the server names, then fork a child for each socket that it sends."""
+    _end_with_parent()  # while the role is prepared, nobody reads the socket, which closes with the server
     first = receive(control)
     if first is None:
         return
@@ -139,7 +140,7 @@ def _reap(children: set[int]) -> None:
 
 
 def _end_with_parent() -> None:
-    """Ask Linux to end this process with the nursery, however that ends."""
+    """Ask Linux to end this process with the one that started it, however that ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 

@@ -13,7 +13,8 @@ from herbrand.errors import BudgetError, HerbrandError
 from herbrand.visible import visible_lines
 
 BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND = 400, 401, 403, 404
-TOO_LARGE, UNPROCESSABLE, FAULT, UNAVAILABLE = 413, 422, 500, 503
+TOO_LARGE, UNPROCESSABLE, LEFT, FAULT, UNAVAILABLE = 413, 422, 499, 500, 503
+"""``LEFT``: whoever asked has closed the connection; metrics count it, and nobody reads it."""
 
 
 class RefusedError(Exception):

@@ -16,16 +16,18 @@ from starlette.responses import HTMLResponse, Response
 
 import herbrand
 from herbrand.errors import HerbrandError
-from herbrand.serving.bodies import JSON, answer_errors, as_json, json_of
+from herbrand.serving.bodies import JSON, answer_errors, as_json, json_of, while_connected
 from herbrand.serving.gates import STYLED_POLICY
 from herbrand.serving.json_requests import ASKING, request_of, seconds_of
 from herbrand.serving.metrics import Metrics
 from herbrand.serving.nursery import encoded
 from herbrand.serving.pool import Pool
-from herbrand.serving.refusals import BAD_REQUEST, RefusedError, refusal_of
+from herbrand.serving.refusals import BAD_REQUEST, LEFT, RefusedError, refusal_of
 from herbrand.serving.schema import SCRIPT, page, schema_of
 
 MOST_IN_BATCH = 1_000
+UNSETTLED = b'"converged": false'
+"""In an answer that may get better: a limit of time can have cut it. In a text its quotes are escaped."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,9 @@ class Answers:
         except RefusedError as refused:
             status = refused.status
             raise
+        except asyncio.CancelledError:
+            status = LEFT
+            raise
         finally:
             self._metrics.answered(command, status, time.perf_counter() - began)
         return found
@@ -71,7 +76,7 @@ class Answers:
             self._metrics.remembered += 1
             return self._kept[key]
         found = await self._pool.answer(task, seconds_of(asked, self._limits.seconds))
-        if self._limits.kept and len(found) <= self._metrics.most_remembered_bytes:
+        if self._limits.kept and len(found) <= self._metrics.most_remembered_bytes and UNSETTLED not in found:
             self._kept[key] = found
             if len(self._kept) > self._limits.kept:
                 self._kept.popitem(last=False)
@@ -88,18 +93,16 @@ def service(pool: Pool, limits: RequestLimits) -> FastAPI:
     schema = encoded(schema_of())
     answer_errors(app)
 
-    def add(path: str, endpoint: Callable[..., Any], method: str = "GET") -> None:
-        app.add_api_route(path, endpoint, methods=[method], response_model=None)
+    def add(path: str, endpoint: Callable[..., Any], *methods: str) -> None:
+        app.add_api_route(path, endpoint, methods=methods or ("GET", "HEAD"), response_model=None)
 
     async def asked(request: Request, command: str) -> Response:
         given = await json_of(request)
-        return Response(await answers.answer(command, given), media_type=JSON)
+        return Response(await while_connected(request, answers.answer(command, given)), media_type=JSON)
 
     async def batch(request: Request) -> Response:
         requests = _requests_in(await json_of(request))
-        turns = asyncio.Semaphore(pool.size)  # or whoever asks one question would wait behind a whole batch
-        found = await asyncio.gather(*(_part(answers, each, turns) for each in requests))
-        return Response(b'{"answers":[' + b",".join(found) + b"]}", media_type=JSON)
+        return Response(await while_connected(request, _batch(answers, requests, pool.size)), media_type=JSON)
 
     async def health() -> Response:
         alive = pool.alive > 0
@@ -142,6 +145,12 @@ def _requests_in(body: Any) -> list[Any]:
         message = f"a batch has at most {MOST_IN_BATCH:,} requests, not {len(requests):,}"
         raise RefusedError(BAD_REQUEST, message, "send several batches")
     return requests
+
+
+async def _batch(answers: Answers, requests: list[Any], at_once: int) -> bytes:
+    turns = asyncio.Semaphore(at_once)  # or whoever asks one question would wait behind a whole batch
+    found = await asyncio.gather(*(_part(answers, each, turns) for each in requests))
+    return b'{"answers":[' + b",".join(found) + b"]}"
 
 
 async def _part(answers: Answers, given: Any, turns: asyncio.Semaphore) -> bytes:

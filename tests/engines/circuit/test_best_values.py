@@ -84,7 +84,7 @@ def test_the_rest_is_summed_out_where_what_is_asked_is_known(fact: str, weight: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"of": "a"}, "--of names what --map is to be the best of"),
+        ({"of": "a"}, "--map is missing"),
         ({"map": True, "of": "a", "engine": "exact"}, "exact does not use --of"),
         ({"map": True, "of": "a or b"}, "predicates and atoms, and not formulas"),
     ],

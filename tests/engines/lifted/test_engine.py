@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -11,8 +11,9 @@ import herbrand as hb
 from herbrand.answers.explanation import Explanation
 from herbrand.budget import Budget
 from herbrand.engines.engine import Settings
+from herbrand.engines.lifted import costs
 from herbrand.engines.lifted.engine import Lifted, lifted
-from herbrand.errors import BudgetError, ContradictionError
+from herbrand.errors import BudgetError, ContradictionError, HerbrandError
 from tests.engines.estimates import cost_of, refusal_of
 
 SMOKERS = """\
@@ -164,3 +165,26 @@ def test_by_the_command_line(herbrand: Callable[..., object]) -> None:
         "infer", "examples/smokers/smokers.hb", "--facts", "examples/smokers/facts", "--engine", "lifted"
     )
     assert outcome.status == 0, outcome.err  # type: ignore[attr-defined]
+
+
+def test_estimates_of_large_networks_are_made_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of the elimination measures the hubs beside it again, and not all."""
+    measured, joint = 0, costs._joint
+
+    def counted(shapes: Sequence[costs.PolynomialShape]) -> costs.PolynomialShape:
+        nonlocal measured
+        measured += 1
+        return joint(shapes)
+
+    def measurements(nodes: int) -> int:
+        nonlocal measured
+        measured = 0
+        links = "".join(f"link({i}, {(7 * i + 3 * k + 1) % nodes})\n" for i in range(nodes) for k in range(4))
+        declared = "predicate link(node, node): observed\npredicate p(node)\n"
+        model = hb.Model(hb.parse(f"{declared}1: p(x) and link(x, y) => p(y)\n0.3: p(x)\n{links}"))
+        with pytest.raises(HerbrandError, match="more than any machine has"):
+            model.infer(engine="lifted")
+        return measured
+
+    monkeypatch.setattr(costs, "_joint", counted)
+    assert 0 < measurements(400) < 3 * measurements(200)

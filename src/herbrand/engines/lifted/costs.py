@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from herbrand.budget import ANY_MACHINE
 from herbrand.engines.lifted.count_elimination import Structure
@@ -50,6 +52,10 @@ class PolynomialShape:
     @property
     def entries(self) -> float:
         return math.prod((math.prod(shape) for shape in self.counts.values()), start=1.0)
+
+    def size(self, states: Sequence[int]) -> float:
+        """The entries for all states of its hubs together; ``states`` has the number of each hub's."""
+        return self.entries * math.prod(states[hub] for hub in self.hubs)
 
 
 def cost_of(summation: Summation) -> Cost:
@@ -131,52 +137,78 @@ def splits(elements: int, profiles: int) -> float:
 
 
 def _polynomials(summation: Summation) -> tuple[list[PolynomialShape], Cost]:
-    """The shapes that are left when all hubs are summed out and what shares pools is multiplied."""
-    waiting = [
-        _shape(summation, number, bunch)
+    """The shapes that are left when all hubs are summed out and what shares pools is multiplied.
+
+    The hub of the smallest product is next. A step changes the products of a few other hubs only, and only
+    these are measured again: networks have thousands of hubs.
+    """
+    hubs = summation.bunches.hubs
+    states = [summation.tabulated.cells[hub.pool].states for hub in hubs]
+    waiting = {
+        number: _shape(summation, number, bunch)
         for number, bunch in enumerate(summation.bunches.all)
         if number not in summation.bunches.whole_pools
-    ]
-    total = Cost()
-    hubs = set(range(len(summation.bunches.hubs)))
+    }
+    holding = _holders(waiting, len(hubs))
 
-    def joint(shapes: Sequence[PolynomialShape]) -> PolynomialShape:
-        counts: dict[int, tuple[int, ...]] = {}
-        for shape in shapes:
-            for pool, own in shape.counts.items():
-                known = counts.get(pool, (1,) * len(own))
-                counts[pool] = tuple(a + b - 1 for a, b in zip(known, own, strict=True))
-        return PolynomialShape(frozenset().union(*(shape.hubs for shape in shapes)), counts)
+    def size_at(hub: int) -> float:
+        return _joint([waiting[number] for number in sorted(holding[hub])]).size(states)
 
-    def multiplied(shapes: list[PolynomialShape]) -> tuple[PolynomialShape, Cost]:
-        shapes = sorted(shapes, key=_size)
-        result, cost = shapes[0], Cost()
-        for shape in shapes[1:]:
-            walked = min(result.entries, shape.entries)
-            result = joint([result, shape])
-            cost += Cost(walked * _size(result) + CALLS, KEPT * _size(result) * BYTES_A_NUMBER)
-        return result, cost
-
-    def _size(shape: PolynomialShape) -> float:
-        return shape.entries * math.prod(
-            summation.tabulated.cells[summation.bunches.hubs[hub].pool].states for hub in shape.hubs
-        )
-
-    while hubs:
-        sizes = {h: _size(joint([s for s in waiting if h in s.hubs])) for h in hubs}
-        hub = min(hubs, key=lambda h: (sizes[h], h))
-        if sizes[hub] * BYTES_A_NUMBER > ANY_MACHINE:
+    sizes = [size_at(hub) for hub in range(len(hubs))]
+    queue = [(size, hub) for hub, size in enumerate(sizes)]
+    heapify(queue)
+    total, fresh = Cost(), itertools.count(len(summation.bunches.all))
+    while queue:
+        size, hub = heappop(queue)
+        if hub not in holding or size != sizes[hub]:  # summed out already, or measured again since
+            continue
+        if size * BYTES_A_NUMBER > ANY_MACHINE:
             return [], ENDLESS
-        hubs.remove(hub)
-        result, cost = multiplied([s for s in waiting if hub in s.hubs])
-        pool = summation.bunches.hubs[hub].pool
-        raised = tuple(size + 1 for size in result.counts[pool])
-        waiting = [s for s in waiting if hub not in s.hubs]
-        waiting.append(PolynomialShape(result.hubs - {hub}, result.counts | {pool: raised}))
-        laid = _size(waiting[-1])
-        total += cost + Cost(len(raised) * sizes[hub] + laid, KEPT * (laid + sizes[hub]) * BYTES_A_NUMBER)
-    joined = [multiplied(shapes) for shapes in linked(waiting, lambda shape: shape.counts)]
+        gone = sorted(holding.pop(hub))
+        result, cost = _multiplied([waiting.pop(number) for number in gone], states)
+        raised = tuple(length + 1 for length in result.counts[hubs[hub].pool])
+        left = PolynomialShape(result.hubs - {hub}, result.counts | {hubs[hub].pool: raised})
+        laid, number = left.size(states), next(fresh)
+        waiting[number] = left
+        total += cost + Cost(len(raised) * size + laid, KEPT * (laid + size) * BYTES_A_NUMBER)
+        for other in left.hubs:
+            holding[other].difference_update(gone)
+            holding[other].add(number)
+            sizes[other] = size_at(other)
+            heappush(queue, (sizes[other], other))
+    joined = [_multiplied(shapes, states) for shapes in linked(list(waiting.values()), lambda s: s.counts)]
     return [shape for shape, _ in joined], sum((cost for _, cost in joined), start=total)
+
+
+def _holders(shapes: Mapping[int, PolynomialShape], hubs: int) -> dict[int, set[int]]:
+    """For each hub the numbers of the shapes that it is an axis of."""
+    found: dict[int, set[int]] = {hub: set() for hub in range(hubs)}
+    for number, shape in shapes.items():
+        for hub in shape.hubs:
+            found[hub].add(number)
+    return found
+
+
+def _joint(shapes: Sequence[PolynomialShape]) -> PolynomialShape:
+    """The shape of a product."""
+    counts: dict[int, tuple[int, ...]] = {}
+    for shape in shapes:
+        for pool, own in shape.counts.items():
+            known = counts.get(pool, (1,) * len(own))
+            counts[pool] = tuple(a + b - 1 for a, b in zip(known, own, strict=True))
+    return PolynomialShape(frozenset().union(*(shape.hubs for shape in shapes)), counts)
+
+
+def _multiplied(shapes: list[PolynomialShape], states: Sequence[int]) -> tuple[PolynomialShape, Cost]:
+    """The shape of a product, multiplied from the smallest factor on, and what that costs."""
+    shapes = sorted(shapes, key=lambda shape: shape.size(states))
+    result, cost = shapes[0], Cost()
+    for shape in shapes[1:]:
+        walked = min(result.entries, shape.entries)
+        result = _joint([result, shape])
+        size = result.size(states)
+        cost += Cost(walked * size + CALLS, KEPT * size * BYTES_A_NUMBER)
+    return result, cost
 
 
 def _shape(summation: Summation, number: int, bunch: ElementGroup) -> PolynomialShape:
