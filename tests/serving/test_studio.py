@@ -6,7 +6,10 @@ import json
 import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,9 @@ import pytest
 
 import herbrand as hb
 from herbrand.reports.result_file import read_rows
+from herbrand.serving import projects
+from herbrand.serving.projects import Project
+from herbrand.serving.studio_runs import MOST_RUNNING
 from tests.conftest import ROOT
 from tests.serving.conftest import children, gone, opened
 from tests.serving.test_service import refused, without_seconds
@@ -131,6 +137,28 @@ def test_events_go_on_after_those_that_were_read(api: Any) -> None:
     assert list(events(api, name, headers={"Last-Event-ID": "1"})) == every[2:]
 
 
+@pytest.mark.parametrize("after", ["7000", "0", "99999999999", "x"])
+def test_events_of_a_run_under_way_go_on_after_any_number(after: str, api: Any) -> None:
+    name = run(api, options=SLOW)["id"]
+    with ThreadPoolExecutor(1) as threads:
+        heard = threads.submit(lambda: list(events(api, name, headers={"Last-Event-ID": after})))
+        time.sleep(0.5)
+        assert api.delete(f"/api/runs/{name}").json()["state"] == "cancelled"
+        assert heard.result()[-1] == ("cancelled", {})
+
+
+def test_runs_that_start_together_are_counted(api: Any) -> None:
+    asked = {"command": "infer", "main": ["smokers.hb"], "facts": FACTS, "options": SLOW}
+    with ThreadPoolExecutor(MOST_RUNNING + 4) as threads:
+        every = range(MOST_RUNNING + 4)
+        answers = list(threads.map(lambda _: api.post("/api/runs", json=asked), every))
+    started = [answer.json()["id"] for answer in answers if answer.status_code == 201]
+    for name in started:
+        api.delete(f"/api/runs/{name}")
+    assert len(started) == MOST_RUNNING
+    assert all("under way" in refused(each, 503)["message"] for each in answers if each.status_code != 201)
+
+
 BAD: dict[str, tuple[str, str, Any, int]] = {
     "no JSON": ("POST", "/api/runs", b"{", 400),
     "a list": ("POST", "/api/runs", [], 400),
@@ -167,6 +195,13 @@ BAD: dict[str, tuple[str, str, Any, int]] = {
     "an upload outside": ("POST", "/api/upload?name=..%2Fx.csv", b"1", 400),
     "an upload without a name": ("POST", "/api/upload", b"1", 400),
     "nothing to delete": ("DELETE", "/api/files/gone.csv", None, 404),
+    "a file below a file": ("POST", "/api/runs", {"command": "infer", "files": {"notes.txt/a.hb": ""}}, 400),
+    "a file of a long name": ("POST", "/api/runs", {"command": "infer", "files": {"a" * 300: ""}}, 400),
+    "a file too deep to be listed": ("PUT", "/api/files/a/b/c/d/e.hb", {"text": ""}, 400),
+    "a file without a text": ("PUT", "/api/files/notes.txt", {"txt": "lost"}, 400),
+    "an offset beyond all rows": ("POST", "/api/table", {"predicate": "a", "offset": 10**30}, 400),
+    "fewer nodes than none": ("POST", "/api/graph", {"most_nodes": -1}, 400),
+    "marginals of odd predicates": ("POST", "/api/graph", {"marginals": [{"predicate": []}]}, 400),
     "no such call": ("POST", "/api/nonesuch", {}, 404),
 }
 
@@ -228,6 +263,30 @@ def test_the_project_with_its_files_and_tables(api: Any, folder: Path) -> None:
     tables = {table["predicate"]: table for table in found["facts"]}
     assert tables["friends"]["rows"] == 12 and tables["friends"]["world"] == "closed"
     assert [each["type"] for each in tables["friends"]["arguments"]] == ["person", "person"]
+
+
+def test_no_file_is_left_out_silently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All theories and tables are listed, whatever else is there; links that lead out are not read."""
+    project = Project(tmp_path)
+    (tmp_path / "tables").mkdir()
+    for number in range(projects.MOST_OTHERS + 10):
+        (tmp_path / f"note{number}.txt").touch()
+        (tmp_path / "tables" / f"_t{number}.csv").touch()
+    (tmp_path / "tables" / "rain.hb").write_text("0.5: rain\n")
+    (tmp_path / "inside.hb").symlink_to(tmp_path / "tables" / "rain.hb")
+    (tmp_path / "tables" / "outside.hb").symlink_to("/etc/passwd")
+    kinds = Counter(file["kind"] for file in project.files())
+    assert kinds == {"theory": 2, "facts": projects.MOST_OTHERS + 10, "other": projects.MOST_OTHERS}
+    assert len(project.tables()) == kinds["facts"] and project.unseen is None
+    monkeypatch.setattr(projects, "MOST_SEEN", 20)
+    assert "more than 20 files" in (project.unseen or "")
+
+
+def test_texts_are_sent_up_to_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projects, "MOST_TEXTS", 10)
+    for name in ("a.hb", "b.hb", "c.hb"):
+        (tmp_path / name).write_text("0: a\n")
+    assert [file["text"] for file in Project(tmp_path).files()] == ["0: a\n", "0: a\n", None]
 
 
 def test_files_are_saved_read_and_deleted(api: Any, folder: Path) -> None:
@@ -302,6 +361,11 @@ def test_examples_open_and_have_no_mistakes(api: Any) -> None:
         files = {file["name"]: file["text"] for file in found["files"] if file["text"] is not None}
         checked = api.post("/api/check", json={"files": files, "main": found["main"]}).json()
         assert checked["mistakes"] == [], name
+
+
+def test_a_page_of_half_a_letter_is_a_page(api: Any) -> None:
+    body = b'{"answer": {"marginals": [{"atom": "\\ud800", "probability": 0.5}]}, "title": "\\udfff"}'
+    assert "0.5000" in api.post("/api/export", content=body).text
 
 
 def test_a_page_of_a_result_stands_alone(api: Any) -> None:

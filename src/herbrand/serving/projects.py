@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -26,9 +27,11 @@ from herbrand.files import ScratchFolder, written_whole
 from herbrand.serving.refusals import BAD_REQUEST, NOT_FOUND, RefusedError
 
 THEORIES = (".hb", ".mln", ".lcn", ".ppr", ".tlog", ".pl", ".bif", ".uai")
-DEEPEST, MOST_FILES = 3, 500
-MOST_TEXT = 2**20
-"""Bytes of the largest file whose text the browser gets; larger tables are shown by their rows."""
+LEFT_OUT = ("node_modules", "venv", "__pycache__")
+DEEPEST, MOST_SEEN, MOST_OTHERS = 3, 20_000, 500
+"""Folders below each other, files that are looked at, and files listed that are neither theory nor facts."""
+MOST_TEXT, MOST_TEXTS = 2**20, 64 * 2**20
+"""Bytes of the largest file whose text the browser gets, and of all texts: others are shown by rows."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,29 @@ class Project:
 
     def files(self) -> list[dict[str, Any]]:
         """Name, kind and text of each file; the text of a large or binary one is ``None``."""
-        names = [name for _, name in zip(range(MOST_FILES), _walk(self.folder, "", DEEPEST), strict=False)]
-        return [
-            {"name": name, "text": _text(self.folder / name), "kind": kind_of(name)} for name in sorted(names)
-        ]
+        found, left = [], MOST_TEXTS
+        for name in self.names():
+            text = _text(self.folder / name, min(MOST_TEXT, left))
+            left -= len(text or "")
+            found.append({"name": name, "text": text, "kind": kind_of(name)})
+        return found
+
+    def names(self) -> list[str]:
+        """The names of all theories and tables, and of some hundred other files."""
+        seen = list(islice(_walk(self.folder, "", DEEPEST), MOST_SEEN))
+        others = [name for name in seen if kind_of(name) == "other"]
+        return sorted(set(seen).difference(others[MOST_OTHERS:]))
+
+    def tables(self) -> list[str]:
+        """The names of all fact tables."""
+        return [name for name in self.names() if kind_of(name) == "facts"]
+
+    @property
+    def unseen(self) -> str | None:
+        """Where files are left out: what to do."""
+        if next(islice(_walk(self.folder, "", DEEPEST), MOST_SEEN, None), None) is None:
+            return None
+        return f"the folder has more than {MOST_SEEN:,} files, and the others are left out: open one below it"
 
     def path(self, name: str) -> Path:
         """Where a file of the project is; raises for names that lead elsewhere."""
@@ -70,8 +92,10 @@ class Project:
         return path
 
     def save(self, name: str, content: str | bytes) -> None:
-        """Write a file whole."""
+        """Write a file whole; raises where it would not be listed."""
         path = self.path(name)
+        if name.count("/") > DEEPEST:
+            raise RefusedError(BAD_REQUEST, f"'{name}' is more than {DEEPEST} folders deep")
         with written_whole(path, folders=True) as file:
             file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
 
@@ -96,8 +120,11 @@ class Project:
         _lay_out(self.folder, Path(inside), "", files)
         for name, text in files.items():
             place = Path(inside, name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(text.encode("utf-8", "replace"))
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(text.encode("utf-8", "replace"))
+            except OSError as error:  # such as a name below a file, or one that is too long
+                raise RefusedError(BAD_REQUEST, f"'{name}' cannot be a file: {error.strerror}") from None
         return scratch
 
 
@@ -133,18 +160,24 @@ def _walk(folder: Path, before: str, deep: int) -> Iterator[str]:
     except OSError:
         return
     for entry in entries:
-        if entry.name.startswith((".", "_")) or not entry.name.isprintable():
+        if entry.name.startswith(".") or not entry.name.isprintable():
             continue
         if entry.is_dir(follow_symlinks=False):
-            if deep and entry.name not in ("node_modules", "venv"):
+            if deep and entry.name not in LEFT_OUT:
                 yield from _walk(Path(entry.path), f"{before}{entry.name}/", deep - 1)
-        elif entry.is_file():
+        elif entry.is_file() and not (entry.is_symlink() and _leads_out(entry.path, before)):
             yield before + entry.name
 
 
-def _text(path: Path) -> str | None:
+def _leads_out(path: str, before: str) -> bool:
+    """Whether a link leads out of the project; ``before``: the folders between the two."""
+    folder = Path(os.path.abspath(path)).parents[before.count("/")]
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def _text(path: Path, most: int) -> str | None:
     try:
-        if path.stat().st_size > MOST_TEXT:
+        if path.stat().st_size > most:
             return None
         return path.read_bytes().decode()
     except (OSError, UnicodeDecodeError):

@@ -94,7 +94,7 @@ def service(pool: Pool, limits: RequestLimits) -> FastAPI:
     answer_errors(app)
 
     def add(path: str, endpoint: Callable[..., Any], *methods: str) -> None:
-        app.add_api_route(path, endpoint, methods=methods or ("GET", "HEAD"), response_model=None)
+        app.add_api_route(path, endpoint, methods=list(methods or ("GET", "HEAD")), response_model=None)
 
     async def asked(request: Request, command: str) -> Response:
         given = await json_of(request)

@@ -65,7 +65,8 @@ class StudioRun:
             self.changed.notify_all()
 
     async def heard(self, first: int = 0) -> AsyncIterator[tuple[int, str, str]]:
-        """Events with their numbers, until the last."""
+        """Events with their numbers, until the last; ``first`` may be one that is not there yet."""
+        first = min(first, len(self.events))
         while True:
             while first < len(self.events):  # more may come while one is read
                 yield first, *self.events[first]
@@ -87,6 +88,7 @@ class Runs:
         self._memory, self._seconds = memory, seconds
         self._runs: dict[str, StudioRun] = {}
         self._numbers = itertools.count(1)
+        self._starting = 0
 
     def named(self, name: str) -> StudioRun:
         if name not in self._runs:
@@ -98,11 +100,23 @@ class Runs:
         command = asked.get("command")
         if command not in COMMANDS:
             raise RefusedError(
-                BAD_REQUEST, f"there is no command {json.dumps(command)[:60]}", f"one of {COMMANDS}"
+                BAD_REQUEST,
+                f"there is no command {json.dumps(command)[:60]}",
+                f"one of {', '.join(COMMANDS)}",
             )
-        if sum(run.state == "running" for run in self._runs.values()) >= MOST_RUNNING:
+        under_way = self._starting + sum(run.state == "running" for run in self._runs.values())
+        if under_way >= MOST_RUNNING:
             raise RefusedError(UNAVAILABLE, f"{MOST_RUNNING} runs are under way", "cancel one, or wait")
         request, model = _request_in(command, asked)
+        self._starting += 1
+        try:
+            return await self._started(command, request, model, asked)
+        finally:
+            self._starting -= 1
+
+    async def _started(
+        self, command: str, request: dict[str, Any], model: dict[str, Any], asked: dict[str, Any]
+    ) -> StudioRun:
         seconds = seconds_of(request, self._seconds)
         task = {"kind": "run", "command": command, "asked": request, "model": model}
         limits = {"memory": self._memory, "seconds": self._seconds}
@@ -146,7 +160,11 @@ class Runs:
             self._project.path(name)
         paths = [self._fact(predicate, name) for predicate, name in facts]
         scratch = await asyncio.to_thread(self._project.laid_out, files)
-        child = await self._nursery.fork()
+        try:
+            child = await self._nursery.fork()
+        except BaseException:
+            scratch.cleanup()
+            raise
         folder = f"{scratch.name}/project"
         await child.ask({**task, "folder": folder, "theory": names, "facts": paths})
         return child, scratch

@@ -32,7 +32,7 @@ from the sources in <code>studio/</code>; the calls below <code>/api</code> work
 """
 QUIET_SECONDS = 15.0
 """After so long without an event a comment keeps the connection open."""
-MOST_ROWS = 10_000
+MOST_ROWS, MOST_OFFSET = 10_000, 10**12
 
 
 def studio_app(project: Project, runs: Runs) -> FastAPI:
@@ -64,8 +64,8 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
         files = await asyncio.to_thread(project.files)
         names = [file["name"] for file in files if file["kind"] == "facts"]
         chosen = [_relative(project, path) for path in project.given]
-        facts: dict[str, Any] = {"facts": [], "mistake": None}
-        if tables != "no":
+        facts: dict[str, Any] = {"facts": [], "mistake": await asyncio.to_thread(lambda: project.unseen)}
+        if tables != "no" and facts["mistake"] is None:
             try:
                 facts = await runs.look("tables", {"main": project.main, "facts": chosen or names})
             except RefusedError as refused:
@@ -83,7 +83,7 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
 
     @app.put("/api/files/{name:path}", response_model=None)
     async def saved(name: str, request: Request) -> Response:
-        text = field(await json_of(request), "text", str, "")
+        text = field(await json_of(request), "text", str)  # without one the file would be emptied
         await asyncio.to_thread(_saved, project, name, text)
         return as_json({"name": name, "kind": kind_of(name)})
 
@@ -260,20 +260,23 @@ def _add_views(app: FastAPI, project: Project, runs: Runs) -> None:
         asked = await json_of(request)
         answer = field(asked, "answer", dict)
         title = field(asked, "title", str, "A result")
-        return HTMLResponse(result_page(answer, field(asked, "theory", str, ""), title))
+        page = result_page(answer, field(asked, "theory", str, ""), title)
+        return HTMLResponse(page.encode("utf-8", "replace"))
 
 
 def _own(project: Project) -> dict[str, Any]:
     """What the project has on disk."""
-    tables = [file["name"] for file in project.files() if file["kind"] == "facts"]
-    return {"main": project.main, "facts": [_relative(project, path) for path in project.given] or tables}
+    given = [_relative(project, path) for path in project.given]
+    return {"main": project.main, "facts": given or project.tables()}
 
 
 async def _table(runs: Runs, asked: Any) -> Response:
     predicate = field(asked, "predicate", str)
     offset, limit = field(asked, "offset", int, 0), field(asked, "limit", int, 200)
-    if offset < 0 or not 0 <= limit <= MOST_ROWS:
-        raise RefusedError(BAD_REQUEST, f"'offset' is 0 or more, and 'limit' at most {MOST_ROWS:,}")
+    if not 0 <= offset < MOST_OFFSET or not 0 <= limit <= MOST_ROWS:
+        raise RefusedError(
+            BAD_REQUEST, f"'offset' is from 0 to {MOST_OFFSET:,}, and 'limit' at most {MOST_ROWS:,}"
+        )
     return as_json(await runs.look("table", asked, predicate=predicate, offset=offset, limit=limit))
 
 
@@ -294,11 +297,10 @@ async def _around(runs: Runs, what: str, asked: Any) -> Response:
 
 async def _graph(runs: Runs, asked: Any) -> Response:
     marginals = _marginals(asked)
-    found = await runs.look(
-        "graph",
-        asked,
-        marginals=marginals,
-        most_nodes=min(field(asked, "most_nodes", int, MOST_NODES), 5_000),
-        most_edges=min(field(asked, "most_edges", int, MOST_EDGES), 20_000),
-    )
-    return as_json(found)
+    nodes, edges = field(asked, "most_nodes", int, MOST_NODES), field(asked, "most_edges", int, MOST_EDGES)
+    if nodes < 0 or edges < 0:
+        raise RefusedError(BAD_REQUEST, "'most_nodes' and 'most_edges' are 0 or more")
+    if not all(isinstance(each.get("predicate"), str | None) for each in marginals):
+        raise RefusedError(BAD_REQUEST, "'predicate' of a marginal is a text, or null")
+    most = {"most_nodes": min(nodes, 5_000), "most_edges": min(edges, 20_000)}
+    return as_json(await runs.look("graph", asked, marginals=marginals, **most))
