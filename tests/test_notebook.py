@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -110,7 +111,7 @@ def test_progress_is_a_bar_that_disappears(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(notebook, "display", display)
     clock = iter([0.0, 0.5, 1.5, 1.5, 1.6, 2.0, 2.0])
-    monkeypatch.setattr(notebook.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(notebook, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     with notebook.Progress() as progress:
         progress("loading", 0.1)
         progress("step <1>", 0.5)

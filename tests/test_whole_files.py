@@ -79,10 +79,10 @@ def test_a_link_goes_on_leading_where_it_led(tmp_path: Path) -> None:
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe, heard = tmp_path / "pipe", []
     os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()), daemon=True)
     reader.start()
     write(pipe, b"through")
-    reader.join(timeout=10)
+    reader.join(timeout=120)
     assert heard == [b"through"] and pipe.is_fifo()
 
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,24 +89,33 @@ def test_a_search_that_was_cut_off_ends_as_if_it_had_not_been(worlds: Path, tmp_
         assert told(run(resume=kept)) == whole
 
 
+KILLED_ON_THE_WAY = """
+import os, signal, sys
+from herbrand.cli.app import main
+from herbrand.induction import induce
+from herbrand.induction.beam import Beam
+explored, kept = Beam._explore, sys.argv[sys.argv.index("--resume") + 1]
+def explore(beam, root):
+    if os.stat(kept).st_size > 1_500:
+        os.kill(os.getpid(), signal.SIGKILL)
+    explored(beam, root)
+induce.STEPS_A_MINUTE, Beam._explore = 700.0, explore
+main()
+"""
+"""Killed as soon as the file has some records; who watched it from outside might come too late."""
+
+
 def test_a_killed_process_goes_on(worlds: Path, tmp_path: Path, herbrand: Run) -> None:
-    """Killed by the system as soon as the file has some records: nothing is cleaned up. We go on."""
+    """Killed by the system, so that nothing is cleaned up. We go on."""
     kept, text = tmp_path / "run", tmp_path / "rules.hb"
-    program = (
-        "import sys; from herbrand.induction import induce; from herbrand.cli.app import main; "
-        "induce.STEPS_A_MINUTE = 700.0; main()"
-    )
     command = [
-        sys.executable, "-c", program, "induce", "--target", "goes", "--worlds", str(worlds), "--budget", "1",
-        "--engine", "search", "--resume", str(kept), "-o", str(text),
+        sys.executable, "-c", KILLED_ON_THE_WAY, "induce", "--target", "goes", "--worlds", str(worlds),
+        "--budget", "1", "--engine", "search", "--resume", str(kept), "-o", str(text),
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-    while process.poll() is None and (not kept.exists() or kept.stat().st_size < 1_500):
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert kept.exists() and (process.returncode == -signal.SIGKILL) != text.exists()
+    killed = subprocess.run(command, env=environment, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert kept.exists() and not text.exists()
     herbrand(*command[3:])
     whole = hb.induce(target="goes", worlds=worlds, budget=1, engine="search")
     assert text.read_text() == whole.text
