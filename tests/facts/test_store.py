@@ -81,6 +81,14 @@ class TestProgress:
             )
         assert told == sorted(told) and all(0 <= share <= 1 for share in told)
 
+    def test_the_end_of_a_query_is_told_however_soon_it_came(self, monkeypatch):
+        monkeypatch.setattr(stores._Outcome, "start", stores._Outcome.run)  # ended before it is looked at
+        monkeypatch.setattr(stores._Outcome, "is_alive", lambda _: False)
+        told: list[float] = []
+        with Store() as store:
+            store.stage("SELECT 1 AS c0", progress=told.append)
+        assert told == [1.0]
+
     def test_an_interruption_ends_the_query_and_the_store_goes_on(self):
         def interrupted(share: float) -> None:
             raise KeyboardInterrupt

@@ -23,6 +23,7 @@ pytest.importorskip("fastapi", reason="the servers need herbrand[studio]")
 pytest.importorskip("uvicorn", reason="the servers need herbrand[studio]")
 
 PATIENCE = 120.0
+"""Seconds for whatever comes soon where the machine has nothing else to do."""
 SMOKERS = ROOT / "examples" / "smokers"
 
 
@@ -85,7 +86,7 @@ def ended(started: Started) -> Iterator[Started]:
     finally:
         started.process.send_signal(signal.SIGINT)
         try:
-            started.process.wait(20)
+            started.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             started.process.kill()
         started.process.communicate()
@@ -128,20 +129,26 @@ def api(studio: Started) -> Iterator[httpx.Client]:
         yield client
 
 
-def gone(pid: int, within: float = 10.0) -> bool:
-    """Whether a process ends in time."""
+def comes(condition: Callable[[], bool], within: float = PATIENCE) -> bool:
+    """Whether something becomes true in time; this returns as soon as it has."""
     until = time.monotonic() + within
-    while is_alive(pid):
+    while not condition():
         if time.monotonic() > until:
             return False
-        time.sleep(0.02)
+        time.sleep(0.01)
     return True
 
 
+def gone(pid: int, within: float = PATIENCE) -> bool:
+    """Whether a process ends in time."""
+    return comes(lambda: not is_alive(pid), within)
+
+
 def children(pid: int) -> list[int]:
-    """All processes below one."""
+    """All processes below one; a thread or a process that ends while it is looked at has none."""
     found = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            found += [child, *children(child)]
+        with contextlib.suppress(OSError):
+            for child in map(int, task.read_text().split()):
+                found += [child, *children(child)]
     return found

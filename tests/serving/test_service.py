@@ -26,7 +26,7 @@ from herbrand.serving.metrics import Metrics
 from herbrand.serving.refusals import RefusedError
 from herbrand.serving.service import Answers, RequestLimits
 from tests.conftest import Outcome
-from tests.serving.conftest import SMOKERS, Started, begun, children, ended, gone, served
+from tests.serving.conftest import SMOKERS, Started, begun, children, comes, ended, gone, served
 
 Ask = Callable[..., Any]
 COMMANDS = {
@@ -226,13 +226,11 @@ def test_work_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
                 head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
                 channel.sendall(head.encode() + body)
                 with started.client() as client:
-                    until = time.monotonic() + 20
-                    while not client.get("/health").json()["busy"] and time.monotonic() < until:
-                        time.sleep(0.02)
+                    assert comes(lambda client=client: client.get("/health").json()["busy"] == 1)
             with started.client() as client:
                 began = time.monotonic()
                 assert client.post("/infer", json={"seed": len(path)}).status_code == 200
-                assert time.monotonic() - began < 20
+                assert time.monotonic() - began < 90
         with started.client() as client:
             assert 'herbrand_requests_total{command="infer",status="499"} 2' in client.get("/metrics").text
 
@@ -298,8 +296,7 @@ def test_a_request_over_its_limit_is_cut_and_others_go_on(smokers: Started) -> N
         for each in cut:
             answer = each.result()
             assert answer.status_code == 503 or not answer.json()["converged"]
-        health = client.get("/health").json()
-        assert health["workers"] >= 1
+        assert comes(lambda: client.get("/health").json()["workers"] == 2), "what was killed is replaced"
 
 
 def test_a_batch_answers_each_in_its_place(ask: Ask) -> None:
@@ -327,7 +324,7 @@ def test_one_question_does_not_wait_behind_a_batch(tmp_path: Path) -> None:
     ):
         bodies = [{"requests": parts[:count]} for count in (999, 1_000)]
         batches = [threads.submit(client.post, "/batch", json=body) for body in bodies]
-        time.sleep(0.1)
+        assert comes(lambda: client.get("/health").json()["busy"] == 1)
         assert client.post("/infer", json={"seed": 5_000}).status_code == 200
         waiting = [batch.done() for batch in batches]
         answers = [batch.result().json()["answers"] for batch in batches]
@@ -345,12 +342,9 @@ def test_what_the_system_ends_is_started_again(which: str, tmp_path: Path) -> No
         for pid in workers if which == "the workers" else [nursery]:
             os.kill(pid, signal.SIGKILL)
         assert all(map(gone, workers))
-        time.sleep(0.2)
+        client.get("/health")  # the server has heard of it before it answers
         assert [client.post("/infer", json={"seed": seed}).status_code for seed in range(3)] == [200] * 3
-        until = time.monotonic() + 20
-        while client.get("/health").json()["workers"] < 2 and time.monotonic() < until:
-            time.sleep(0.05)
-        assert client.get("/health").json()["workers"] == 2
+        assert comes(lambda: client.get("/health").json()["workers"] == 2)
         assert "herbrand_lost_total 2" in client.get("/metrics").text
 
 
@@ -455,18 +449,18 @@ def test_a_signal_ends_it_and_its_children(number: int, tmp_path: Path) -> None:
 
 
 def loads_a_model(pid: int) -> bool:
-    """Whether a process is a nursery, and as far as the library that reads tables."""
+    """Whether a process is a nursery, and as far as the library that reads tables; others may have ended."""
     place = Path(f"/proc/{pid}")
-    return b"nursery" in (place / "cmdline").read_bytes() and "arrow" in (place / "maps").read_text()
+    with contextlib.suppress(OSError):
+        return b"nursery" in (place / "cmdline").read_bytes() and "arrow" in (place / "maps").read_text()
+    return False
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux ends children with their parents")
 def test_a_kill_while_the_model_is_loaded_ends_that_too() -> None:
     process = begun("serve", str(SMOKERS / "smokers.hb"), "--facts", str(SMOKERS / "facts"), "--port", "0")
-    until = time.monotonic() + 60
-    while not (below := [pid for pid in children(process.pid) if loads_a_model(pid)]):
-        assert time.monotonic() < until and process.poll() is None
-        time.sleep(0.005)
+    below: list[int] = []
+    assert comes(lambda: bool(below.extend(filter(loads_a_model, children(process.pid))) or below))
     os.kill(below[0], signal.SIGSTOP)  # in the middle of its work, as if that took long
     process.kill()
     process.wait()
@@ -485,7 +479,7 @@ def test_requests_under_way_at_the_end_are_refused(tmp_path: Path) -> None:
         with ThreadPoolExecutor(1) as threads:
             asked = {"engine": "gibbs", "samples": 10**9}
             under_way = threads.submit(client.post, "/infer", json=asked)
-            time.sleep(1)
+            assert comes(lambda: client.get("/health").json()["busy"] == 1)
             assert started.end() == 0 and started.process.stderr is not None
             assert "shutting down" in refused(under_way.result(), 503)["message"]
         assert started.process.stderr.read() == ""

@@ -252,7 +252,9 @@ class Store:
                 connection.interrupt()
                 outcome.join(_POLL_SECONDS)
             raise
-        return outcome.result()
+        found = outcome.result()
+        progress(1.0)  # of a query that has ended before it was first looked at, this is all
+        return found
 
     def _execute(self, query: str, parameters: Sequence[Any], fetch: str) -> Any:
         if fetch == "arrow":

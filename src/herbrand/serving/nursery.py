@@ -89,7 +89,7 @@ def main(control: socket.socket) -> None:
 
 
 def _forked(role: Role, control: socket.socket, handle: int) -> int:
-    pid = os.fork()
+    nursery, pid = os.getpid(), os.fork()
     if pid:
         return pid
     status = 1
@@ -97,7 +97,7 @@ def _forked(role: Role, control: socket.socket, handle: int) -> int:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         control.close()
         os.setsid()
-        _end_with_parent()
+        _end_with_parent(nursery)
         with socket.socket(fileno=handle) as channel:
             work(role, channel)
         status = 0
@@ -139,10 +139,13 @@ def _reap(children: set[int]) -> None:
                 children.discard(pid)
 
 
-def _end_with_parent() -> None:
-    """Ask Linux to end this process with the one that started it, however that ends."""
+def _end_with_parent(parent: int | None = None) -> None:
+    """Ask Linux to end this process with the one that started it, however that ends; ``parent`` may have
+    ended before we ask."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if parent not in (None, os.getppid()):
+            os._exit(1)
 
 
 # In the server's process
