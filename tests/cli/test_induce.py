@@ -157,7 +157,7 @@ def test_only_listed_tuples_are_known_where_false_ones_are_listed(tmp_path: Path
     folder = make_worlds(
         tmp_path / "w", {"one": {**parents, "grandparent": "grandparent_1,grandparent_2,truth\n" + examples}}
     )
-    outcome = herbrand("induce", "--target", "grandparent", "--worlds", folder, "--budget", "0.2")
+    outcome = herbrand("induce", "--target", "grandparent", "--worlds", folder, "--budget", "2")
     assert outcome.status == 0, outcome.err
     assert "grandparent(x, y) :-" in outcome.out
 
