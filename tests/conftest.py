@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +14,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, settings
 
+from herbrand.budget import machine_memory
 from herbrand.cli.app import main
+from herbrand.files import ScratchFolder
 from herbrand.language.collection import collector_paused
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +28,42 @@ CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeated", CALM, derandomize=True, max_examples=20)
 settings.register_profile("explore", CALM, print_blob=True)
 settings.load_profile("repeated")
+
+
+MEMORY_DISK = Path("/dev/shm")
+ROOM = 4 << 30
+"""Bytes; a run needs a tenth of them."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Temporary files lie in memory where there is room and nobody has named another place.
+
+    What databases and written files wait for the disk to keep was a tenth of the work, and where the disk was
+    busy with something else more than half of the time. The folder goes with the run: to look at files of a
+    test that fails, name a place by TMPDIR or --basetemp. Workers have this process's.
+    """
+    if "TMPDIR" in os.environ or config.option.basetemp is not None or not has_room(MEMORY_DISK):
+        return
+    before, tempfile.tempdir = tempfile.tempdir, str(MEMORY_DISK)
+    try:
+        folder = ScratchFolder()
+    finally:
+        tempfile.tempdir = before
+    os.environ["TMPDIR"] = tempfile.tempdir = folder.name
+
+    def end() -> None:
+        tempfile.tempdir = before
+        del os.environ["TMPDIR"]
+        folder.cleanup()
+
+    config.add_cleanup(end)
+
+
+def has_room(folder: Path) -> bool:
+    """Whether files can lie in a folder that is memory, with enough of it left for the tests."""
+    if not os.access(folder, os.W_OK | os.X_OK) or not os.path.ismount(folder):
+        return False
+    return min(shutil.disk_usage(folder).free, machine_memory() // 2) >= ROOM
 
 
 @pytest.hookimpl(wrapper=True)
