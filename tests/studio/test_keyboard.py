@@ -25,6 +25,15 @@ def tab_to(page: Any, name: str, key: str = "Tab") -> None:
     pytest.fail(f"no way by {key} to {name}")
 
 
+def tab_onto(page: Any, part: Any, key: str = "Tab") -> None:
+    """Press Tab until this part has the focus."""
+    for _ in range(MOST_TABS):
+        if part.evaluate("part => part === document.activeElement"):
+            return
+        page.keyboard.press(key)
+    pytest.fail(f"no way by {key} to {part}")
+
+
 def test_everything_by_keyboard(page: Any, studio: Any, tmp_path: Path) -> None:
     running: Studio = studio(None)
     screen = Screen(page, running.address)
@@ -75,10 +84,15 @@ def test_everything_by_keyboard(page: Any, studio: Any, tmp_path: Path) -> None:
     tab_to(page, "Command", "Shift+Tab")
     keys.type("comp")
     assert screen.command.input_value() == "compare"
+    tab_onto(page, page.get_by_label("gibbs", exact=True))
+    keys.press("Space")
+    tab_to(page, "option-samples")
+    keys.type("2000000000")  # else it may be done before it is cancelled
     keys.press("Control+Enter")
     screen.says("Running compare")
     keys.press("Escape")
     screen.says("Cancelled.")
+    tab_to(page, "Command", "Shift+Tab")
     keys.type("inf")
     keys.press("Control+Enter")
     screen.says("Done:", "2 rows")

@@ -385,6 +385,7 @@ def test_first_paint_and_checks_are_timed(page: Any, studio: Start) -> None:
     lines = [f"0.{n % 9 + 1}: a{n % 20}(x) and r(x, y) => a{(n + 1) % 20}(y)" for n in range(200)]
     (running.folder / "theory.hb").write_text("\n".join(lines) + "\n")
     screen = Screen(page, running.address)
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
     script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     MEASURED.append(f"first paint: {page.evaluate(script):.0f} ms")
     screen.theory.press("Control+End")
