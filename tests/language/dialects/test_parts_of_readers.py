@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,12 +21,15 @@ from herbrand.language.dialects import (
     write,
     write_facts,
 )
-from herbrand.language.dialects.alchemy.lexicon import is_plain_name, text_of_string, written_constant
+from herbrand.language.dialects.alchemy.directives import rest_of_line
+from herbrand.language.dialects.alchemy.formulas import FormulaReader, Names
+from herbrand.language.dialects.alchemy.lexicon import TOKENS, is_plain_name, text_of_string, written_constant
+from herbrand.language.dialects.alchemy.weights import read_weight
 from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.infix import Connective, Sign, grouped_left, read_formula, write_formula
 from herbrand.language.dialects.renaming import SpelledNames, fresh_name
 from herbrand.language.dialects.rows import PredicateRows, grouped_lines
-from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, tokens_of
+from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token, tokens_of
 from herbrand.language.dialects.tensorlog.declarations import Declarations
 from herbrand.language.formulas import DEEPEST_NESTING
 from herbrand.language.signature import Signature
@@ -46,6 +51,30 @@ WRITTEN = {
 
 def cursor_of(text: str) -> Cursor:
     return Cursor(Source("t", text), PATTERN)
+
+
+class CountedTokens(list[Token]):
+    """Tokens that count how many of them were taken, by slices too."""
+
+    taken = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.taken += len(range(*place.indices(len(self)))) if isinstance(place, slice) else 1
+        return super().__getitem__(place)
+
+
+def test_a_line_of_an_alchemy_file_costs_the_same_in_a_long_one() -> None:
+    """Each line copied the rest of the file: a hundred thousand formulas took half an hour."""
+
+    def taken(lines: int) -> int:
+        cursor = Cursor(Source("t.mln", "log(2) S(x) ^ F(x, y)\n" * lines), TOKENS)
+        cursor.tokens = tokens = CountedTokens(cursor.tokens)
+        reader = FormulaReader(cursor, Names())
+        assert read_weight(cursor) == pytest.approx(math.log(2)) and len(rest_of_line(cursor)) == 11
+        reader.statement(1.0)
+        return tokens.taken
+
+    assert taken(2) == taken(200)
 
 
 def formula_of(text: str) -> Formula:

@@ -19,7 +19,7 @@ herbrand.errors.LanguageError: t:1:5: expected ')', found the end of the text
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -84,6 +84,10 @@ class Cursor:
 
     def token_ahead(self, distance: int) -> Token:
         return self.tokens[min(self.position + distance, len(self.tokens) - 1)]
+
+    def tokens_from(self, place: int) -> Iterator[Token]:
+        """The tokens from this place on, one by one: a slice would copy the rest of a long file."""
+        return map(self.tokens.__getitem__, range(place, len(self.tokens)))
 
     @property
     def at_end(self) -> bool:

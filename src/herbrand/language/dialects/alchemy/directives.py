@@ -119,7 +119,7 @@ def refuse_unread(cursor: Cursor) -> None:
 
 def rest_of_line(cursor: Cursor) -> list[Token]:
     tokens = []
-    for token in cursor.tokens[cursor.position :]:
+    for token in cursor.tokens_from(cursor.position):
         if token.kind in (NEWLINE, END):
             break
         tokens.append(token)

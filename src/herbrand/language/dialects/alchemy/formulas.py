@@ -334,7 +334,7 @@ class FormulaReader:
             if tokens[position].kind in (NEWLINE, END) and position > self.cursor.position:
                 break
             if tokens[position].text in declared and tokens[position + 1].text == "(":
-                places = arguments_at(tokens, position + 1)
+                places = arguments_at(self.cursor, position + 1)
                 for kind, argument in zip(declared[tokens[position].text], places, strict=False):
                     if variable.name in [token.text.removeprefix("?") for token in argument]:
                         return kind
@@ -653,12 +653,12 @@ def _name_for_blank(text: str) -> str:
     return next(name for number in count() if (name := f"_{number}") not in text)
 
 
-def arguments_at(tokens: Sequence[Token], opening: int) -> list[list[Token]]:
+def arguments_at(cursor: Cursor, opening: int) -> list[list[Token]]:
     """The tokens of each argument behind a bracket, without brackets' insides; to the end where none
     closes."""
     found: list[list[Token]] = [[]]
     depth = 0
-    for token in tokens[opening:]:
+    for token in cursor.tokens_from(opening):
         depth += (token.text == "(") - (token.text == ")")
         if depth == 0:
             break

@@ -109,7 +109,7 @@ def _end_of_expression(cursor: Cursor) -> int:
 
 def _goes_on(cursor: Cursor, end: int, signs: Mapping[str, object]) -> bool:
     """Whether a sign of ``signs`` stands behind the expression, or nothing does."""
-    behind = next((token for token in cursor.tokens[cursor.position :] if token.start >= end), None)
+    behind = next((token for token in cursor.tokens_from(cursor.position) if token.start >= end), None)
     return behind is None or behind.text in signs or (signs is CONNECTIVES and _ends(behind))
 
 
