@@ -26,11 +26,11 @@ def command(
     Files of facts (.db, .cfacts) are read as theories of facts. The ending of -o names the format unless
     --to does.
     """
-    to = to or (written_by_ending(output) if output else "hb")
+    format: str = to or (written_by_ending(output) if output else "hb")
     said = hb.read(theory, dialect)
-    if to == "hb":
+    if format == "hb":
         _note_opened(said)
-    text, facts = hb.written(said, to), hb.written_facts(said, to)
+    text, facts = hb.written(said, format), hb.written_facts(said, format)
     if facts is None:
         write_text(text, output)
         return
