@@ -66,6 +66,10 @@ def has_room(folder: Path) -> bool:
     return min(shutil.disk_usage(folder).free, machine_memory() // 2) >= ROOM
 
 
+COLLECTED_AFTER = 50_000
+"""New objects after which garbage is looked for: after 700, as is usual, that takes a twelfth of the time."""
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Modules and tests stay until the end: a third of collecting them went into looking for garbage.
@@ -75,6 +79,7 @@ def pytest_collection() -> Generator[None, object, object]:
     with collector_paused():
         found = yield
     gc.freeze()
+    gc.set_threshold(COLLECTED_AFTER, 10, 10)
     return found
 
 
