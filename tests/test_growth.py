@@ -52,8 +52,33 @@ def values(count: int) -> str:
     )
 
 
+def neighbours(count: int) -> str:
+    """Choices of which each meets the next by a computed argument."""
+    drawn = "\n".join(f'0.2 :: c({n}) = "r"; 0.8 :: c({n}) = "g"' for n in range(count))
+    return (
+        f'predicate c(b) in {{"r", "g"}}\npredicate m(b)\n{drawn}\nm(x) :- c(x) = "r", c(y) = "g", y = x + 1'
+    )
+
+
+def apart(count: int) -> str:
+    """Formulas that name all constants."""
+    return "\n".join(f'0.{n % 9 + 1}: s("c{n}") => s("c{n + 1}")' for n in range(count))
+
+
+def observed(count: int) -> str:
+    """A tree of friends; of some it is known whether they smoke."""
+    friends = "\n".join(f'f("p{n}", "p{n // 2}")' for n in range(1, count))
+    known = "\n".join(f's("p{n}")' for n in range(0, count, 3))
+    declared = "predicate f(p, p): observed\npredicate s(p)"
+    return f"{declared}\n0.9: s(x) and f(x, y) => s(y)\n{friends}\n{known}"
+
+
 def infer(text: str) -> None:
     hb.Model(hb.parse(text)).infer()
+
+
+def lifted(text: str) -> None:
+    hb.Model(hb.parse(text)).infer(engine="lifted")
 
 
 def circuit(text: str) -> None:
@@ -90,7 +115,8 @@ def prolog_infer(text: str) -> None:
     ("made", "work"),
     [
         *((made, infer) for made in (weighted, choices, chain_of_rules, chain_backwards, types, values)),
-        *((made, circuit) for made in (choices, values)),
+        *((made, circuit) for made in (choices, values, neighbours)),
+        *((made, lifted) for made in (apart, observed)),
         *((made, query) for made in (chain_of_rules, chain_backwards)),
         *((made, formatted) for made in (weighted, choices, bounds)),
         (bounds, bound),

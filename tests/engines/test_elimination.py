@@ -10,10 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.components import Core, batches
+import herbrand as hb
+from herbrand.budget import Budget
+from herbrand.engines.components import Core, batches, chained, table_factors
 from herbrand.engines.elimination import planned, planned_entirely
 from herbrand.engines.loop import Patience
 from herbrand.errors import BudgetError
+from herbrand.factors.ground_graph import ground_graph
+from herbrand.program.ground import ground
 from tests.engines.hand_made import HandMade, tables_in
 from tests.laws import tries
 from tests.oracles.belief import log_sum
@@ -191,3 +195,25 @@ def test_patience_raises_damping_only_where_nothing_is_gained(
         assert raised == pytest.approx(min(0.95, (1 + damping) / 2)) and raised <= 0.95
     enough = math.ceil(rounds / (1 - damping))
     assert patience.is_over(enough + 1, damping) and not patience.is_over(rounds - 1, damping)
+
+
+def test_all_that_is_said_of_two_atoms_of_many_values_is_one_table() -> None:
+    """No helper for each value, whose table would be as large."""
+    size, weight = 60, 0.7
+    theory = hb.parse(f"predicate a in v\npredicate b in v\ntype v = 1..{size}\n{weight}: a = y => b = y")
+    program = hb.Model(theory).program
+    graph = ground_graph(ground(program), by_formula=False).graph
+    assert graph.axis_count == 2 and [len(t.scopes) for t in table_factors(graph)] == [1]
+    found = hb.Model(theory).infer(["a = 3 and b = 3", "b"], engine="exact")
+    both, *alone = (row.probability for row in found.rows())
+    assert both == pytest.approx(math.exp(weight) / (math.exp(weight) + size - 1) / size, abs=1e-12)
+    assert alone == pytest.approx([1 / size] * size, abs=1e-12)
+
+
+def test_links_of_helpers_are_within_memory() -> None:
+    declared = "type v = 1..60\npredicate a in v\npredicate b in v\npredicate c in v\n"
+    theory = hb.parse(f"{declared}1: a = y => b = y or c = y")
+    graph = ground_graph(ground(hb.Model(theory).program), by_formula=False).graph
+    assert chained(graph).axis_count > graph.axis_count
+    with pytest.raises(BudgetError, match=r"tables of .* entries need"):
+        chained(graph, Budget(memory=10_000))

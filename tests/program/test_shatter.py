@@ -9,6 +9,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from herbrand.errors import UnsupportedError
+from herbrand.program import shatter
 from herbrand.program.program import (
     Argument,
     Block,
@@ -154,6 +156,14 @@ SHATTERED = [
 @pytest.mark.parametrize(("whole", "parts"), SHATTERED)
 def test_small_ones(whole: Conjunction, parts: list[str]) -> None:
     assert list(map(str, shattered(whole, COUNTS.get))) == parts
+
+
+def test_too_many_ways_to_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = conjunction(*(Literal("p", (name,), (0,)) for name in ("w", "x", "y", "z")))
+    assert len(shattered(whole, COUNTS.get)) == 15
+    monkeypatch.setattr(shatter, "MOST_PARTS", 14)
+    with pytest.raises(UnsupportedError, match="equal or different in more than 14 ways"):
+        shattered(whole, COUNTS.get)
 
 
 def test_split_and_substituted() -> None:

@@ -22,6 +22,7 @@ from itertools import combinations
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.factors.graph import (
     FORBIDDEN,
     Array,
@@ -33,14 +34,14 @@ from herbrand.factors.graph import (
     somes_of,
     table_factors,
 )
-from herbrand.factors.pieces import unique_rows
+from herbrand.factors.pieces import refuse_tables, unique_rows
 from herbrand.graphs import component_of
 from herbrand.row_keys import row_pointers
 
 # Chains in place of wide factors
 
 
-def chained(graph: FactorGraph) -> FactorGraph:
+def chained(graph: FactorGraph, budget: Budget = UNLIMITED) -> FactorGraph:
     """The graph with chains in place of factors of helpers; all axes and tables keep their numbers."""
     somes = somes_of(graph)
     if not len(somes):
@@ -49,12 +50,12 @@ def chained(graph: FactorGraph) -> FactorGraph:
     assembly = Assembly(np.append(graph.sizes, np.full(helpers, 2)))
     assembly.add_tables_of(graph, np.arange(graph.axis_count))
     assembly.constant = graph.constant
-    for links in _links(somes, graph.axis_count, assembly.sizes):
+    for links in _links(somes, graph.axis_count, assembly.sizes, budget):
         assembly.add_tables(links)
     return assembly.build()
 
 
-def _links(somes: Somes, first: int, sizes: Array) -> Iterator[Tables]:
+def _links(somes: Somes, first: int, sizes: Array, budget: Budget) -> Iterator[Tables]:
     """A link for each member but the first: its helper is true where the one before is, or the member holds.
 
     The first member takes the place of a helper before the second; the last link's helper is the target.
@@ -66,13 +67,14 @@ def _links(somes: Somes, first: int, sizes: Array) -> Iterator[Tables]:
     inner = (place > 0) & ~last
     helpers = np.where(last, somes.targets[owner], first - 1 + np.cumsum(inner))
     alone = np.flatnonzero(last & (place == 0))
-    yield from _alike(sizes, somes.allowed, helpers[alone], [somes.members[alone]], [somes.patterns[alone]])
+    ends = helpers[alone], [somes.members[alone]], [somes.patterns[alone]]
+    yield from _alike(sizes, somes.allowed, *ends, budget)
     links = np.flatnonzero(place > 0)
     second = place[links] == 1
     axes = np.where(second, somes.members[links - 1], helpers[links - 1]), somes.members[links]
     before = np.where(second, somes.patterns[links - 1], len(somes.allowed))
     patterns = before, somes.patterns[links]
-    yield from _alike(sizes, [*somes.allowed, (1,)], helpers[links], axes, patterns)
+    yield from _alike(sizes, [*somes.allowed, (1,)], helpers[links], axes, patterns, budget)
 
 
 def _alike(
@@ -81,11 +83,13 @@ def _alike(
     helpers: Array,
     axes: Sequence[Array],
     patterns: Sequence[Array],
+    budget: Budget,
 ) -> Iterator[Tables]:
     """Links whose helper is true where some axis has an allowed value, those of one table together."""
     scopes = np.stack([helpers, *axes], axis=1)
     kinds, kind_of = unique_rows(np.concatenate([sizes[scopes], np.stack(patterns, axis=1)], axis=1))
-    for kind, example in enumerate(kinds.tolist()):
+    refuse_tables(float(np.prod(sizes[scopes[kinds]], axis=1, dtype=float).sum()), budget.bytes)
+    for kind, example in enumerate(budget.each(kinds.tolist())):
         own = np.flatnonzero(kind_of == kind)
         some = np.zeros((), bool)
         for axis, pattern in zip(scopes[example, 1:].tolist(), patterns, strict=True):

@@ -423,7 +423,7 @@ def planned(
     Raises ``BudgetError`` where no machine could: shown by a quick bound, so that hopeless graphs are not
     searched for good orders.
     """
-    core, leaves = without_leaves(Core.whole(chained(graph), atom_count), algebra, budget)
+    core, leaves = without_leaves(Core.whole(chained(graph, budget), atom_count), algebra, budget)
     return _planned(core, leaves, algebra, gradient, budget)
 
 

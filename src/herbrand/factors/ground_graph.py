@@ -301,7 +301,8 @@ class _Building:
     def _settle_wide(self) -> None:
         """Conjunctions over many atoms: of several over the same atoms a table, of one by itself a helper.
 
-        Elimination gains nothing by such tables: chains of helpers over the same atoms are narrow.
+        Elimination gains nothing by such tables: chains of helpers over the same atoms are narrow. But where
+        there are two atoms with many values, one table for all that is said of both is smaller.
         """
         alike: dict[tuple[int, ...], list[_Layer]] = defaultdict(list)
         for layer in self.wide:
@@ -309,7 +310,10 @@ class _Building:
         for sizes, wide in alike.items():
             if not self.by_formula:
                 for layer in wide:
-                    self._add_wide(layer)
+                    if len(sizes) == 2:
+                        self.layers.append(layer)
+                    else:
+                        self._add_wide(layer)
                 continue
             scopes = [layer.scopes for layer in wide]
             others = [layer.scopes for layer in self.layers if layer.sizes == sizes]

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from herbrand.errors import BudgetError, LanguageError
+from herbrand.errors import BudgetError, LanguageError, Span
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_name
@@ -245,7 +245,9 @@ class _Scope:
 
         def pieces(found: Sequence[Case], sign: int) -> Iterator[Template]:
             for case in found:
-                for conjunction, by, instance in self.conjunctions(case, variables, weight_arguments):
+                for conjunction, by, instance in self.conjunctions(
+                    case, variables, weight_arguments, whole.span
+                ):
                     yield Template(
                         conjunction, weight, sign, by, self.number, self.formula, instance, variables
                     )
@@ -267,6 +269,7 @@ class _Scope:
         case: Case,
         variables: tuple[tuple[str, str], ...],
         weight_arguments: tuple[Argument, ...],
+        span: Span | None,
     ) -> Iterator[tuple[Conjunction, tuple[Argument, ...], tuple[Argument, ...]]]:
         """A case as shattered conjunctions, each with what the weight's arguments and the variables became.
 
@@ -276,7 +279,7 @@ class _Scope:
         whole = self.conjunction((*self._conditions(), *case), variables, rider)
         if whole is None:
             return
-        for part in shattered(whole, self._value_count_with_rider):
+        for part in shattered(whole, self._value_count_with_rider, span=span):
             carried = next(x for x in part.literals if x.predicate == "")
             literals = tuple(x for x in part.literals if x.predicate != "")
             by, instance = (

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
+from herbrand.errors import Span, UnsupportedError
 from herbrand.program.program import (
     Block,
     Conjunction,
@@ -32,22 +33,41 @@ ValueCount = Callable[[str], int | None]
 """How many values a latent predicate's atoms have; ``None`` for a known one, which needs no splitting."""
 
 
+MOST_PARTS = 50_000
+"""Ten atoms of one predicate about as many variables are equal or different in twice as many ways."""
+
+
 def shattered(
-    conjunction: Conjunction, value_count: ValueCount, outer_distinct: frozenset[Pair] = frozenset()
+    conjunction: Conjunction,
+    value_count: ValueCount,
+    outer_distinct: frozenset[Pair] = frozenset(),
+    span: Span | None = None,
 ) -> list[Conjunction]:
     """Disjoint conjunctions that together hold exactly where the given one does.
 
-    ``outer_distinct``: pairs that differ in the conjunctions around it.
+    ``outer_distinct``: pairs that differ in the conjunctions around it. ``span``: of the formula, for where
+    there are too many.
     """
-    merged = _merged(conjunction, value_count)
-    if merged is None:
-        return []
-    # Blocks first: what is split inside may leave atoms that are equal or not by what is split out here.
-    merged = _with_shattered_blocks(merged, value_count, outer_distinct)
-    pair = next(_splits(merged, outer_distinct, value_count), None)
-    if pair is None:
-        return [merged]
-    return [part for half in split(merged, pair) for part in shattered(half, value_count, outer_distinct)]
+    found: list[Conjunction] = []
+    waiting = [conjunction]
+    while waiting:
+        merged = _merged(waiting.pop(), value_count)
+        if merged is None:
+            continue
+        # Blocks first: what is split inside may leave atoms that are equal or not by what is split out here.
+        merged = _with_shattered_blocks(merged, value_count, outer_distinct)
+        pair = next(_splits(merged, outer_distinct, value_count), None)
+        if pair is not None:
+            waiting += reversed(list(split(merged, pair)))
+            continue
+        found.append(merged)
+        if len(found) > MOST_PARTS:
+            raise UnsupportedError(
+                f"the formula's atoms are equal or different in more than {MOST_PARTS:,} ways",
+                span=span,
+                hint="say which variables differ: 'where x != y'",
+            )
+    return found
 
 
 def split(conjunction: Conjunction, pair: Pair) -> Iterator[Conjunction]:

@@ -67,12 +67,50 @@ class Instance:
         return {name: facts.domains[kind].value(self.binding[s]) for name, s, kind in self.plan.columns}
 
 
+Places = tuple[int, ...]
+
+
 @dataclass
 class _Table:
-    """The answers of a call, and the bodies that wait for them."""
+    """The answers of a call, and the bodies that wait for them. Those of a ``whole`` predicate serve all its
+    other calls, which find theirs by the constants at some places."""
 
+    whole: bool
     rows: dict[Row, None] = field(default_factory=dict)
-    waiting: list[_Waiting] = field(default_factory=list)
+    _found: dict[Places, dict[Row, list[Row]]] = field(default_factory=dict)
+    _waiting: dict[Places, dict[Row, list[_Waiting]]] = field(default_factory=dict)
+
+    def add(self, row: Row) -> None:
+        self.rows[row] = None
+        for places, rows in self._found.items():
+            rows.setdefault(_at(places, row), []).append(row)
+
+    def fitting(self, pattern: Pattern) -> Iterable[Row]:
+        """The rows so far that a call of this pattern asks for."""
+        places = self._places(pattern)
+        if not places:
+            return self.rows
+        if places not in self._found:
+            self._found[places] = {}
+            for row in self.rows:
+                self._found[places].setdefault(_at(places, row), []).append(row)
+        return self._found[places].get(_at(places, pattern), ())
+
+    def wait(self, waiting: _Waiting, pattern: Pattern) -> None:
+        """A body goes on with each row that fits, those to come as well."""
+        places = self._places(pattern)
+        self._waiting.setdefault(places, {}).setdefault(_at(places, pattern), []).append(waiting)
+
+    def waiting_for(self, row: Row) -> Iterator[_Waiting]:
+        for places, bodies in self._waiting.items():
+            yield from bodies.get(_at(places, row), ())
+
+    def _places(self, pattern: Pattern) -> Places:
+        return tuple([place for place, value in enumerate(pattern) if value != ANY]) if self.whole else ()
+
+
+def _at(places: Places, row: Row) -> Row:
+    return tuple([row[place] for place in places])
 
 
 @quickly_made
@@ -208,7 +246,7 @@ class Grounding:
             self._whole.add(predicate)
         table = self._called(predicate, pattern)
         self._run()
-        return [row for row in table.rows if _fits(row, pattern)]
+        return list(table.fitting(pattern))
 
     @property
     def size(self) -> tuple[int, int]:
@@ -267,7 +305,7 @@ class Grounding:
             pattern = (ANY,) * len(pattern)
         key = predicate, pattern
         if key not in self._tables:
-            table = self._tables[key] = _Table()
+            table = self._tables[key] = _Table(all(value == ANY for value in pattern))
             if predicate in self._by_head:
                 for statement, head in self._by_head[predicate].matches(pattern):
                     self._start(statement, head, pattern, table)
@@ -326,8 +364,8 @@ class Grounding:
             if step.predicate in self._by_head:
                 table = self._called(step.predicate, pattern)
                 waiting = _Waiting(plan, number, binding, held, origin.table, origin.head)
-                table.waiting.append(waiting)
-                self._agenda += [(waiting, row) for row in table.rows]
+                self._agenda += [(waiting, row) for row in table.fitting(pattern)]
+                table.wait(waiting, pattern)
                 return
             for row, certain in self._stated.matches(step.predicate, pattern):
                 more = _bound(step, binding, row)
@@ -338,9 +376,9 @@ class Grounding:
         self._found.setdefault((plan.number, plan.level, binding), (plan, binding, held))
         row = tuple([binding[slot] for slot in plan.heads[origin.head].slots])
         if row not in origin.table.rows:
-            origin.table.rows[row] = None
+            origin.table.add(row)
             self._answers.add((plan.heads[origin.head].predicate, row))
-            self._agenda += [(waiting, row) for waiting in origin.table.waiting]
+            self._agenda += [(waiting, row) for waiting in origin.table.waiting_for(row)]
 
 
 def atoms_below(rules: Mapping[Atom, Iterable[Instance]]) -> dict[Atom, list[Atom]]:
@@ -360,10 +398,6 @@ def _bound(find: Find, binding: Binding, row: Row) -> Binding | None:
         elif found[slot] != value:
             return None
     return tuple(found)
-
-
-def _fits(row: Row, pattern: Pattern) -> bool:
-    return all(wanted in (ANY, value) for wanted, value in zip(pattern, row, strict=True))
 
 
 def _same(find: Find, row: Row) -> bool:

@@ -175,7 +175,8 @@ class Lowered:
         )
 
     def plan(self, bound: Collection[int]) -> StatementPlan:
-        """The body in an order that begins with these slots known."""
+        """The body in an order that begins with these slots known: what shares variables with what is known
+        comes before what shares none, which would be met in all combinations."""
         if self.safe is not None:
             self.safe([name for name, slot, _ in self.columns if slot in bound])
         known = {slot for slot, value in enumerate(self.start) if value >= 0} | set(bound)
@@ -186,7 +187,7 @@ class Lowered:
             steps += ready
             checks = [check for check in checks if check not in ready]
             if finds:
-                best = min(finds, key=lambda find: (not known.issuperset(find.slots), -_known(find, known)))
+                best = min(finds, key=lambda find: self._freedom(find, known))
                 finds.remove(best)
                 steps.append(best)
                 known |= set(best.slots)
@@ -201,9 +202,10 @@ class Lowered:
         shown = slots, self.columns, self.level
         return StatementPlan(self.number, self.statement, self.heads, self.start, *parts, *shown)
 
-
-def _known(find: Find, known: Collection[int]) -> int:
-    return sum(slot in known for slot in find.slots)
+    def _freedom(self, find: Find, known: Collection[int]) -> tuple[bool, int, int]:
+        """The less, the fewer rows are expected."""
+        bound = [slot for slot in find.slots if slot in known]
+        return len(bound) < len(find.slots), -sum(self.start[slot] < 0 for slot in bound), -len(bound)
 
 
 def lowered(number: int, statement: Uncertain, signature: Signature, facts: Facts) -> Lowered | None:

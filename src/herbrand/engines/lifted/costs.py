@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from herbrand.budget import ANY_MACHINE
+from herbrand.budget import ANY_MACHINE, UNLIMITED, Budget
 from herbrand.engines.lifted.count_elimination import Structure
 from herbrand.engines.lifted.element_groups import ElementGroup
 from herbrand.engines.lifted.summation import Summation
@@ -58,22 +58,22 @@ class PolynomialShape:
         return self.entries * math.prod(states[hub] for hub in self.hubs)
 
 
-def cost_of(summation: Summation) -> Cost:
+def cost_of(summation: Summation, budget: Budget = UNLIMITED) -> Cost:
     """Operations and bytes of one summation with its gradient."""
-    rows, total = axes_of(summation)
+    rows, total = axes_of(summation, budget)
     if total.bytes > ANY_MACHINE:
         return ENDLESS
-    return total + _pair_tables(summation) + _contraction(summation, rows)
+    return total + _pair_tables(summation) + _contraction(summation, rows, budget)
 
 
-def axes_of(summation: Summation) -> tuple[dict[frozenset[int], float], Cost]:
+def axes_of(summation: Summation, budget: Budget = UNLIMITED) -> tuple[dict[frozenset[int], float], Cost]:
     """For each axis its pools and how many vectors of counts it has at most; and what making them costs."""
     cells = summation.tabulated.cells
     total, rows = Cost(), {}
     for number in summation.bunches.whole_pools:
         bunch = summation.bunches.all[number]
         rows[frozenset((bunch.pool,))] = splits(len(bunch), cells[bunch.pool].profiles)
-    found, more = _polynomials(summation)
+    found, more = _polynomials(summation, budget)
     for shape in found:
         rows[frozenset(shape.counts)] = _rows(summation, shape)
     total += more
@@ -136,7 +136,7 @@ def splits(elements: int, profiles: int) -> float:
         return math.inf
 
 
-def _polynomials(summation: Summation) -> tuple[list[PolynomialShape], Cost]:
+def _polynomials(summation: Summation, budget: Budget) -> tuple[list[PolynomialShape], Cost]:
     """The shapes that are left when all hubs are summed out and what shares pools is multiplied.
 
     The hub of the smallest product is next. A step changes the products of a few other hubs only, and only
@@ -159,6 +159,7 @@ def _polynomials(summation: Summation) -> tuple[list[PolynomialShape], Cost]:
     heapify(queue)
     total, fresh = Cost(), itertools.count(len(summation.bunches.all))
     while queue:
+        budget.check()
         size, hub = heappop(queue)
         if hub not in holding or size != sizes[hub]:  # summed out already, or measured again since
             continue
@@ -249,8 +250,8 @@ def _structure(summation: Summation, names: Mapping[int, str], sizes: Mapping[st
     return Structure(sizes, linear)
 
 
-def _contraction(summation: Summation, rows: Mapping[frozenset[int], float]) -> Cost:
+def _contraction(summation: Summation, rows: Mapping[frozenset[int], float], budget: Budget) -> Cost:
     """Of the tables over counts."""
     names, counts = _named(rows)
-    found = _structure(summation, names, counts).cheapest(summation.tabulated.algebra.name)
+    found = _structure(summation, names, counts).cheapest(summation.tabulated.algebra.name, budget)
     return Cost(found.operations, found.bytes)

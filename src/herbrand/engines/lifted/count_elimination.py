@@ -16,11 +16,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from herbrand.budget import ANY_MACHINE
+from herbrand.budget import ANY_MACHINE, UNLIMITED, Budget
 from herbrand.contraction import Contraction, plan
 from herbrand.engines.lifted.cumulants import DEGREE, FEW
 from herbrand.engines.lifted.factors import Axes
-from herbrand.errors import BudgetError
+from herbrand.errors import BudgetError, OutOfTimeError
 
 WORTH_IT = 1e6
 """A contraction of fewer operations is left as it is."""
@@ -50,15 +50,15 @@ class Structure:
     sizes: Mapping[str, float]
     linear: Mapping[Axes, frozenset[str]]
 
-    def cheapest(self, algebra: str) -> CountElimination:
+    def cheapest(self, algebra: str, budget: Budget = UNLIMITED) -> CountElimination:
         """Greedily: the axis whose neighbours' table is smallest first, as long as the whole gets cheaper."""
-        best = self._planned((), algebra)
+        best = self._planned((), algebra, budget)
         if best.operations <= WORTH_IT:
             return best
         for axis in sorted(self._candidates(), key=lambda name: (self._around(name), name)):
             if any(axis in self.neighbours(other) for other in best.summed):
                 continue
-            found = self._planned((*best.summed, axis), algebra)
+            found = self._planned((*best.summed, axis), algebra, budget)
             if found.operations < best.operations:
                 best = found
         return best
@@ -93,7 +93,7 @@ class Structure:
     def _around(self, axis: str) -> float:
         return self.entries(self.neighbours(axis))
 
-    def _planned(self, summed: Axes, algebra: str) -> CountElimination:
+    def _planned(self, summed: Axes, algebra: str, budget: Budget) -> CountElimination:
         made = {self.neighbours(axis) for axis in summed}
         kept = {scope for scope in self.linear if not set(scope) & set(summed)}
         alone = {(name,) for name in self.sizes if name not in summed}
@@ -101,7 +101,10 @@ class Structure:
         entries = sum(self._around(axis) for axis in summed)
         scopes = tuple(sorted({*made, *kept, *alone}))
         try:
-            found = plan(Contraction(scopes, (), sizes, algebra=algebra), None, ANY_MACHINE, gradient=True)
+            whole = Contraction(scopes, (), sizes, algebra=algebra)
+            found = plan(whole, None, ANY_MACHINE, gradient=True, budget=budget)
+        except OutOfTimeError:
+            raise
         except BudgetError:
             return CountElimination(summed, entries, math.inf, math.inf)
         tables = sum(map(self.entries, scopes))

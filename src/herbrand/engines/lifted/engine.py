@@ -84,7 +84,7 @@ class Lifted:
 
     def _posed(self, program: Program, question: Question, within: Budget) -> LiftedState:
         problem = problem_of(program, Evidence(program), (), question.most_probable, budget=within)
-        return LiftedState(question, self._affordable(problem, question))
+        return LiftedState(question, self._affordable(problem, question, within))
 
     def step(self, state: LiftedState) -> LiftedState:
         solution = solved(state.problem)
@@ -131,9 +131,9 @@ class Lifted:
         except REFUSALS:
             return (forced(log_odds),)
 
-    def _affordable(self, problem: Problem, question: Question) -> Problem:
+    def _affordable(self, problem: Problem, question: Question, within: Budget = UNLIMITED) -> Problem:
         """The problem, or :class:`NotLiftableError` where counting would exceed the limits."""
-        allowed, cost = self.budget.bytes, problem.cost(question)
+        allowed, cost = self.budget.bytes, problem.cost(question, within)
         if cost.bytes > allowed:
             needed = readable(cost.bytes) if math.isfinite(cost.bytes) else "more than any machine has"
             raise NotLiftableError(f"counting needs {needed} and may use {readable(allowed)}")

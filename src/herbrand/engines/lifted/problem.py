@@ -43,11 +43,13 @@ class Problem:
     elsewhere: Array
     most: bool
 
-    def cost(self, question: Question) -> Cost:
+    def cost(self, question: Question, budget: Budget = UNLIMITED) -> Cost:
         """Of all summations that it takes to answer, and of their gradients."""
         signature = self.evidence.program.signature
         asked = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
-        costs = [cost_of(s).times(1 + (0 if self.most else clamps(s, asked))) for s in self.summations]
+        costs = [
+            cost_of(s, budget).times(1 + (0 if self.most else clamps(s, asked))) for s in self.summations
+        ]
         return Cost(sum(c.operations for c in costs), max(c.bytes for c in costs))
 
     @cached_property

@@ -96,7 +96,7 @@ class Construction:
     def _affordable(self, summation: Summation) -> tuple[float, Cost]:
         """The entries of the largest table of a formula and the cost of counting, or
         :class:`TooLargeError`."""
-        rows, cost = axes_of(summation)
+        rows, cost = axes_of(summation, self.clock)
         if len(rows) > MOST_VARIABLES:
             raise NotLiftableError(f"{len(rows):,} classes of constants are more than {MOST_VARIABLES:,}")
         largest = largest_table(summation, rows, COST if self.cost is None else self.cost)
