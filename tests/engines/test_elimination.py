@@ -205,7 +205,7 @@ def test_all_that_is_said_of_two_atoms_of_many_values_is_one_table() -> None:
     graph = ground_graph(ground(program), by_formula=False).graph
     assert graph.axis_count == 2 and [len(t.scopes) for t in table_factors(graph)] == [1]
     found = hb.Model(theory).infer(["a = 3 and b = 3", "b"], engine="exact")
-    both, *alone = (row.probability for row in found.rows())
+    *alone, both = (row.probability for row in found.rows())
     assert both == pytest.approx(math.exp(weight) / (math.exp(weight) + size - 1) / size, abs=1e-12)
     assert alone == pytest.approx([1 / size] * size, abs=1e-12)
 
