@@ -120,6 +120,17 @@ def test_what_is_declared_open_stays_open_where_it_has_facts() -> None:
     assert "-ow" not in written(undeclared)
 
 
+def test_a_function_reads_back_as_an_open_predicate() -> None:
+    """It was closed by its facts, against the formula that it has some value everywhere."""
+    text = "person Mother(person)\nS(person)\n1.5 S(Mother(x)) => S(x)\n"
+    facts = Theory(read_theory_text("Mother(Anna, Eve)\nS(Eve)", "db").facts)
+    theory = read_theory_text(text, "mln")
+    before, after = (hb.Model(each + facts).infer(["S", "Mother"]) for each in (theory, read_back(theory)))
+    chances = {row.atom: row.probability for row in before.rows()}
+    assert chances == pytest.approx({row.atom: row.probability for row in after.rows()}, abs=1e-12)
+    assert chances['Mother("Eve", "Eve")'] == pytest.approx(0.5)
+
+
 def roles(theory: Theory) -> dict[str, str | None]:
     return {predicate.name: predicate.role for predicate in theory.predicates}
 

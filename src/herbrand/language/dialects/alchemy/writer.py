@@ -146,9 +146,12 @@ class _MlnWriter:
 
 
 def _is_open(predicate: Predicate) -> bool:
-    """Whether its declaration makes it open, which a file that does not list it leaves to the facts."""
-    told = predicate.declared and predicate.tells_world and predicate.value_type is None
-    return told and predicate.role is None and is_plain_name(predicate.name)
+    """Whether its declaration makes it open, which a file that does not list it leaves to the facts.
+
+    A function is written as what it became: an open predicate, of whose values formulas allow one.
+    """
+    told = predicate.function or (predicate.declared and predicate.tells_world)
+    return told and predicate.value_type is None and predicate.role is None and is_plain_name(predicate.name)
 
 
 def _written_formula(statement: WeightedFormula) -> str:
