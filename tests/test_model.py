@@ -104,3 +104,30 @@ def test_proofs_do_not_explain_what_formulas_and_bounds_leave_open(more: str) ->
         hb.Model(hb.parse(f"{rule}{facts}{more}\n")).explain('q("b")')
     known = hb.Model(hb.parse(f"{rule}{facts}{more}\n".replace("s(n)", "s(n): observed")))
     assert known.explain('q("a")').to_dict()["guarantee"] == "exact"
+
+
+WRONG_KINDS = {
+    "the text of a theory, not PosixPath\n  hb.read": lambda: hb.parse(Path("a.hb")),  # type: ignore[arg-type]
+    "the text of a theory, not NoneType": lambda: hb.formatted(None),  # type: ignore[arg-type]
+    "paths of theory files, not int\n  hb.parse": lambda: hb.read(["a.hb", 3]),  # type: ignore[list-item]
+    "paths of theory files, not NoneType": lambda: hb.read(None),  # type: ignore[arg-type]
+    "compare takes a model, not str\n  hb.Model": lambda: hb.compare("a.hb"),  # type: ignore[arg-type]
+    "size_report takes a model, not Theory": lambda: hb.size_report(hb.parse("1: a")),  # type: ignore[arg-type]
+    "--rows is a whole number from 0 on": lambda: hb.Model(hb.parse("1: a")).infer().plot(rows=-1),
+}
+
+
+@pytest.mark.parametrize("message", WRONG_KINDS)
+def test_what_is_of_a_wrong_kind_is_refused_by_what_it_is(message: str) -> None:
+    with pytest.raises(UnsupportedError, match=message):
+        WRONG_KINDS[message]()
+
+
+def test_bound_names_the_way_for_choices() -> None:
+    with pytest.raises(UnsupportedError, match=r"0\.3 :: rain[^$]*P\(head \| body\) = 0\.3"):
+        hb.Model(hb.parse("0.3 :: rain\nP(wet) >= 0.2")).bound()
+
+
+def test_a_model_is_shown_by_its_size() -> None:
+    assert repr(hb.Model(hb.parse("1: a"))) == "<Model of 1 statement>"
+    assert repr(hb.Model(hb.parse("1: a\n2: b"))) == "<Model of 2 statements>"

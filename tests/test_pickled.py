@@ -63,7 +63,8 @@ def test_answers(copied: Callable[[Any], Any]) -> None:
     answers.append(model.explain('cancer("anna")'))
     answers += [hb.Model(hb.parse(PATHS)).query('path("a", y)'), hb.Model(hb.parse(BOUNDS)).bound()]
     for answer in answers:
-        assert copied(answer).to_dict() == answer.to_dict()
+        assert repr(copied(answer)) == repr(answer)
+        assert copied(answer).to_dict() == answer.to_dict()  # after it was shown
 
 
 @pytest.mark.parametrize("copied", COPIES)

@@ -112,6 +112,11 @@ class Model:
         self._progress = progress
         self._queried: dict[tuple[tuple[str, ...], bool], Any] = {}
 
+    def __repr__(self) -> str:
+        count = len(self.theory.statements)
+        on = f" on {self._on}" if self._on is not None else ""
+        return f"<Model of {count:,} statement{'' if count == 1 else 's'}{on}>"
+
     @cached_property
     def _latest(self) -> LatestChoice:
         """What is kept of the latest question of ``infer``."""
@@ -680,3 +685,10 @@ def _goals(goal: Any, bindings: Mapping[str, Sequence[Value]] | None = None) -> 
 def _scratch() -> Any:
     """What runs where memory does not do; most calls never need it."""
     return importlib.import_module("herbrand.scale.scratch")
+
+
+def refuse_no_model(call: str, given: object) -> None:
+    """Refuse what a program gives to a call in place of a model."""
+    if not isinstance(given, Model):
+        hint = "hb.Model(theory, facts) makes one"
+        raise UnsupportedError(f"{call} takes a model, not {type(given).__name__}", hint=hint)

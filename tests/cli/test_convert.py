@@ -64,7 +64,7 @@ def test_back_again_with_facts_beside(herbrand: Herbrand, tmp_path: Path) -> Non
         ("1.0: a => b", "lcn", "has no weighted formulas"),
         ("1.0: a => b", "ppr", "a .ppr file has no weighted formulas"),
         ("p(x) :- q(x, y)", "lcn", "has no rules"),
-        ("1.0: a", "doc", "there is no dialect 'doc' for this"),
+        ("1.0: a", "doc", "'doc' for this\n  one of hb, mln, ppr"),
     ],
 )
 def test_what_cannot_be_said(herbrand: Herbrand, tmp_path: Path, text: str, to: str, message: str) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import chain, repeat
 from typing import Any
 
@@ -198,7 +198,11 @@ def _shown_once(column: Sequence[Value]) -> Callable[[np.ndarray], list[str]] | 
     if count > min(len(indices), PIECE):
         return None
     texts = np.fromiter(map(shown_constant, Constants(column.values)), object, count)
-    return lambda atoms: texts[indices[atoms]].tolist()
+    return partial(_looked_up, texts, indices)
+
+
+def _looked_up(texts: np.ndarray, indices: np.ndarray, atoms: np.ndarray) -> list[str]:
+    return texts[indices[atoms]].tolist()
 
 
 def shown_numbers(numbers: np.ndarray) -> list[str]:

@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from herbrand.answers.columns import Columns, aligned, in_columns
 from herbrand.errors import UnsupportedError
 from herbrand.language.drawing import Drawing, cut, in_xml, text_at
+from herbrand.options.kinds import Whole
 
 if TYPE_CHECKING:
     import pandas
@@ -177,6 +178,7 @@ class Sheet:
 
     def plot(self, rows: int = ROWS_PLOTTED) -> Drawing:
         """The first rows as a picture; a notebook shows it, and ``.svg`` is its text."""
+        Whole(0).check("--rows", rows)
         bars = list(islice(self.bars(), rows))
         more = f"; the first {rows:,} of {len(self):,} rows" if len(self) > rows == len(bars) else ""
         return bar_chart(self.title + more, bars, self.ticks)

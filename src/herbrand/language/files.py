@@ -21,7 +21,7 @@ from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.check import check, check_all
 from herbrand.language.dialects import DIALECTS, read_source, read_theory_file, write, write_facts
 from herbrand.language.formatting import spaced
-from herbrand.language.parse import Reading, parse_theory, read_theory
+from herbrand.language.parse import Reading, parse_theory, read_theory, refuse_no_text
 from herbrand.language.show import show
 from herbrand.language.syntax import Theory
 from herbrand.visible import shortened
@@ -36,7 +36,11 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
     ``paths``: one path or several. ``dialect``: its name, for all of them. ``budget``: what reading may take.
     Where one of them cannot be read, all their mistakes are raised in one ``LanguageError``.
     """
-    several = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    several = [paths] if not isinstance(paths, Iterable) or isinstance(paths, str | PathLike) else list(paths)
+    for path in several:
+        if not isinstance(path, str | PathLike):
+            hint = "hb.parse(text) reads a text"
+            raise UnsupportedError(f"expected paths of theory files, not {type(path).__name__}", hint=hint)
     readings = [_read_one(Path(path), dialect, budget) for path in several]
     if any(reading.mistakes for reading in readings):
         check_all(readings)
@@ -70,7 +74,7 @@ def _is_text(path: str) -> bool:
 
 def written(theory: Theory, dialect: str = OWN) -> str:
     """The theory's text, in the language itself or in a dialect that can say it."""
-    return show(theory) if dialect == OWN else write(theory, check(theory), dialect)
+    return show(theory) if dialect == OWN else write(theory, check(theory), dialect, beside=(OWN,))
 
 
 def written_by_ending(path: str | PathLike[str]) -> str:
@@ -106,6 +110,7 @@ def formatted(text: str, name: str = "theory") -> str:
     >>> formatted("1.5:smokes( x )=>cancer(x)# why")
     '1.5: smokes(x) => cancer(x)  # why\\n'
     """
+    refuse_no_text(text)
     after = spaced(text)
     if parse_theory(text, name) != parse_theory(after, name):
         raise LanguageError(f"{name} would be another theory in the one style, so it stays as it is")

@@ -27,7 +27,7 @@ from typing import Any
 from lark import Lark, UnexpectedInput
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
+from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span, UnsupportedError
 from herbrand.extras import later
 from herbrand.files import irregular, is_open_pipe
 from herbrand.language.arguments import computes_argument
@@ -141,8 +141,17 @@ def parse_literal(text: str, name: str = "<given>") -> FactRows:
     return _fragment(text, name, "query_literal")
 
 
+def refuse_no_text(text: object) -> None:
+    """Refuse what a program gives in place of a text."""
+    if not isinstance(text, str):
+        raise UnsupportedError(
+            f"expected the text of a theory, not {type(text).__name__}", hint="hb.read(path) reads a file"
+        )
+
+
 def plain_source(text: str, name: str) -> Source:
     """The text with line ends made equal and a byte order mark removed; refused if it is not text."""
+    refuse_no_text(text)
     source = Source(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     nul = source.text.find("\0")
     if nul >= 0:

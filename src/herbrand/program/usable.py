@@ -58,6 +58,8 @@ def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mista
     hint = f"leave such statements out by --ignore {kind}" if kind in IGNORABLE else ""
     if command == "learn" and isinstance(first, Choice):
         hint = "write ? before its heads, or learn given probabilities too by --relearn"
+    if command == "bound" and isinstance(first, Choice):
+        hint = "infer takes choices; for bound, state the probabilities of the heads: P(head | body) = 0.3"
     if command == "bound" and isinstance(first, WeightedFormula) and isinstance(first.weight, Hard):
         where = (
             (first.where[0] if len(first.where) == 1 else And(first.where)) if first.where else Truth(True)

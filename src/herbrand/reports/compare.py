@@ -14,7 +14,7 @@ from herbrand.budget import Budget
 from herbrand.engines.engine import options_in, settings_from
 from herbrand.engines.registry import INFERENCE, refuse_unused_by_all, used_settings
 from herbrand.errors import HerbrandError, UnsupportedError
-from herbrand.model import Model
+from herbrand.model import Model, refuse_no_model
 from herbrand.options.keywords import InferOptions
 from herbrand.options.kinds import texts
 from herbrand.options.table import refuse_unknown
@@ -120,6 +120,7 @@ def compare(
     given the ``options`` that it uses; one that none of them uses is refused. They share the time that is
     left (``within``).
     """
+    refuse_no_model("compare", model)
     names = texts(engines) or tuple(INFERENCE)
     refuse_unknown("compare", options)
     if "engine" in options:  # the command line's name

@@ -20,7 +20,7 @@ from herbrand.facts.load import facts_too_large
 from herbrand.language.show import show, statement_text
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory
-from herbrand.model import Model, Texts
+from herbrand.model import Model, Texts, refuse_no_model
 from herbrand.options.kinds import texts
 from herbrand.program.dependencies import unusable_by
 from herbrand.program.evidence import Evidence
@@ -168,6 +168,7 @@ def size_report(
     ``memory`` and ``time_limit`` are those of ``infer``. ``within``: time and memory of which a part is used
     already; else the clock starts now.
     """
+    refuse_no_model("size_report", model)
     budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
     allowed, asked = budget.memory, CostQuestion(texts(query), texts(given))
     on_database = model.on is not None

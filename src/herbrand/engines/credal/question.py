@@ -29,6 +29,7 @@ from herbrand.engines.credal.network import Atoms
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
 from herbrand.engines.engine import check_settings
 from herbrand.errors import ContradictionError, OutOfTimeError, UnsupportedError
+from herbrand.language.formulas import predicates_in
 from herbrand.language.parse import parse_probability
 from herbrand.language.show import show_probability
 from herbrand.language.syntax import And, Atom, Formula, Variable
@@ -157,7 +158,8 @@ def read_bound_question(texts: Iterable[str], lowering: Lowering) -> BoundQuesti
         check_formula(both, program.signature, program.facts)
         found = list(_queries(both, given is not None, lowering))
         if not found:
-            raise UnsupportedError(f"what is given in '{text}' is false by the observed facts")
+            why = " by the observed facts" if given is not None and any(predicates_in(given)) else ""
+            raise UnsupportedError(f"what is given in '{text}' is false{why}")
         queries += found
     return BoundQuestion(tuple(queries))
 

@@ -16,7 +16,7 @@ Cancer(thing)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from os.path import isdir
 from pathlib import Path
@@ -230,12 +230,13 @@ def read_facts_file(
     return chosen.read_facts(read_source(path), many_valued)
 
 
-def write(theory: Theory, signature: Signature, dialect: str) -> str:
+def write(theory: Theory, signature: Signature, dialect: str, beside: Sequence[str] = ()) -> str:
     """The theory in another dialect's words, without its facts where the dialect keeps those in another file.
 
-    Raises UnsupportedError naming every statement that cannot be said there.
+    Raises UnsupportedError naming every statement that cannot be said there. ``beside``: other names that
+    the caller takes, for its message.
     """
-    chosen = _named(dialect, lambda row: row.write is not None)
+    chosen = _named(dialect, lambda row: row.write is not None, beside)
     assert chosen.write is not None
     if not chosen.computes:
         _refuse_computing(theory, dialect)
@@ -273,8 +274,8 @@ def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = la
     raise LanguageError(f"nothing says which dialect '{path}' is in", hint=f"known endings: {known}")
 
 
-def _named(name: str, can: Callable[[Dialect], bool]) -> Dialect:
-    able = _names(row for row in DIALECTS.values() if can(row))
+def _named(name: str, can: Callable[[Dialect], bool], beside: Sequence[str] = ()) -> Dialect:
+    able = [*beside, *_names(row for row in DIALECTS.values() if can(row))]
     if name not in able:
         raise UnsupportedError(
             f"there is no dialect '{name}' for this", hint=nearest(name, able) or f"one of {', '.join(able)}"
