@@ -36,15 +36,20 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
     ``paths``: one path or several. ``dialect``: its name, for all of them. ``budget``: what reading may take.
     Where one of them cannot be read, all their mistakes are raised in one ``LanguageError``.
     """
-    several = [paths] if not isinstance(paths, Iterable) or isinstance(paths, str | PathLike) else list(paths)
-    for path in several:
-        if not isinstance(path, str | PathLike):
-            hint = "hb.parse(text) reads a text"
-            raise UnsupportedError(f"expected paths of theory files, not {type(path).__name__}", hint=hint)
-    readings = [_read_one(Path(path), dialect, budget) for path in several]
+    readings = [_read_one(path, dialect, budget) for path in _several(paths)]
     if any(reading.mistakes for reading in readings):
         check_all(readings)
     return reduce(Theory.__add__, (reading.theory for reading in readings), Theory())
+
+
+def _several(paths: Any) -> list[Path]:
+    """One path or several as a list; refused where a program gives something else."""
+    several: list[Any] = [paths] if isinstance(paths, str) or not isinstance(paths, Iterable) else [*paths]
+    wrong = [type(path).__name__ for path in several if not isinstance(path, str | PathLike)]
+    if wrong:
+        hint = "hb.parse(text) reads a text"
+        raise UnsupportedError(f"expected paths of theory files, not {wrong[0]}", hint=hint)
+    return [Path(path) for path in several]
 
 
 def theory_of(theory: Theory | Paths) -> Theory:
