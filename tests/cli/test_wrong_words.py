@@ -124,7 +124,7 @@ WRONG = [
     ("score result.json --facts smokes.csv", 1, "'result.json' has no list of 'marginals'"),
     ("score result.json", 2, "--facts"),
     ("compare s.hb --engine nope", 1, "there is no engine 'nope'"),
-    ("convert s.hb --to nope", 1, "one of mln, ppr, lcn"),
+    ("convert s.hb --to nope", 1, "one of hb, mln, ppr, lcn"),
     ("convert b.hb --to mln", 1, "b.hb:1:1: an .mln file has no probability bounds"),
 ]
 
