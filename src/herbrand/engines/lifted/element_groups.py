@@ -7,6 +7,7 @@ other elements have links to hubs only, and those of one class with the same lin
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -160,11 +161,16 @@ def _cover(links: Mapping[tuple[Node, Node], object]) -> list[Node]:
         around[one].add(other)
         around[other].add(one)
     cover: list[Node] = []
-    while around:
-        node = max(around, key=lambda n: (len(around[n]), n))
-        if not around[node]:
-            break
+    queue = [(-len(near), -family, -element) for (family, element), near in around.items()]
+    heapq.heapify(queue)
+    while queue:
+        most, *turned = heapq.heappop(queue)
+        node = (-turned[0], -turned[1])
+        if len(around[node]) != -most or not most:  # it has lost some since, or all
+            continue
         cover.append(node)
-        for other in around.pop(node):
+        for other in around[node]:
             around[other].discard(node)
+            heapq.heappush(queue, (-len(around[other]), -other[0], -other[1]))
+        around[node].clear()
     return cover
