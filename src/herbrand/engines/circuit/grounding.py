@@ -78,7 +78,8 @@ class _Table:
     whole: bool
     rows: dict[Row, None] = field(default_factory=dict)
     _found: dict[Places, dict[Row, list[Row]]] = field(default_factory=dict)
-    _waiting: dict[Places, dict[Row, list[_Waiting]]] = field(default_factory=dict)
+    _for_all: list[_Waiting] = field(default_factory=list)
+    _for_some: dict[Places, dict[Row, list[_Waiting]]] = field(default_factory=dict)
 
     def add(self, row: Row) -> None:
         self.rows[row] = None
@@ -99,11 +100,16 @@ class _Table:
     def wait(self, waiting: _Waiting, pattern: Pattern) -> None:
         """A body goes on with each row that fits, those to come as well."""
         places = self._places(pattern)
-        self._waiting.setdefault(places, {}).setdefault(_at(places, pattern), []).append(waiting)
+        if not places:
+            self._for_all.append(waiting)
+        else:
+            self._for_some.setdefault(places, {}).setdefault(_at(places, pattern), []).append(waiting)
 
-    def waiting_for(self, row: Row) -> Iterator[_Waiting]:
-        for places, bodies in self._waiting.items():
-            yield from bodies.get(_at(places, row), ())
+    def waiting_for(self, row: Row) -> Iterable[_Waiting]:
+        if not self._for_some:
+            return self._for_all
+        some = (bodies.get(_at(places, row), ()) for places, bodies in self._for_some.items())
+        return chain(self._for_all, *some)
 
     def _places(self, pattern: Pattern) -> Places:
         return tuple([place for place, value in enumerate(pattern) if value != ANY]) if self.whole else ()
