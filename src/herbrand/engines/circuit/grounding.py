@@ -92,9 +92,7 @@ class _Table:
         if not places:
             return self.rows
         if places not in self._found:
-            self._found[places] = {}
-            for row in self.rows:
-                self._found[places].setdefault(_at(places, row), []).append(row)
+            self._found[places] = _found_at(places, self.rows)
         return self._found[places].get(_at(places, pattern), ())
 
     def wait(self, waiting: _Waiting, pattern: Pattern) -> None:
@@ -112,11 +110,24 @@ class _Table:
         return chain(self._for_all, *some)
 
     def _places(self, pattern: Pattern) -> Places:
-        return tuple([place for place, value in enumerate(pattern) if value != ANY]) if self.whole else ()
+        return _constants_in(pattern) if self.whole else ()
+
+
+def _constants_in(pattern: Pattern) -> Places:
+    """Where a pattern has constants."""
+    return tuple([place for place, value in enumerate(pattern) if value != ANY])
 
 
 def _at(places: Places, row: Row) -> Row:
     return tuple([row[place] for place in places])
+
+
+def _found_at(places: Places, rows: Iterable[Row]) -> dict[Row, list[Row]]:
+    """The rows by their constants at some places."""
+    found: dict[Row, list[Row]] = {}
+    for row in rows:
+        found.setdefault(_at(places, row), []).append(row)
+    return found
 
 
 @quickly_made
@@ -144,7 +155,7 @@ class Stated:
 
     def __init__(self, evidence: Evidence, signature: Signature, facts: Facts) -> None:
         self._evidence, self._signature, self._facts = evidence, signature, facts
-        self._indices: dict[tuple[str, tuple[int, ...]], dict[Row, list[Row]]] = {}
+        self._indices: dict[tuple[str, Places], dict[Row, list[Row]]] = {}
         self._settled: dict[str, tuple[set[Row], set[Row]]] = {}
 
     def is_open(self, predicate: str) -> bool:
@@ -186,29 +197,24 @@ class Stated:
         return None
 
     def _listed(self, predicate: str, pattern: Pattern) -> Sequence[Row]:
-        bound = tuple(place for place, value in enumerate(pattern) if value != ANY)
+        bound = _constants_in(pattern)
         key = predicate, bound
         if key not in self._indices:
-            index: dict[Row, list[Row]] = {}
-            for row in map(tuple, self._facts.tables[predicate].true.tolist()):
-                index.setdefault(tuple([row[place] for place in bound]), []).append(row)
-            self._indices[key] = index
-        return self._indices[key].get(tuple([pattern[place] for place in bound]), ())
+            self._indices[key] = _found_at(bound, map(tuple, self._facts.tables[predicate].true.tolist()))
+        return self._indices[key].get(_at(bound, pattern), ())
 
 
 class HeadIndex:
     """The statements of one predicate's heads by the constants in these: choices over facts are many."""
 
     def __init__(self) -> None:
-        self._groups: dict[tuple[int, ...], list[tuple[Row, Lowered, int]]] = {}
-        self._indices: dict[tuple[tuple[int, ...], tuple[int, ...]], dict[Row, list[tuple[Lowered, int]]]]
-        self._indices = {}
+        self._groups: dict[Places, list[tuple[Row, Lowered, int]]] = {}
+        self._indices: dict[tuple[Places, Places], dict[Row, list[tuple[Lowered, int]]]] = {}
 
     def add(self, statement: Lowered, number: int) -> None:
         """One more statement, by its head of this number."""
         row = tuple([statement.start[slot] for slot in statement.heads[number].slots])
-        constant = tuple(place for place, value in enumerate(row) if value != ANY)
-        self._groups.setdefault(constant, []).append((row, statement, number))
+        self._groups.setdefault(_constants_in(row), []).append((row, statement, number))
 
     def matches(self, pattern: Pattern) -> Iterator[tuple[Lowered, int]]:
         """The statements whose head's constants are the pattern's where both have one."""
@@ -217,9 +223,8 @@ class HeadIndex:
             if (constant, both) not in self._indices:
                 index = self._indices[constant, both] = {}
                 for row, statement, number in members:
-                    key = tuple([row[place] for place in both])
-                    index.setdefault(key, []).append((statement, number))
-            yield from self._indices[constant, both].get(tuple([pattern[place] for place in both]), ())
+                    index.setdefault(_at(both, row), []).append((statement, number))
+            yield from self._indices[constant, both].get(_at(both, pattern), ())
 
 
 class Grounding:

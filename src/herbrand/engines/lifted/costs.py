@@ -239,8 +239,7 @@ def _structure(summation: Summation, names: Mapping[int, str], sizes: Mapping[st
         linear[tuple(sorted({names[one], names[other]}))] = frozenset()
     for term in scene.terms.counts:
         if term.single is None:
-            pools = {pool for slot in term.slots if slot.literals for pool in scene.pools_in(slot)}
-            scope = tuple(sorted({names[pool] for pool in pools}))
+            scope = tuple(sorted({names[pool] for pool in scene.pools_with(term)}))
             lines = frozenset(
                 names[pool]
                 for pool in scene.linear_in(term)

@@ -93,6 +93,10 @@ class ExchangeableModel:
             return () if alone is None else (alone,)
         return tuple(i for i in self.pools_of[family] if covers(slot, self.pools[i].range))
 
+    def pools_with(self, term: CountTerm) -> set[int]:
+        """The pools that a term about several elements speaks of."""
+        return {pool for slot in term.slots if slot.literals for pool in self.pools_in(slot)}
+
     @cached_property
     def literals_of(self) -> tuple[tuple[Literals, ...], ...]:
         """For each pool what count terms about several elements say of one of its elements."""

@@ -65,10 +65,7 @@ class Factors:
 
     def scope(self, term: CountTerm) -> Axes:
         """The axes that a term about several elements depends on."""
-        return tuple(dict.fromkeys(self.names[pool] for pool in sorted(self._pools(term))))
-
-    def _pools(self, term: CountTerm) -> set[int]:
-        return {pool for slot in term.slots if slot.literals for pool in self.scene.pools_in(slot)}
+        return tuple(dict.fromkeys(self.names[pool] for pool in sorted(self.scene.pools_with(term))))
 
     def of_counts(self, term: CountTerm) -> Array:
         """What a formula about several elements that nothing links gives, over its scope."""
@@ -88,7 +85,7 @@ class Factors:
 
     def product(self, term: CountTerm, scope: Axes) -> Array:
         """How many groundings of a term there are, over its scope."""
-        sizes = {self.names[pool]: len(self.counts[pool]) for pool in self._pools(term)}
+        sizes = {self.names[pool]: len(self.counts[pool]) for pool in self.scene.pools_with(term)}
         table = arrays.ones([sizes[name] for name in scope], dtype=FLOAT)
         for number in term.numbers:
             table = table * self._number(number, scope)

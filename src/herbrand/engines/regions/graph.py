@@ -73,23 +73,23 @@ class RegionIndex:
 
     def __init__(self, regions: Iterable[Region] = ()) -> None:
         self.all: dict[Region, None] = {}
-        self._taking: dict[int, dict[Region, None]] = {}
+        self.taking: dict[int, dict[Region, None]] = {}
         for region in regions:
             self.add(region)
 
     def add(self, region: Region) -> None:
         self.all[region] = None
         for variable in region.scope:
-            self._taking.setdefault(variable, {})[region] = None
+            self.taking.setdefault(variable, {})[region] = None
 
     def remove(self, region: Region) -> None:
         del self.all[region]
         for variable in region.scope:
-            del self._taking[variable][region]
+            del self.taking[variable][region]
 
     def sharing(self, region: Region) -> dict[Region, None]:
         """Those that take elements of a variable of the region's."""
-        return {other: None for v in region.scope for other in self._taking.get(v, ())}
+        return {other: None for v in region.scope for other in self.taking.get(v, ())}
 
     def inside(self, region: Region) -> list[Region]:
         """Those that take something and fit in the region: it is one of them if it is here."""
@@ -97,7 +97,7 @@ class RegionIndex:
 
     def around(self, region: Region) -> list[Region]:
         """Those that the region fits in: it is one of them if it is here."""
-        fewest = min((self._taking.get(v, {}) for v in region.scope), key=len, default=self.all)
+        fewest = min((self.taking.get(v, {}) for v in region.scope), key=len, default=self.all)
         return [other for other in fewest if region.fits(other)]
 
 
@@ -125,13 +125,15 @@ def choices(small: Region, large: Region, elements: Elements) -> int:
 class RegionGraph:
     """``edges`` (parent, child) by number: one inside the other with none between. ``counting``: how often
     each ground region counts. ``owners``: for each factor the regions that hold it, and the share of it that
-    each ground one has."""
+    each ground one has. ``index``: the regions by their variables; ``numbers``: that of each."""
 
     elements: tuple[int, ...]
     regions: tuple[Region, ...]
     edges: tuple[tuple[int, int], ...]
     counting: tuple[int, ...]
     owners: tuple[tuple[tuple[int, ...], float], ...]
+    index: RegionIndex
+    numbers: Mapping[Region, int]
 
     def copies(self, number: int) -> int:
         """How many ground regions a region stands for."""
@@ -144,7 +146,7 @@ class RegionGraph:
         without the descendants' messages is wrong from three levels on."""
         found = []
         for region in self.regions:
-            inside = [self._numbers[child] for child in self._index.inside(region)]
+            inside = [self.numbers[child] for child in self.index.inside(region)]
             edges = sorted(edge for child in inside for edge in self.into.get(child, ()))
             ends = [(edge, *(self.regions[end] for end in self.edges[edge])) for edge in edges]
             times = [(edge, self._outside(region, parent, child)) for edge, parent, child in ends]
@@ -194,16 +196,8 @@ class RegionGraph:
 
     def smallest_with(self, needed: Region) -> int | None:
         """The smallest region that takes as much of everything."""
-        fitting = [(region.size, self._numbers[region]) for region in self._index.around(needed)]
+        fitting = [(region.size, self.numbers[region]) for region in self.index.around(needed)]
         return min(fitting)[1] if fitting else None
-
-    @cached_property
-    def _index(self) -> RegionIndex:
-        return RegionIndex(self.regions)
-
-    @cached_property
-    def _numbers(self) -> dict[Region, int]:
-        return {region: number for number, region in enumerate(self.regions)}
 
 
 def region_graph(
@@ -241,7 +235,7 @@ def region_graph(
         for factor, holding in zip(factors, around, strict=True)
     )
     edges = tuple(_edges(regions, index, numbers))
-    graph = RegionGraph(tuple(elements), tuple(regions), edges, counting, owners)
+    graph = RegionGraph(tuple(elements), tuple(regions), edges, counting, owners, index, numbers)
     _check(graph, factors)
     return graph
 
@@ -287,13 +281,10 @@ def _intersections(regions: Iterable[Region], elements: Elements, budget: Budget
 def _one_by_one(regions: Sequence[Region], elements: Elements, singles: Collection[int]) -> set[Region]:
     """What two or more ground regions have in common of each variable by itself."""
     found: set[Region] = set()
-    taking: dict[int, list[Region]] = {}
-    for region in regions:
-        for variable in region.scope:
-            taking.setdefault(variable, []).append(region)
-    for variable, holding in taking.items():
+    for variable, taking in RegionIndex(regions).taking.items():
         if variable in singles:
             continue
+        holding = list(taking)
         parts = [Region(((variable, region.numbers[variable]),)) for region in holding]
         found |= _intersections(parts, elements) | _repeated(parts, holding, elements)
     return found
@@ -329,12 +320,8 @@ def _owners(
 
 def _check(graph: RegionGraph, factors: Sequence[Region]) -> None:
     """Every element and every factor must be counted once."""
-    taking: dict[int, list[int]] = {}
-    for number, region in enumerate(graph.regions):
-        for variable in region.scope:
-            taking.setdefault(variable, []).append(number)
-    for variable in taking:
-        times = _times(graph, Region(((variable, 1),)), taking[variable])
+    for variable, taking in graph.index.taking.items():
+        times = _times(graph, Region(((variable, 1),)), map(graph.numbers.__getitem__, taking))
         assert times == 1, f"an element of {variable} is counted {times} times"
     for factor, (owners, share) in zip(factors, graph.owners, strict=True):
         times = share * _times(graph, factor, owners)
