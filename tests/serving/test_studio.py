@@ -277,9 +277,9 @@ def test_no_file_is_left_out_silently(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "tables" / "outside.hb").symlink_to("/etc/passwd")
     kinds = Counter(file["kind"] for file in project.files())
     assert kinds == {"theory": 2, "facts": projects.MOST_OTHERS + 10, "other": projects.MOST_OTHERS}
-    assert len(project.tables()) == kinds["facts"] and project.unseen is None
+    assert len(project.tables()) == kinds["facts"] and project.listed()[1] is None
     monkeypatch.setattr(projects, "MOST_SEEN", 20)
-    assert "more than 20 files" in (project.unseen or "")
+    assert "more than 20 files" in (project.listed()[1] or "")
 
 
 def test_texts_are_sent_up_to_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,29 +56,33 @@ class Project:
 
     def files(self) -> list[dict[str, Any]]:
         """Name, kind and text of each file; the text of a large or binary one is ``None``."""
-        found, left = [], MOST_TEXTS
-        for name in self.names():
+        return self.listed()[0]
+
+    def listed(self) -> tuple[list[dict[str, Any]], str | None]:
+        """The files, and what to do where some are left out."""
+        (names, unseen), left = self._names(), MOST_TEXTS
+        found = []
+        for name in names:
             text = _text(self.folder / name, min(MOST_TEXT, left))
             left -= len(text or "")
             found.append({"name": name, "text": text, "kind": kind_of(name)})
-        return found
-
-    def names(self) -> list[str]:
-        """The names of all theories and tables, and of some hundred other files."""
-        seen = list(islice(_walk(self.folder, "", DEEPEST), MOST_SEEN))
-        others = [name for name in seen if kind_of(name) == "other"]
-        return sorted(set(seen).difference(others[MOST_OTHERS:]))
+        return found, unseen
 
     def tables(self) -> list[str]:
         """The names of all fact tables."""
-        return [name for name in self.names() if kind_of(name) == "facts"]
+        return [name for name in self._names()[0] if kind_of(name) == "facts"]
 
-    @property
-    def unseen(self) -> str | None:
-        """Where files are left out: what to do."""
-        if next(islice(_walk(self.folder, "", DEEPEST), MOST_SEEN, None), None) is None:
-            return None
-        return f"the folder has more than {MOST_SEEN:,} files, and the others are left out: open one below it"
+    def _names(self) -> tuple[list[str], str | None]:
+        """The names of all theories and tables, and of some hundred other files; and what to do where the
+        folder has more."""
+        seen = list(islice(_walk(self.folder, "", DEEPEST), MOST_SEEN + 1))
+        unseen = None
+        if len(seen) > MOST_SEEN:
+            seen.pop()
+            rest = "and the others are left out: open one below it"
+            unseen = f"the folder has more than {MOST_SEEN:,} files, {rest}"
+        others = [name for name in seen if kind_of(name) == "other"]
+        return sorted(set(seen).difference(others[MOST_OTHERS:])), unseen
 
     def path(self, name: str) -> Path:
         """Where a file of the project is; raises for names that lead elsewhere."""

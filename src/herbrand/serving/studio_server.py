@@ -61,10 +61,10 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
     @app.get("/api/project", response_model=None)
     async def described(tables: str = "yes") -> Response:
         """``tables=no``: without a look at the facts, which takes a process, so that a page opens at once."""
-        files = await asyncio.to_thread(project.files)
+        files, unseen = await asyncio.to_thread(project.listed)
         names = [file["name"] for file in files if file["kind"] == "facts"]
         chosen = [_relative(project, path) for path in project.given]
-        facts: dict[str, Any] = {"facts": [], "mistake": await asyncio.to_thread(lambda: project.unseen)}
+        facts: dict[str, Any] = {"facts": [], "mistake": unseen}
         if tables != "no" and facts["mistake"] is None:
             try:
                 facts = await runs.look("tables", {"main": project.main, "facts": chosen or names})
