@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator as operators
 import random
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.compile import compiled
-from herbrand.engines.circuit.constraints import TRUE, Constraints, negated
+from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
 from herbrand.errors import OutOfTimeError
+
+COMPARED: Mapping[str, Callable[[Fraction | int, Fraction], bool]] = {
+    "<": operators.lt, "<=": operators.le, "=": operators.eq,
+    "!=": operators.ne, ">": operators.gt, ">=": operators.ge,
+}  # fmt: skip
 
 
 def _count(net: Constraints) -> int:
@@ -37,6 +45,12 @@ def test_totals_shares_and_best_of_random_constraints(seed: int) -> None:
     ]
     for clause in required:
         net.require(clause)
+    sums = [
+        ([(chance.randint(-2, 4), chance.choice(literals)) for _ in range(4)], chance.randint(0, 6))
+        for _ in range(chance.randint(0, 2))
+    ]
+    for weighted, least in sums:
+        net.require_sum(weighted, least)
     group = [2 * v for v in chance.sample(inputs, 2)]
     if chance.random() < 0.5:
         net.exactly_one(group)
@@ -52,7 +66,8 @@ def test_totals_shares_and_best_of_random_constraints(seed: int) -> None:
         for gate, every, own in gates:
             world[gate] = (all if every else any)(world[literal] for literal in own)
             world[negated(gate)] = not world[gate]
-        if all(any(world[literal] for literal in clause) for clause in required):
+        enough = all(sum(w for w, x in weighted if world[x]) >= least for weighted, least in sums)
+        if enough and all(any(world[literal] for literal in clause) for clause in required):
             weight = math.exp(sum(weights[v, x] for v, x in zip(inputs, values, strict=True)))
             total, best = total + weight, max(best, weight)
             shares += [weight * world.get(2 * v, False) for v in range(len(net))]
@@ -66,6 +81,53 @@ def test_totals_shares_and_best_of_random_constraints(seed: int) -> None:
         assert found[:, 0] == pytest.approx(shares[[*inputs, *told]] / total, abs=1e-12)
         assert found.sum(axis=1) == pytest.approx(np.ones(len(found)))
         assert math.exp(circuit.best(weights)[1]) == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("scale", [1.0, 2.0**-40, 2.0**58])
+def test_totals_of_weights_are_compared_as_sums_are(seed: int, scale: float) -> None:
+    """Also where they leave 64 bits, and of equal and opposite literals, and those that always hold."""
+    chance = random.Random(seed)
+    net = Constraints()
+    literals = [2 * net.variable() + chance.randint(0, 1) for _ in range(5)]
+    members = [*literals, *(chance.choice([*literals, literals[0] ^ 1, TRUE, FALSE]) for _ in range(2))]
+    weighted = [(chance.choice([-1, 0.5, 1, 1, 2]) * scale + chance.randint(0, 1), x) for x in members]
+    number = chance.choice([0.5, 1, 2, 2.5]) * scale + chance.randint(0, 2)
+    operator = chance.choice(list(COMPARED))
+    net.require([net.totalled(weighted, operator, number, UNLIMITED)])
+
+    def holds(values: Sequence[int]) -> bool:
+        world = {2 * v: bool(x) for v, x in enumerate(values)} | {TRUE: True, FALSE: False}
+        world |= {literal + 1: not x for literal, x in world.items() if literal >= 0}
+        return COMPARED[operator](sum(Fraction(w) for w, x in weighted if world[x]), Fraction(number))
+
+    expected = sum(map(holds, itertools.product((0, 1), repeat=5)))
+    assert _count(net) == expected
+
+
+@pytest.mark.parametrize(("count", "most"), [(100, 40), (300, 120)])
+def test_a_count_takes_a_case_for_each_number_that_may_be_left(count: int, most: int) -> None:
+    net = Constraints()
+    counted = [(1, 2 * net.variable()) for _ in range(count)]
+    net.require([net.at_least(counted, most)])
+    circuit = compiled(net, UNLIMITED)
+    assert circuit.size < 20 * count * most
+    expected = sum(math.comb(count, n) for n in range(most, count + 1))
+    assert circuit.total(np.zeros((len(net), 2))) == pytest.approx(math.log(expected), abs=1e-9)
+
+
+def test_a_count_over_a_chain_goes_along_the_chain() -> None:
+    """All are linked by what is counted, yet two parts of the chain are never open at once."""
+    sizes = list[int]()
+    for count in (30, 60):
+        net = Constraints()
+        links = [2 * net.variable() for _ in range(count)]
+        for one, other in itertools.pairwise(links):
+            net.require([negated(one), other])
+        net.require_sum([(1, link) for link in links], count // 3)
+        sizes.append(compiled(net, UNLIMITED).size)
+        assert _count(net) == count - count // 3 + 1
+    assert sizes[1] < 6 * sizes[0]
 
 
 def test_counts_of_queens_matchings_orders_and_equivalences() -> None:

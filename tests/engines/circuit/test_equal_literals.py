@@ -20,14 +20,12 @@ from herbrand.engines.circuit.search import CACHED
 
 
 def _holds(net: Constraints, values: tuple[bool, ...]) -> bool:
-    """Whether an assignment fulfils all clauses and groups."""
+    """Whether an assignment fulfils all restrictions."""
 
     def true(literal: int) -> bool:
         return values[literal >> 1] != bool(literal & 1)
 
-    return all(any(map(true, clause)) for clause in net.clauses) and all(
-        sum(map(true, group)) <= 1 for group in net.groups
-    )
+    return all(sum(w for w, x in one.weighted if true(x)) >= one.least for one in net.restrictions)
 
 
 def _summed(net: Constraints, weights: np.ndarray) -> tuple[float, np.ndarray]:
@@ -59,6 +57,8 @@ def test_totals_and_shares_are_those_of_all_assignments(seed: int) -> None:
         net.require(rng.sample(literals, min(len(literals), 3)))
     if rng.random() < 0.3:
         net.at_most_one([2 * v for v in rng.sample(inputs, 2)])
+    if rng.random() < 0.3:
+        net.require_sum([(rng.randint(1, 3), rng.choice(literals)) for _ in range(4)], rng.randint(2, 5))
     weights = np.zeros((len(net), 2))
     weights[inputs] = [[rng.gauss(0, 1), rng.gauss(0, 1)] for _ in inputs]
     told = set(range(len(net)))

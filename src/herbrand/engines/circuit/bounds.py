@@ -37,6 +37,7 @@ from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
 from herbrand.engines.circuit.equal_literals import Unified, unified
 from herbrand.errors import BudgetError
+from herbrand.language.collection import collector_paused
 
 LEAST_WORK, SHARE = 4_000, 0.0005
 """The work for one case, and the share of all work so far if that is more. What was compiled in vain is lost:
@@ -130,6 +131,7 @@ class Unfinished:
     failure: BudgetError | None = None
 
     @classmethod
+    @collector_paused()
     def of(cls, task: Task, budget: Budget) -> Unfinished:
         """Nothing done yet."""
         found = unified(task)

@@ -23,6 +23,7 @@ from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negat
 from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.reduction import reduced, used
 from herbrand.errors import ContradictionError
+from herbrand.language.collection import collector_paused
 from herbrand.quick_values import quickly_made
 
 CERTAIN = 1e-12
@@ -154,6 +155,7 @@ class ChoiceConstraints(WeightedConstraints):
         self.evidence.append(Stipulation(literal, text))
         self.net.require([literal])
 
+    @collector_paused()
     def task(self, literals: Collection[int]) -> Task:
         """What a circuit that tells of these literals is compiled from."""
         told = self._told(literals)
@@ -229,14 +231,7 @@ def impossible_evidence(needed: Sequence[Stipulation]) -> ContradictionError:
 
 def _possible(net: Constraints, budget: Budget, dropped: set[int]) -> bool:
     """Whether some world is left when these literals need not hold."""
-    smaller = Constraints()
-    smaller.gates, smaller.groups, smaller.counters = list(net.gates), list(net.groups), net.counters
-    for clause, owner in zip(net.clauses, net.owners, strict=True):
-        if len(clause) == 1 and clause[0] in dropped:
-            continue
-        if clause or FALSE not in dropped:
-            smaller.clauses.append(clause)
-            smaller.owners.append(owner)
-    smaller.consistent = () not in smaller.clauses
+    required = {(literal,) if literal != FALSE else () for literal in dropped}
+    smaller = net.keeping(one for one in net.restrictions if one.literals not in required)
     circuit = compiled(smaller, budget)
     return circuit.total(np.zeros((len(smaller), 2))) > -math.inf

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from itertools import accumulate, chain
 
@@ -43,7 +43,6 @@ from herbrand.engines.circuit.search import (
     WORK,
     Problem,
     SearchState,
-    assign,
     begin,
     rehashed,
     search,
@@ -97,9 +96,7 @@ class Compilation:
     def __init__(self, problem: Problem, budget: Budget, assumed: Iterable[int] = ()) -> None:
         self._problem, self._budget = problem, budget
         self._state = _state(problem)
-        begin(problem, self._state)
-        for literal in assumed:
-            assign(problem, self._state, literal)
+        begin(problem, self._state, assumed)
 
     @property
     def work(self) -> int:
@@ -114,13 +111,14 @@ class Compilation:
 
     def _advanced(self, limit: int) -> Circuit | None:
         problem, run = self._problem, loops.often(search, 0)
-        while (code := run(problem, self._state, min(limit, PLAIN_WORK))) != DONE:
-            if code == GROW:
-                self._state = _grown(self._state, len(problem.rank), self._budget)
-            elif self.work >= limit:
-                return None
-            else:
-                break
+        with np.errstate(over="ignore"):  # keys are numbers modulo 2^64
+            while (code := run(problem, self._state, min(limit, PLAIN_WORK))) != DONE:
+                if code == GROW:
+                    self._state = _grown(self._state, len(problem.rank), self._budget)
+                elif self.work >= limit:
+                    return None
+                else:
+                    break
         while code != DONE:
             code = loops.compiled(search)(problem, self._state, limit)
             if code == GROW:
@@ -158,14 +156,19 @@ class Compilation:
 def problem_of(
     net: Constraints, told: Collection[int], normal: Collection[int], maximized: Collection[int]
 ) -> Problem:
-    rows = [*net.clauses, *net.groups]
-    starts = np.array([*accumulate(map(len, rows), initial=0)], np.int64)
-    literals = np.fromiter(chain.from_iterable(rows), np.int64, int(starts[-1]))
+    rows = net.restrictions
+    starts = np.array([*accumulate((len(row.literals) for row in rows), initial=0)], np.int64)
+    literals = np.fromiter(chain.from_iterable(row.literals for row in rows), np.int64, int(starts[-1]))
+    least = np.array([row.least for row in rows], np.int64)
+    weights, total, widest = np.ones(len(literals), np.int64), np.diff(starts), np.ones(len(rows), np.int64)
+    for number, row in enumerate(rows):
+        if row.weights:
+            weights[starts[number] : starts[number + 1]] = row.weights
+            total[number], widest[number] = sum(row.weights), max(row.weights)
     constraint = np.repeat(np.arange(len(rows)), np.diff(starts))
     by_literal = np.argsort(literals, kind="stable")
     occurs_starts = np.zeros(2 * len(net) + 1, np.int64)
     np.cumsum(np.bincount(literals, minlength=2 * len(net)), out=occurs_starts[1:])
-    is_group = np.arange(len(rows)) >= len(net.clauses)
     gate = np.array(net.gates, bool)
     shown = np.where(gate, SILENT, FULL)
     shown[list(told)] = FULL
@@ -175,11 +178,15 @@ def problem_of(
     return Problem(
         starts,
         literals,
-        is_group,
-        np.array([*net.owners, *[-1] * len(net.groups)], np.int64),
+        weights,
+        least,
+        total - least,
+        widest,
+        np.array([row.owner for row in rows], np.int64),
         occurs_starts,
         constraint[by_literal],
-        np.where(first, 0, len(net)) + _ranks(net, rows),
+        weights[by_literal],
+        np.where(first, 0, len(net)) + _ranks(net),
         gate,
         shown,
         first,
@@ -204,23 +211,21 @@ def _drawn_keys(count: int) -> np.ndarray:
     return np.random.default_rng(SEED).integers(0, 2**64, (2, count, 2), np.uint64)
 
 
-def _ranks(net: Constraints, rows: Sequence[Sequence[int]]) -> np.ndarray:
+def _ranks(net: Constraints) -> np.ndarray:
     """Variables in reverse of an elimination order by least degree: the first cut the rest into parts.
 
     Where every vertex has many neighbours no order by degree is better than another one, and variables keep
     the order of the program, element by element: the relation of one element with all others leaves sets of
-    elements, each of which is then one case. The gates of a wide counter come last.
+    elements, each of which is then one case.
     """
     variables = len(net)
-    hub = _hubs(net, rows)
-    around = _neighbours(net, rows, hub)
+    around = _neighbours(net)
     height = [0] * len(around)
     heap = [(max(len(neighbours), THIN), 0, v) for v, neighbours in enumerate(around)]
     heapq.heapify(heap)
-    done = [v in hub for v in range(len(around))]
-    open_ones, gates = len(around) - sum(done), sum(net.gates[v] for v in range(variables) if not done[v])
-    ranks, left = np.arange(variables), variables - len(hub)
-    ranks[list(hub)] = np.arange(left, variables)
+    done = [False] * len(around)
+    open_ones, gates = len(around), sum(net.gates)
+    later: dict[int, set[int]] = {}
     while heap:
         degree, level, v = heapq.heappop(heap)
         if done[v] or level != height[v] or degree != max(len(around[v]), THIN):
@@ -230,41 +235,44 @@ def _ranks(net: Constraints, rows: Sequence[Sequence[int]]) -> np.ndarray:
         done[v] = True
         open_ones -= 1
         gates -= v < variables and net.gates[v]
-        if v < variables:
-            left -= 1
-            ranks[v] = left
+        later[v] = around[v]
         for other in around[v]:
             around[other] |= around[v]
             around[other] -= {v, other}
             height[other] = max(height[other], level + 1)
             heapq.heappush(heap, (max(len(around[other]), THIN), height[other], other))
-    rest = [v for v in range(variables) if not done[v]]
-    ranks[rest] = np.arange(len(rest))
+    order = [v for v in range(variables) if not done[v]]
+    order += [v for v in _depth_first(later) if v < variables]
+    ranks = np.empty(variables, np.int64)
+    ranks[order] = np.arange(variables)
     return ranks
 
 
-def _hubs(net: Constraints, rows: Sequence[Sequence[int]]) -> dict[int, int]:
-    """The vertex of each gate of a wide counter: all gates of one are one vertex."""
-    first = len(net) + len(rows)
-    return {gate: first + number for number, (_, gates) in enumerate(net.counters) for gate in gates}
+def _depth_first(later: Mapping[int, set[int]]) -> list[int]:
+    """The vertices from the last to the first that was eliminated, but each followed by all below it."""
+    place = {v: number for number, v in enumerate(later)}
+    below: dict[int, list[int]] = {}
+    for v, others in later.items():
+        above = min((place[other] for other in others if other in place), default=len(place))
+        below.setdefault(above, []).append(v)
+    order, stack = list[int](), below.get(len(place), [])
+    while stack:
+        v = stack.pop()
+        order.append(v)
+        stack += below.get(place[v], [])
+    return order
 
 
-def _neighbours(net: Constraints, rows: Sequence[Sequence[int]], hub: Mapping[int, int]) -> list[set[int]]:
-    """For each vertex those that share a constraint with it: variables, wide constraints, and counters.
+def _neighbours(net: Constraints) -> list[set[int]]:
+    """For each vertex those that share a restriction with it: variables, and wide restrictions.
 
-    A wide constraint links its variables through a vertex of its own, as pairs of them are not independent
-    only through it. A counter is around all that it counts.
+    A wide restriction links its variables through a vertex of its own, as pairs of them are not independent
+    only through it.
     """
     variables = len(net)
-    around: list[set[int]] = [set() for _ in range(variables + len(rows) + len(net.counters))]
-    for counted, gates in net.counters:
-        for v in {hub.get(literal >> 1, literal >> 1) for literal in counted}:
-            around[v].add(hub[gates[0]])
-            around[hub[gates[0]]].add(v)
-    for number, row in enumerate(rows):
-        if number < len(net.owners) and net.owners[number] in hub:
-            continue
-        members = {hub.get(literal >> 1, literal >> 1) for literal in row}
+    around: list[set[int]] = [set() for _ in range(variables + len(net.restrictions))]
+    for number, row in enumerate(net.restrictions):
+        members = {literal >> 1 for literal in row.literals}
         if len(members) > WIDE:
             around[variables + number] |= members
             for v in members:
@@ -278,12 +286,12 @@ def _neighbours(net: Constraints, rows: Sequence[Sequence[int]], hub: Mapping[in
 
 
 def _state(problem: Problem) -> SearchState:
-    variables, rows = len(problem.rank), len(problem.is_group)
+    variables, rows = len(problem.rank), len(problem.least)
     return SearchState(
         np.zeros(11, np.int64),
         np.full(variables, -1, np.int8),
-        np.zeros(rows, np.int32),
-        np.zeros(rows, np.int32),
+        problem.least.copy(),
+        problem.spare.copy(),
         np.zeros(variables, np.int64),
         np.zeros(variables, np.int64),
         np.zeros(rows, np.int64),

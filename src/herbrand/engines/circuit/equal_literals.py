@@ -56,14 +56,13 @@ def unified(task: Task) -> Unified:
 
 
 def equal_literals(net: Constraints) -> dict[int, int]:
-    """For each variable that is left out the literal of a kept one that it equals. Gates stay, whose clauses
-    define them, and members of groups."""
-    fixed = {literal >> 1 for group in net.groups for literal in group}
+    """For each variable that is left out the literal of a kept one that it equals. Gates stay, which
+    others define."""
     below = defaultdict[int, list[int]](list)
-    for clause, owner in zip(net.clauses, net.owners, strict=True):
-        if owner == NO_OWNER and len(clause) == 2:
-            one, other = clause
-            if not any(net.gates[x >> 1] or x >> 1 in fixed for x in clause):
+    for literals, least, _, owner in net.restrictions:
+        if owner == NO_OWNER and len(literals) == 2 and least == 1:
+            one, other = literals
+            if not (net.gates[one >> 1] or net.gates[other >> 1]):
                 below[negated(one)].append(other)
                 below[negated(other)].append(one)
                 below[one], below[other] = below[one], below[other]
@@ -76,18 +75,11 @@ def equal_literals(net: Constraints) -> dict[int, int]:
 
 
 def _with(net: Constraints, left_out: Collection[int], places: list[int]) -> Constraints:
-    """The constraints over the literals that are kept, each clause once. Nothing is written of variables that
-    are left out, as of gates."""
-    smaller = Constraints()
+    """The constraints over the literals that are kept, each restriction once. Nothing is written of variables
+    that are left out, as of gates."""
+    smaller = net.keeping(())
     smaller.gates = [gate or variable in left_out for variable, gate in enumerate(net.gates)]
-    smaller.groups, smaller.consistent = net.groups, net.consistent
-    smaller.counters = [(tuple(places[x] for x in counted), gates) for counted, gates in net.counters]
-    seen = set[tuple[frozenset[int], int]]()
-    for clause, owner in zip(net.clauses, net.owners, strict=True):
-        kept = dict.fromkeys(places[literal] for literal in clause)
-        key = frozenset(kept), owner
-        if key in seen or any(negated(literal) in kept for literal in kept):
-            continue
-        seen.add(key)
-        smaller.add(tuple(kept), owner)
-    return smaller
+    for one in net.restrictions:
+        smaller.require_sum(((w, places[literal]) for w, literal in one.weighted), one.least, one.owner)
+    seen = {(frozenset(one.weighted), one.least, one.owner): one for one in smaller.restrictions}
+    return smaller.keeping(seen.values())

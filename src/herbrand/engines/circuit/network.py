@@ -99,7 +99,7 @@ class WeightedConstraints:
             for box in _boxes(table == value):
                 literals = [self.among(axis, places) for axis, places in zip(axes, box, strict=True)]
                 if value == -math.inf:
-                    self.net.exclude(literals)
+                    self.net.require(map(negated, literals))
                 else:
                     self.weigh(self.net.every(literals), value - usual)
 

@@ -9,7 +9,7 @@ their number; of what is left the search decides every variable.
 >>> both = net.every([2 * a, 2 * b])
 >>> weights = np.log([[0.5, 0.5], [0.75, 0.25], [1, 1]])
 >>> found = reduced(net, weights, {a, b}, {both >> 1})
->>> len(found.net.clauses), np.exp(found.log_weights[both >> 1]).round(3).tolist()
+>>> len(found.net.restrictions), np.exp(found.log_weights[both >> 1]).round(3).tolist()
 (0, [0.875, 0.125])
 """
 
@@ -24,7 +24,7 @@ import numpy as np
 from herbrand.engines.circuit.constraints import NO_OWNER, Constraints, negated
 
 NOBODY, MANY = -2, -3
-"""In place of the gate that rests on a variable; not NO_OWNER, which clauses of nobody's have."""
+"""In place of the gate that rests on a variable; not NO_OWNER, which restrictions of nobody's have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,9 @@ def reduced(
     """The constraints without ``normal`` variables that stand in one gate alone, except those ``kept``."""
     weights, free, users = log_weights.copy(), set(normal), _users(net)
     inputs = {
-        owner: [negated(literal) for literal in clause if literal != 2 * owner]
-        for clause, owner in zip(net.clauses, net.owners, strict=True)
-        if owner != NO_OWNER and 2 * owner in clause
+        owner: [negated(literal) for literal in literals if literal != 2 * owner]
+        for literals, least, _, owner in net.restrictions
+        if owner != NO_OWNER and least == 1 and 2 * owner in literals
     }
     left = dict(inputs)
     gates = list(net.gates)
@@ -65,12 +65,8 @@ def reduced(
         weights[gate] += fails, holds
         gates[gate] = False
         del left[gate]
-    smaller = Constraints()
-    smaller.gates, smaller.groups, smaller.consistent = gates, net.groups, net.consistent
-    smaller.counters = [counter for counter in net.counters if all(gates[gate] for gate in counter[1])]
-    for clause, owner in zip(net.clauses, net.owners, strict=True):
-        if owner == NO_OWNER or left.get(owner) is inputs[owner]:
-            smaller.add(clause, owner)
+    smaller = net.keeping(one for one in net.restrictions if left.get(one.owner) is inputs.get(one.owner))
+    smaller.gates = gates
     for gate, literals in left.items():
         if literals is not inputs[gate]:
             smaller.define(gate, literals)
@@ -81,15 +77,12 @@ def used(net: Constraints, kept: Collection[int]) -> Constraints:
     """The constraints without the definitions of gates on which nothing rests, but for those ``kept``."""
     inputs: dict[int, set[int]] = {}
     uses = [0] * len(net)
-    for clause, owner in zip(net.clauses, net.owners, strict=True):
+    for literals, _, _, owner in net.restrictions:
         if owner == NO_OWNER:
-            for literal in clause:
+            for literal in literals:
                 uses[literal >> 1] += 1
         else:
-            inputs.setdefault(owner, set()).update(x >> 1 for x in clause if x >> 1 != owner)
-    for group in net.groups:
-        for literal in group:
-            uses[literal >> 1] += 1
+            inputs.setdefault(owner, set()).update(x >> 1 for x in literals if x >> 1 != owner)
     for below in inputs.values():
         for variable in below:
             uses[variable] += 1
@@ -101,20 +94,17 @@ def used(net: Constraints, kept: Collection[int]) -> Constraints:
                 uses[variable] -= 1
     if not dropped:
         return net
-    return net.keeping(lambda _, owner: owner not in dropped)
+    return net.keeping(one for one in net.restrictions if one.owner not in dropped)
 
 
 def _users(net: Constraints) -> list[int]:
     """The gate that alone rests on each variable, if one does."""
     users = [NOBODY] * len(net)
-    for clause, owner in zip(net.clauses, net.owners, strict=True):
-        for literal in clause:
+    for literals, _, _, owner in net.restrictions:
+        for literal in literals:
             variable = literal >> 1
             if variable != owner and users[variable] != owner:
                 users[variable] = owner if users[variable] == NOBODY and owner != NO_OWNER else MANY
-    for group in net.groups:
-        for literal in group:
-            users[literal >> 1] = MANY
     return users
 
 

@@ -2,8 +2,8 @@
 
 What is compiled is written as nodes of a circuit whose sums decide a variable (deterministic), whose products
 share none (decomposable), and whose branches all speak of the same variables (smooth). A component is keyed
-by its variables and its active constraints, which together fix what is left of it (sharpSAT's observation);
-the key is 128 random bits a member, added without carry.
+by its variables, its active constraints, and what each of these still needs, which together fix what is left
+of it (sharpSAT's observation); the key is 128 random bits a member, added without carry.
 
 A component in which every active constraint defines a variable of its own restricts nothing: whatever its
 inputs are, its gates follow. It is left out, its inputs summed freely.
@@ -15,6 +15,7 @@ Python, which waits for no compiler, and go on compiled.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,14 +40,19 @@ LOW, HIGH, VARIABLE, PHASE, TRAIL_BASE, KIDS_BASE, PARTS_BASE, NEXT, FIRST, POOL
 
 
 class Problem(NamedTuple):
-    """Constraints as compressed rows; ``occurs`` lists the constraints of each literal."""
+    """Constraints as compressed rows. ``occurs``: the constraints of each literal; ``occurs_weights``: its
+    weight in each; ``spare``: how much of a constraint's weight may fail; ``widest``: the largest of it."""
 
     starts: Array
     literals: Array
-    is_group: Array
+    weights: Array
+    least: Array
+    spare: Array
+    widest: Array
     owner: Array
     occurs_starts: Array
     occurs: Array
+    occurs_weights: Array
     rank: Array
     gate: Array
     told: Array
@@ -56,12 +62,13 @@ class Problem(NamedTuple):
 
 
 class SearchState(NamedTuple):
-    """Everything that changes; arrays may be replaced by longer ones between two calls."""
+    """Everything that changes; arrays may be replaced by longer ones between two calls. ``needed``:
+    what each constraint still has to reach, and ``spare``: how much of its open weight may fail."""
 
     at: Array
     value: Array
-    true_count: Array
-    false_count: Array
+    needed: Array
+    spare: Array
     trail: Array
     seen_variable: Array
     seen_constraint: Array
@@ -84,10 +91,10 @@ def assign(p: Problem, s: SearchState, literal: Any) -> None:
     s.trail[s.at[TRAIL]] = literal
     s.at[TRAIL] += 1
     for k in range(p.occurs_starts[literal], p.occurs_starts[literal + 1]):
-        s.true_count[p.occurs[k]] += 1
+        s.needed[p.occurs[k]] -= p.occurs_weights[k]
     opposite = literal ^ 1
     for k in range(p.occurs_starts[opposite], p.occurs_starts[opposite + 1]):
-        s.false_count[p.occurs[k]] += 1
+        s.spare[p.occurs[k]] -= p.occurs_weights[k]
 
 
 @in_place
@@ -97,49 +104,28 @@ def _undo(p: Problem, s: SearchState, to: Any) -> None:
         literal = s.trail[s.at[TRAIL]]
         s.value[literal >> 1] = -1
         for k in range(p.occurs_starts[literal], p.occurs_starts[literal + 1]):
-            s.true_count[p.occurs[k]] -= 1
+            s.needed[p.occurs[k]] += p.occurs_weights[k]
         opposite = literal ^ 1
         for k in range(p.occurs_starts[opposite], p.occurs_starts[opposite + 1]):
-            s.false_count[p.occurs[k]] -= 1
+            s.spare[p.occurs[k]] += p.occurs_weights[k]
 
 
 @in_place
 def _propagate(p: Problem, s: SearchState, head: Any) -> bool:
     """Assign what follows from the trail from ``head`` on; whether no constraint is broken."""
     while head < s.at[TRAIL]:
-        literal = s.trail[head]
+        opposite = s.trail[head] ^ 1
         head += 1
-        opposite = literal ^ 1
         for k in range(p.occurs_starts[opposite], p.occurs_starts[opposite + 1]):
             c = p.occurs[k]
-            if p.is_group[c] or s.true_count[c] > 0:
-                continue
-            left = p.starts[c + 1] - p.starts[c] - s.false_count[c]
-            if left == 0:
+            spare = s.spare[c]
+            if spare < 0:
                 return False
-            if left == 1:
+            if spare < p.widest[c] and s.needed[c] > 0:
                 for i in range(p.starts[c], p.starts[c + 1]):
-                    if s.value[p.literals[i] >> 1] < 0:
+                    if p.weights[i] > spare and s.value[p.literals[i] >> 1] < 0:
                         assign(p, s, p.literals[i])
-                        break
-        for k in range(p.occurs_starts[literal], p.occurs_starts[literal + 1]):
-            c = p.occurs[k]
-            if not p.is_group[c]:
-                continue
-            if s.true_count[c] > 1:
-                return False
-            for i in range(p.starts[c], p.starts[c + 1]):
-                if s.value[p.literals[i] >> 1] < 0:
-                    assign(p, s, p.literals[i] ^ 1)
     return True
-
-
-@in_place
-def _active(p: Problem, s: SearchState, c: Any) -> Any:
-    """Whether a constraint still restricts something."""
-    if s.true_count[c] > 0:
-        return False
-    return not p.is_group[c] or p.starts[c + 1] - p.starts[c] - s.false_count[c] > 1
 
 
 @in_place
@@ -203,12 +189,13 @@ def _split(p: Problem, s: SearchState, frame: Any) -> bool:
                 only_definitions = False
             for k in range(p.occurs_starts[2 * v], p.occurs_starts[2 * v + 2]):
                 c = p.occurs[k]
-                if s.seen_constraint[c] == stamp or not _active(p, s, c):
+                if s.seen_constraint[c] == stamp or s.needed[c] <= 0:
                     continue
                 s.seen_constraint[c] = stamp
                 active += 1
-                one ^= p.constraint_keys[c, 0]
-                two ^= p.constraint_keys[c, 1]
+                need = np.uint64(2 * s.needed[c] + 1)
+                one ^= p.constraint_keys[c, 0] * need
+                two ^= p.constraint_keys[c, 1] * need
                 if p.owner[c] < 0 or s.value[p.owner[c]] >= 0:
                     only_definitions = False
                 for i in range(p.starts[c], p.starts[c + 1]):
@@ -281,15 +268,7 @@ def _push(p: Problem, s: SearchState, low: Any, high: Any, one: Any, two: Any, d
 def _begin_branch(p: Problem, s: SearchState, frame: Any) -> bool:
     """Decide, propagate and split; whether the branch may hold."""
     variable = s.frames[frame, VARIABLE]
-    if variable < 0:
-        for c in range(len(p.is_group)):
-            if not p.is_group[c] and p.starts[c + 1] - p.starts[c] == 1:
-                literal = p.literals[p.starts[c]]
-                if s.value[literal >> 1] < 0:
-                    assign(p, s, literal)
-                elif s.value[literal >> 1] == (literal & 1):
-                    return False
-    else:
+    if variable >= 0:
         assign(p, s, 2 * variable + (1 if s.frames[frame, PHASE] > 0 else 0))
     if not _propagate(p, s, s.frames[frame, TRAIL_BASE]):
         return False
@@ -388,12 +367,17 @@ def search(p: Problem, s: SearchState, work: Any) -> Any:
     return DONE
 
 
-@in_place
-def begin(p: Problem, s: SearchState) -> None:
-    """The first frame: all variables, nothing decided."""
+def begin(p: Problem, s: SearchState, assumed: Iterable[int]) -> None:
+    """The first frame: all variables, none decided but what is assumed and what constraints need anyway."""
     variables = len(p.rank)
     for v in range(variables):
         s.pool[v] = v
     s.at[POOL] = variables
     s.at[NODES] = 2 + 3 * variables
     _push(p, s, np.int64(0), np.int64(variables), np.uint64(1), np.uint64(1), False)
+    for literal in assumed:
+        assign(p, s, literal)
+    for c in np.flatnonzero(p.spare < p.widest):
+        for i in range(p.starts[c], p.starts[c + 1]):
+            if p.weights[i] > p.spare[c] and s.value[p.literals[i] >> 1] < 0:
+                assign(p, s, p.literals[i])

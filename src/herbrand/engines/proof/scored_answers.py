@@ -145,9 +145,7 @@ class Forms:
 
     def of(self, made: SeparateChoices, roots: Sequence[int]) -> Form:
         """What literals weigh together with the evidence, a root each."""
-        net = made.net
-        told = tuple(net.clauses), tuple(net.owners), tuple(net.groups), frozenset(made.grouped)
-        key = tuple(roots), told
+        key = tuple(roots), tuple(made.net.restrictions), frozenset(made.grouped)
         if key not in self._known:
             self._known[key] = form_of(made, roots, self._budget)
         return self._known[key]
@@ -180,17 +178,15 @@ def form_of(made: SeparateChoices, roots: Sequence[int], budget: Budget) -> Form
 def _connected(net: Constraints, variables: Iterable[int]) -> tuple[Constraints, set[int]]:
     """The constraints that hang together with variables, and the variables of these; of all others the
     choices add up to 1."""
-    rows = [*net.clauses, *net.groups]
     around: dict[int, list[int]] = {}
-    for number, row in enumerate(rows):
-        for literal in row:
+    for number, restriction in enumerate(net.restrictions):
+        for literal in restriction.literals:
             around.setdefault(literal >> 1, []).append(number)
 
     def others(variable: int) -> Iterator[int]:
         for number in around.get(variable, ()):
-            yield from (literal >> 1 for literal in rows[number])
+            yield from (literal >> 1 for literal in net.restrictions[number].literals)
 
     kept = set(reached(variables, others))
-    smaller = net.keeping(lambda clause, _: not clause or clause[0] >> 1 in kept)
-    smaller.groups = [group for group in net.groups if group[0] >> 1 in kept]
+    smaller = net.keeping(one for one in net.restrictions if not one.literals or one.literals[0] >> 1 in kept)
     return smaller, kept
