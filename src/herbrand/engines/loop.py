@@ -31,7 +31,6 @@ from typing import Any, Protocol, TypeVar
 from herbrand.answers.guarantee import Status, out_of_iterations, out_of_time
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import Engine, first_state
-from herbrand.language.collection import collector_paused
 
 JUDGED, STALLED = 50, 0.9
 """Halves of a run of so many steps tell whether it came closer, and which part of the least residual before
@@ -155,8 +154,7 @@ def settle(
     whose state is ``certified``, bounds that hold already, gets the last ones."""
     limits = limits or Limits()
     started = time.perf_counter()
-    with collector_paused():
-        state = begin()
+    state = begin()
     tolerance, before = limits.tolerance, 0
     if isinstance(state, Resumed):
         tolerance, before = min(tolerance, state.rest), state.step

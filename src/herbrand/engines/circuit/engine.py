@@ -34,6 +34,7 @@ from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.reading import ExplainedAtom, asked_codes, listed_tables
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.factors.graph import FactorGraph
+from herbrand.language.collection import collector_paused
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
 from herbrand.program.evidence import LATENT
@@ -91,6 +92,7 @@ class CircuitEngine:
         """``whole``: single worlds are wanted, not sums over them."""
         return self._over(program, question, ChoiceConstraints(whole))
 
+    @collector_paused()
     def _over(self, program: Program, question: Question, made: ChoiceConstraints) -> CircuitState:
         """The program and what is asked, as constraints."""
         worlds = Worlds(ground(program, self.budget, MOST_GROUNDINGS), self.budget, made)
