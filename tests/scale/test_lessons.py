@@ -21,7 +21,7 @@ from herbrand.program.program import Literal
 from herbrand.relations.database import DuckDB
 from herbrand.scale import scratch
 from herbrand.scale.learning.lesson import StoredExample
-from herbrand.scale.place import Place
+from herbrand.scale.place import DatabasePlace
 from tests.scale.test_counts import example_in
 
 THEORY = """
@@ -210,7 +210,7 @@ class TestScratch:
         assert not list(tmp_path.iterdir())
 
     def test_what_is_told_before(self) -> None:
-        assert scratch.notice(TooLarge("no room"), Place("duckdb", "/x/scratch.duckdb", True)) == (
+        assert scratch.notice(TooLarge("no room"), DatabasePlace("duckdb", "/x/scratch.duckdb", True)) == (
             "no room: running on a scratch database, /x/scratch.duckdb, which is removed at the end; "
             "to keep it, and to be able to go on with --resume, name one: --on duckdb:FILE"
         )

@@ -17,7 +17,7 @@ from herbrand.facts.domain import Domain
 from herbrand.relations.database import DuckDB
 from herbrand.scale import domain as stored
 from herbrand.scale.domain import stored_domain
-from herbrand.scale.place import Place, folder_of, opened, place_of
+from herbrand.scale.place import DatabasePlace, folder_of, opened, place_of
 from herbrand.scale.run import RUN, StoredRun, refuse_foreign_settings
 from tests.cli.test_infer import Herbrand
 from tests.laws import tries
@@ -53,13 +53,13 @@ class TestPlaces:
     def test_what_cannot_be_opened(self, tmp_path: Path) -> None:
         for target, said in (("missing/w.duckdb", "there is no folder"), (".", "is a folder")):
             with pytest.raises(UnsupportedError, match=said):
-                opened(Place("duckdb", str(tmp_path / target)))
+                opened(DatabasePlace("duckdb", str(tmp_path / target)))
         with pytest.raises(BudgetError, match=r"needs at least .* may use 8\.0 MB"):
-            opened(Place("duckdb", str(tmp_path / "w.duckdb")), 10 << 20)
+            opened(DatabasePlace("duckdb", str(tmp_path / "w.duckdb")), 10 << 20)
         assert not (tmp_path / "w.duckdb").exists()
 
     def test_a_scratch_place_does_not_tell_its_name(self) -> None:
-        assert str(Place("duckdb", "/tmp/x.duckdb", scratch=True)) == "a scratch database"
+        assert str(DatabasePlace("duckdb", "/tmp/x.duckdb", scratch=True)) == "a scratch database"
 
     @pytest.mark.parametrize("command", ["infer", "check", "learn"])
     def test_the_command_line_tells_it(self, herbrand: Herbrand, tmp_path: Path, command: str) -> None:

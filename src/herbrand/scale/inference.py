@@ -55,7 +55,7 @@ from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.facts import KEPT, StoredFacts, Wanted, kept_facts, stored_facts, stored_remarks
 from herbrand.scale.learning.lesson import stored_example
 from herbrand.scale.loading import LOADING
-from herbrand.scale.place import Place, folder_of, opened
+from herbrand.scale.place import DatabasePlace, folder_of, opened
 from herbrand.scale.queries import StoredProofs, StoredRules
 from herbrand.scale.reading import refuse_unanswerable
 from herbrand.scale.run import RUN, StoredProgram, StoredRun, nothing_to_resume, refuse_unserved
@@ -79,7 +79,7 @@ def _learning() -> ModuleType:
 class StoredModel:
     """A theory and its facts, to be run at a place."""
 
-    place: Place
+    place: DatabasePlace
     knowledge: Knowledge
     most_rows: float = math.inf
     """A run that would join more in a step is refused before it begins."""

@@ -1,7 +1,7 @@
 """Where a theory is run: the text of ``--on`` as a place, and the database that is opened there.
 
 >>> place_of("duckdb:world.duckdb")
-Place(kind='duckdb', target='world.duckdb', scratch=False)
+DatabasePlace(kind='duckdb', target='world.duckdb', scratch=False)
 >>> place_of("local-cluster[2,1,1024]").kind
 'spark'
 """
@@ -25,7 +25,7 @@ SPARK_MASTER = re.compile(
 
 
 @dataclass(frozen=True)
-class Place:
+class DatabasePlace:
     """``kind`` is what runs there, ``target`` its file or address; ``scratch``: for one call only."""
 
     kind: str
@@ -38,25 +38,25 @@ class Place:
         return f"duckdb:{self.target}" if self.kind == "duckdb" else self.target
 
 
-def place_of(text: str) -> Place:
+def place_of(text: str) -> DatabasePlace:
     """What ``--on`` names."""
     kind, colon, target = text.partition(":")
     if kind == "duckdb" and colon and target:
-        return Place("duckdb", target)
+        return DatabasePlace("duckdb", target)
     if SPARK_MASTER.match(text):
-        return Place("spark", text)
+        return DatabasePlace("spark", text)
     raise UnsupportedError(
         f"'{text}' is no place to run on",
         hint="one of duckdb:FILE, spark://HOST:PORT/FOLDER, local-cluster[2,1,1024]/FOLDER",
     )
 
 
-def opened(place: Place, memory: int | None = None) -> Database:
+def opened(place: DatabasePlace, memory: int | None = None) -> Database:
     """The database at a place; ``memory`` in bytes bounds it and this process together."""
     return _OPENERS[place.kind](place, memory)
 
 
-def folder_of(place: Place) -> Path:
+def folder_of(place: DatabasePlace) -> Path:
     """Where its tables stand on this machine's disk."""
     if place.kind == "duckdb":
         return Path(place.target).absolute().parent
@@ -64,7 +64,7 @@ def folder_of(place: Place) -> Path:
     return Path((found and found["folder"]) or DEFAULT_FOLDER).absolute()
 
 
-def _duckdb(place: Place, memory: int | None) -> Database:
+def _duckdb(place: DatabasePlace, memory: int | None) -> Database:
     path = Path(place.target)
     if not path.parent.is_dir():
         raise UnsupportedError(f"there is no folder '{path.parent}' for {place}")
@@ -93,10 +93,10 @@ def _is_database(path: Path) -> bool:
         return file.read(12)[8:] == b"DUCK"
 
 
-def _spark(place: Place, memory: int | None) -> Database:
+def _spark(place: DatabasePlace, memory: int | None) -> Database:
     found = SPARK_MASTER.match(place.target)
     assert found is not None
     return Spark(found["master"], folder_of(place), memory)
 
 
-_OPENERS: Mapping[str, Callable[[Place, int | None], Database]] = {"duckdb": _duckdb, "spark": _spark}
+_OPENERS: Mapping[str, Callable[[DatabasePlace, int | None], Database]] = {"duckdb": _duckdb, "spark": _spark}

@@ -14,7 +14,7 @@ from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedErro
 from herbrand.facts.load import TooLarge
 from herbrand.files import ScratchFolder
 from herbrand.scale.inference import StoredModel
-from herbrand.scale.place import Place
+from herbrand.scale.place import DatabasePlace
 
 WITHOUT_RESUME = "allow more by --memory, or name a database that stays, on a larger disk: --on duckdb:FILE"
 MORE = "allow more by --memory"
@@ -23,7 +23,7 @@ MOST_ROWS_A_STEP = 1e9
 """A step that joins more takes a quarter of an hour or longer: that is begun only where it is asked for."""
 
 
-StoredAt = Callable[[Place], StoredModel]
+StoredAt = Callable[[DatabasePlace], StoredModel]
 Note = Callable[[str], None]
 
 
@@ -81,7 +81,7 @@ def instead(
     if engine not in ("auto", *ENGINES[DATABASE]["infer"]) or not holds_database(budget.bytes):
         raise error
 
-    def bounded(place: Place) -> StoredModel:
+    def bounded(place: DatabasePlace) -> StoredModel:
         return replace(stored_at(place), most_rows=MOST_ROWS_A_STEP)
 
     several = len(error.mistakes) > 1
@@ -96,7 +96,7 @@ def instead(
 
 
 @contextmanager
-def scratch(reason: TooLarge) -> Iterator[Place]:
+def scratch(reason: TooLarge) -> Iterator[DatabasePlace]:
     """A place for one call, in the folder for temporary files."""
     with ScratchFolder() as folder:
         free = shutil.disk_usage(folder).free
@@ -106,10 +106,10 @@ def scratch(reason: TooLarge) -> Iterator[Place]:
                 f"{readable(free)} are free in '{Path(folder).parent}'",
                 hint="name one on another disk by --on duckdb:FILE, or another folder by TMPDIR",
             )
-        yield Place("duckdb", str(Path(folder) / "scratch.duckdb"), scratch=True)
+        yield DatabasePlace("duckdb", str(Path(folder) / "scratch.duckdb"), scratch=True)
 
 
-def notice(reason: TooLarge, place: Place) -> str:
+def notice(reason: TooLarge, place: DatabasePlace) -> str:
     """What a user should know before it begins."""
     return (
         f"{reason.why}: running on a scratch database, {place.target}, which is removed at the end; to keep "

@@ -42,7 +42,7 @@ Report = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
-class StoredAtoms(Atoms):
+class LookedUpAtoms(Atoms):
     """Constants are looked up one by one: there may be more than memory holds."""
 
     def _index(self, domain: Domain, value: Value) -> int | None:
@@ -91,7 +91,7 @@ class StoredLowering(Lowering):
             yield gathered
 
 
-def _open_atoms(evidence: StoredEvidence) -> StoredAtoms:
+def _open_atoms(evidence: StoredEvidence) -> LookedUpAtoms:
     """The atoms that bounds are about; raises where facts settle any of them."""
     program = evidence.program
     found = {}
@@ -110,7 +110,7 @@ def _open_atoms(evidence: StoredEvidence) -> StoredAtoms:
         starts.append(starts[-1] + math.prod(map(len, domains)))
     if starts[-1] >= 2**63:
         raise BudgetError(f"there are {starts[-1]:.1e} open ground atoms, more than 64 bits can number")
-    return StoredAtoms(tuple(found), tuple(map(tuple, found.values())), tuple(starts))
+    return LookedUpAtoms(tuple(found), tuple(map(tuple, found.values())), tuple(starts))
 
 
 def _choices_query(conjunction: Conjunction, evidence: StoredEvidence) -> tuple[str, list[str]]:
