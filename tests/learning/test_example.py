@@ -171,6 +171,10 @@ class TestKeptWeights:
             self.model(smokes=["a", "b"]),
             hb.Model(hb.parse(self.THEORY + "\n?: not smokes(x)"), FACTS),
             hb.Model(hb.parse(self.THEORY + "\n?[x]: smokes(x)"), FACTS),
+            hb.Model(
+                hb.parse(self.THEORY.replace("friends", "knows")),
+                {"smokes": FACTS["smokes"], "knows": FACTS["friends"]},
+            ),
         ):  # fmt: skip
             with pytest.raises(UnsupportedError, match="another theory or other facts") as caught:
                 other.learn(resume=file)

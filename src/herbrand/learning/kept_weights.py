@@ -4,8 +4,9 @@ A concave function has one top, so that wherever a climb goes on from, it ends i
 
 >>> import tempfile
 >>> path = tempfile.mkdtemp() + "/weights"
->>> KeptWeights(3, np.array([0.5, -1.0]), -2.0).save(path, [(0, ()), (1, ("anna",))])
->>> kept_weights(path, [(0, ()), (1, ("anna",))], lambda weights: -2.0).weights.tolist()
+>>> owners = Owners(("?: smokes(x)", "?[x]: tall(x)"), ((0, ()), (1, ("anna",))))
+>>> KeptWeights(3, np.array([0.5, -1.0]), -2.0).save(path, owners)
+>>> kept_weights(path, owners, lambda weights: -2.0).weights.tolist()
 [0.5, -1.0]
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,19 @@ SAME = 1e-6
 """Values that differ by less, relatively, are of the same facts: sums of a database come in any order."""
 
 
+@dataclass(frozen=True)
+class Owners:
+    """Whose the weights are: the texts of all ``statements`` with weights, and the key of each weight."""
+
+    statements: tuple[str, ...]
+    keys: tuple[Key, ...]
+
+    @property
+    def mark(self) -> str:
+        """Differs where they do. Equal functions of other predicates differ by their statements alone."""
+        return hashlib.sha256(repr((self.statements, self.keys)).encode()).hexdigest()
+
+
 @dataclass(frozen=True, eq=False)
 class KeptWeights:
     """Where a climb was after so many ``steps``, and the ``value`` of the function there."""
@@ -35,27 +49,23 @@ class KeptWeights:
     weights: np.ndarray
     value: float
 
-    def save(self, path: str, keys: Sequence[Key]) -> None:
-        """A file of them; ``keys`` say whose they are."""
-        about = {"steps": self.steps, "value": self.value, "keys": _named(keys)}
+    def save(self, path: str, owners: Owners) -> None:
+        """A file of them."""
+        about = {"steps": self.steps, "value": self.value, "owners": owners.mark}
         save_tensors(path, {"weights": torch.from_numpy(self.weights)}, about)
 
 
-def kept_weights(path: str, keys: Sequence[Key], value: Callable[[np.ndarray], float]) -> KeptWeights:
+def kept_weights(path: str, owners: Owners, value: Callable[[np.ndarray], float]) -> KeptWeights:
     """What was saved; raises where it is of another theory or of other facts, whose function differs."""
     tensors, about = read_tensors(path)
-    if about.get("keys") != _named(keys):
+    if about.get("owners") != owners.mark:
         raise _other(path)
     with restoring(path):
-        weights = alike(tensors["weights"], torch.zeros(len(keys), dtype=torch.float64))
+        weights = alike(tensors["weights"], torch.zeros(len(owners.keys), dtype=torch.float64))
         found = KeptWeights(whole_number(about["steps"]), weights.numpy(), float(about["value"]))
     if not math.isclose(value(found.weights), found.value, rel_tol=SAME, abs_tol=SAME):
         raise _other(path)
     return found
-
-
-def _named(keys: Sequence[Key]) -> str:
-    return hashlib.sha256(repr(list(keys)).encode()).hexdigest()
 
 
 def _other(path: str) -> UnsupportedError:

@@ -34,10 +34,10 @@ from herbrand.learning.conditionals import Conditionals
 from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Aim, Example, World, examples_of, predicates_of, refuse_latent
 from herbrand.learning.flips import Flips, flips
-from herbrand.learning.kept_weights import KeptWeights, kept_weights
+from herbrand.learning.kept_weights import KeptWeights, Owners, kept_weights
 from herbrand.learning.learned import Learning
 from herbrand.learning.objective import Method, penalty_of, report, slope_of
-from herbrand.learning.parameters import Key, Parameters
+from herbrand.learning.parameters import Parameters
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.ties import Ties, ties
 from herbrand.program.evidence import LATENT
@@ -134,10 +134,11 @@ def at_the_top(
     """The theory with the weights for which the objective, less the penalty, is largest."""
     _refuse_fixed(theory, objective)
     penalty, keys = penalty_of(settings), objective.parameters.keys
-    begun = _begun(settings, objective)
+    owners = Owners(tuple(map(statement_text, weight_statements(theory))), tuple(keys))
+    begun = _begun(settings, owners, objective)
     start = None if begun is None else begun.weights
     patience = replace(
-        METHOD.patience(settings), taken=0 if begun is None else begun.steps, keep=_keep(settings, keys)
+        METHOD.patience(settings), taken=0 if begun is None else begun.steps, keep=_keep(settings, owners)
     )
     top = climb(slope_of(objective, newton=True), len(keys), penalty, patience, start)
     return report(theory, objective, top, penalty, METHOD, began)
@@ -160,18 +161,18 @@ def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
         )
 
 
-def _begun(settings: LearningSettings, objective: PseudoLikelihood) -> KeptWeights | None:
+def _begun(settings: LearningSettings, owners: Owners, objective: PseudoLikelihood) -> KeptWeights | None:
     """Where an earlier climb was cut off; a file that is to be saved to need not be there yet."""
     path = settings.resume
     if path is None or (path == settings.save and not Path(path).exists()):
         return None
-    return kept_weights(path, objective.parameters.keys, objective.value)
+    return kept_weights(path, owners, objective.value)
 
 
-def _keep(settings: LearningSettings, keys: Sequence[Key]) -> Callable[[int, float, np.ndarray], None]:
+def _keep(settings: LearningSettings, owners: Owners) -> Callable[[int, float, np.ndarray], None]:
     def keep(step: int, value: float, weights: np.ndarray) -> None:
         if settings.save is not None:
-            KeptWeights(step, weights, value).save(settings.save, keys)
+            KeptWeights(step, weights, value).save(settings.save, owners)
 
     return keep
 
