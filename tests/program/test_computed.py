@@ -280,6 +280,7 @@ Q = {"q": [("a", 0), ("b", 2**40)]}
         ("r(x, z) :- q(x, y), z = sum(w: q(w, y))", Q, "sum is of numbers, and w is text"),
         ("r(x, z) :- q(x, y), z = x - x", Q, "text that is no date"),
         ("r(x, z) :- q(x, y), z = w + y", Q, "w has no value here"),
+        ("r(x, z) :- q(x, _), x != _, z = 1 + 1", Q, "_ has no value here"),
         ("r(x, z) :- q(x, y), z = u, u = z + 1", Q, "(u|z) has no value here"),
         ("r(x, n) :- q(x, y), n = count(z: r(z, _))", Q, "r depends on its own count: r -> r"),
         ("r(x, n) :- q(x, n)\nr(x, n) :- r(x, m), n = m + 1", Q, "makes new values of n without end: r -> r"),

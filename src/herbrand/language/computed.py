@@ -230,23 +230,36 @@ def variables_of(part: object) -> dict[str, Variable]:
 
 def tests_of(body: Sequence[Formula]) -> tuple[list[Formula], list[Test]]:
     """The literals of a body that join tables, and those that compute: each comparison is one of these."""
-    plain: list[Formula] = []
-    found: list[Test] = []
-    for literal in body:
-        inner = literal.operand if isinstance(literal, Not) else literal
-        if isinstance(inner, Computed):
-            found.append(
-                replace(inner, operator=OPPOSITES[inner.operator]) if inner is not literal else inner
-            )
-        elif isinstance(inner, Comparison) and _is_test(inner):
-            found.append(inner)
-        else:
-            plain.append(literal)
-    bound = bound_variables(plain)
-    if found:
-        moved = [x for x in plain if isinstance(x, Comparison) and not variables_of(x).keys() <= bound]
-        plain, found = [x for x in plain if x not in moved], [*found, *moved]
-    return plain, found
+    joining, computing = _places(body)
+    return [body[place] for place in joining], [_test_of(body[place]) for place in computing]
+
+
+def _places(body: Sequence[Formula]) -> tuple[list[int], list[int]]:
+    """Where a body's literals stand that join tables, and those that compute."""
+    found = [place for place, literal in enumerate(body) if _is_test(_positive(literal))]
+    plain = [place for place in range(len(body)) if place not in found]
+    if not found:
+        return plain, []
+    bound = bound_variables(body[place] for place in plain)
+    moved = [
+        place
+        for place in plain
+        if isinstance(literal := body[place], Comparison) and not variables_of(literal).keys() <= bound
+    ]
+    return [place for place in plain if place not in moved], found + moved
+
+
+def _positive(literal: Formula) -> Formula:
+    return literal.operand if isinstance(literal, Not) else literal
+
+
+def _test_of(literal: Formula) -> Test:
+    """What a literal computes, without a negation."""
+    inner = _positive(literal)
+    assert isinstance(inner, Comparison | Computed)
+    if isinstance(inner, Computed) and inner is not literal:
+        return replace(inner, operator=OPPOSITES[inner.operator])
+    return inner
 
 
 def _orders_text(part: Comparison) -> bool:
@@ -398,9 +411,11 @@ class _Separation:
         statement: Rule | Choice,
     ) -> tuple[Any, ...]:
         """The body with an atom in place of what it computes."""
-        plainly, stated = tests_of(body)
         renaming = Renaming()
-        plain, tests = tests_of([renaming.formula(literal) for literal in body])
+        named = [renaming.formula(literal) for literal in body]
+        joining, computing = _places(named)  # each `_` is another variable, so names decide
+        plainly, stated = [body[place] for place in joining], [_test_of(body[place]) for place in computing]
+        plain, tests = [named[place] for place in joining], [_test_of(named[place]) for place in computing]
         bound = bound_variables(plain)
         others = [*heads, *plain, *by]
         outside = outer_variables(others, tests)

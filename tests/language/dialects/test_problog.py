@@ -113,6 +113,13 @@ def test_a_directive_lets_undefined_predicates_fail() -> None:
     assert worlds_of(theory).probabilities([query.formula for query in theory.queries]) == [0, 1]
 
 
+def test_a_rule_over_a_type_without_constants_reads_back() -> None:
+    """Its constants are a predicate that no clause defines: what fails leaves no argument to a caller."""
+    theory = parse_theory("far(x) :- far(y), y <= x\n")
+    back = read_theory_text(write(theory, check(theory), "pl"), "pl")
+    assert "far(" in show(back) and len(hb.Model(back).query("far(x)")) == 0
+
+
 CALLED = "0.5::e(1, 2). 0.5::e(2, 3). 0.25::e(2, 1). p(X, Y) :- e(X, Y). "
 
 

@@ -58,7 +58,7 @@ def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
     predicate has no value to give."""
     found: dict[str, tuple[int, ...]] = {}
     for clause in clauses:
-        for head in clause.heads:
+        for head in () if clause.fails else clause.heads:
             counts = Counter(term.name for term in head.arguments if isinstance(term, Variable))
             if once := {name for name, count in counts.items() if count == 1}:
                 _add_places(found, head, once - valued(clause.body))

@@ -19,7 +19,6 @@ from herbrand.language.syntax import (
     Constant,
     Not,
     Term,
-    Truth,
     Variable,
     leaf_terms,
 )
@@ -50,7 +49,7 @@ def early_goals(
 
 def open_predicates(clauses: Sequence[PrologClause]) -> set[str]:
     """Those of which some answer may leave an argument without a value. A clause that fails has none."""
-    answering = [clause for clause in clauses if not any(map(_fails, clause.body))]
+    answering = [clause for clause in clauses if not clause.fails]
     found = set[str]()
     while True:
         before = len(found)
@@ -63,10 +62,6 @@ def open_predicates(clauses: Sequence[PrologClause]) -> set[str]:
                     found.add(head.predicate)
         if len(found) == before:
             return found
-
-
-def _fails(literal: BodyLiteral) -> bool:
-    return isinstance(literal, Truth) and not literal.value
 
 
 def has_value(term: Term, known: Collection[str]) -> bool:

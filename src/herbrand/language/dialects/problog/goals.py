@@ -87,6 +87,11 @@ class PrologClause:
         return (*self.heads, *self.body)
 
     @property
+    def fails(self) -> bool:
+        """Whether a goal of its body is ``fail``: then it has no answer."""
+        return Truth(False) in self.body
+
+    @property
     def is_fact(self) -> bool:
         return not self.body and not self.chances
 

@@ -41,10 +41,13 @@ from herbrand.language.syntax import (
 WEIGHTED = "weighted"
 """The predicate that holds the weights of named rules."""
 
+UNQUOTED = "a constant that is no plain word stands in single quotes: 'two words', '0.5'"
+
 _TOKENS = re.compile(
     r"""(?P<comment>\#[^\n]*)
     |(?P<blank>\s+)
     |(?P<string>'(?:[^'\\\n]|\\.)*')
+    |(?P<number>-?\d+\.\d+|-\d+)
     |(?P<name>[\w$]+)
     |(?P<sign>:-|<=|//|[(),.{}:&|])
     |(?P<unknown>.)""",
@@ -205,7 +208,8 @@ def _goal(cursor: Cursor) -> Atom:
 def _term(cursor: Cursor) -> Term:
     token = cursor.here
     if token.kind not in ("name", "string"):
-        raise cursor.expected("a variable or a constant")
+        hint = UNQUOTED if token.kind in ("number", "unknown") else ""
+        raise cursor.expected("a variable or a constant", hint)
     cursor.take()
     span = cursor.span_of(token)
     if token.kind == "string":
