@@ -113,6 +113,10 @@ WRONG_KINDS = {
     "paths of theory files, not NoneType": lambda: hb.read(None),  # type: ignore[arg-type]
     "compare takes a model, not str\n  hb.Model": lambda: hb.compare("a.hb"),  # type: ignore[arg-type]
     "size_report takes a model, not Theory": lambda: hb.size_report(hb.parse("1: a")),  # type: ignore[arg-type]
+    "lint takes a model, not Theory": lambda: hb.lint(hb.parse("1: a")),  # type: ignore[arg-type]
+    "LogicLayer takes a model, not Theory": lambda: hb.nn.LogicLayer(hb.parse("1: a")),  # type: ignore[arg-type]
+    "QueryLayer takes a model, not str": lambda: hb.nn.QueryLayer("a.hb", "p(x)"),  # type: ignore[arg-type]
+    "--worlds is a whole number from 1 on, not None": lambda: hb.Model(hb.parse("1: a")).sample(None),  # type: ignore[arg-type]
     "--rows is a whole number from 0 on": lambda: hb.Model(hb.parse("1: a")).infer().plot(rows=-1),
 }
 

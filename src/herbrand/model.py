@@ -39,7 +39,7 @@ from herbrand.language.syntax import (
     Value,
 )
 from herbrand.options.kinds import Text, texts
-from herbrand.options.table import check, refuse_unknown
+from herbrand.options.table import check, options_of, refuse_unknown
 from herbrand.program.dependencies import derived_by, refuse_resting, refuse_weighted
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from herbrand.answers.samples import Samples
     from herbrand.engines.choice import LatestChoice, Settled
     from herbrand.engines.circuit.engine import CircuitEngine
+    from herbrand.engines.proof.engine import Goals
     from herbrand.learning.learned import Learning
     from herbrand.options.keywords import (
         BoundOptions,
@@ -475,14 +476,15 @@ class Model:
         ``options``: as on the command line.
         """
         check("query", {"engine": engine})
+        goals = _goals(goal, bindings)
         if self._knowledge.states("choices"):
-            return self._chosen(goal, bindings, given, engine, options, within)
+            return self._chosen(goals, given, engine, options, within)
         self._knowledge.refuse_unusable("query", "rules")
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)
         prover = engine_named("query", engine, request)
         with self._elsewhere(request.budget) as there:
             if there is not None:
-                return there.query(_goals(goal, bindings), texts(given), request)
+                return there.query(goals, texts(given), request)
         apart = request.algebra == "probability"
         if isinstance(goal, str):
             computing = computing_goal(goal, self.signature.valued_names)
@@ -491,12 +493,11 @@ class Model:
                 rules = _planned(knowledge, texts(given), request.budget, apart and bool(texts(given)))
                 return run(prover, rules, _goals(asked, bindings)).without(computing.made)
         rules = self._rules(texts(given), request.budget, apart)
-        return run(prover, rules, _goals(goal, bindings))
+        return run(prover, rules, goals)
 
     def _chosen(
         self,
-        goal: str | Sequence[str],
-        bindings: Mapping[str, Sequence[Value]] | None,
+        goals: Goals,
         given: Texts,
         engine: str,
         options: Mapping[str, Any],
@@ -504,16 +505,19 @@ class Model:
     ) -> Any:
         """The answers under choices: what ``infer`` gives for the goal's atoms, as a table of bindings."""
         drawn = importlib.import_module("herbrand.engines.circuit.answers")
-        if bindings is not None:
+        if goals.bindings is not None:
             raise UnsupportedError(
                 "bindings do not go with choices (::)", hint="put the constants into the goal"
             )
         request, kept = drawn.request_of(options)
-        if not isinstance(goal, str):
-            return tuple(self._chosen(one, None, given, engine, options, within) for one in goal)
-        atom = drawn.goal_atom(goal, self.signature)
-        found = self.infer(goal, given=given, engine=engine, within=within, **kept)
-        return drawn.answers(atom, found, request)
+
+        def answers(goal: Any) -> Bindings:
+            atom = drawn.goal_atom(goal, self.signature)
+            found = self.infer(goal, given=given, engine=engine, within=within, **kept)
+            return drawn.answers(atom, found, request)
+
+        found = tuple(map(answers, goals.each))
+        return found if isinstance(goals.asked, tuple) else found[0]
 
     def sample(
         self,
@@ -530,7 +534,8 @@ class Model:
         a part is used already. ``options``: as on the command line.
         """
         refuse_unknown("sample", options)
-        check("sample", {**options, "worlds": worlds})
+        check("sample", options)
+        options_of("sample")["worlds"].kind.check("--worlds", worlds)
         self._knowledge.refuse_unusable("sample", "weights", "rules", "choices")
         self._refuse_on()
         chosen = settings_from(options, within)
@@ -685,10 +690,3 @@ def _goals(goal: Any, bindings: Mapping[str, Sequence[Value]] | None = None) -> 
 def _scratch() -> Any:
     """What runs where memory does not do; most calls never need it."""
     return importlib.import_module("herbrand.scale.scratch")
-
-
-def refuse_no_model(call: str, given: object) -> None:
-    """Refuse what a program gives to a call in place of a model."""
-    if not isinstance(given, Model):
-        hint = "hb.Model(theory, facts) makes one"
-        raise UnsupportedError(f"{call} takes a model, not {type(given).__name__}", hint=hint)

@@ -31,13 +31,14 @@ from herbrand.language.written_weights import relearned, weight_statements, with
 from herbrand.nn.devices import on_processor
 from herbrand.nn.given_tables import given_tables
 from herbrand.nn.implicit import attached
+from herbrand.nn.layer import Layer
 from herbrand.nn.masks import Masks, finite
 from herbrand.options.table import check
 from herbrand.program.dependencies import refuse_resting
 from herbrand.program.independent_clauses import with_independent_clauses
 from herbrand.program.lower import lower
 from herbrand.program.program import Program, Weight, literals_of, ranged_over
-from herbrand.program.usable import refuse_unusable
+from herbrand.program.usable import refuse_no_model, refuse_unusable
 
 if TYPE_CHECKING:
     from herbrand.model import Model
@@ -59,7 +60,7 @@ class Call:
     present: Tables
 
 
-class LogicLayer(nn.Module):
+class LogicLayer(Layer):
     """Marginals of a model's open predicates from unary logits, differentiable in both logits and weights.
 
     ``iterations``: how many updates are unrolled; ``None``: until nothing moves by more than ``tolerance``.
@@ -98,6 +99,8 @@ class LogicLayer(nn.Module):
         _refuse_settings(iterations, clauses, clip, hard, penalty)
         given = {"iterations": iterations, "damping": damping, "clip": clip, "tolerance": tolerance}
         check("infer", given | {"memory": memory})
+        if not isinstance(model, Program):
+            refuse_no_model("LogicLayer", model)
         program = model if isinstance(model, Program) else model.program
         refuse_unusable(program.statements, "a logic layer", "weights", "rules")
         refuse_resting(program, "a logic layer")
@@ -187,10 +190,6 @@ class LogicLayer(nn.Module):
                 yield f"{what}={list(names)}"
         if self.hard != "refused":
             yield f"hard={self.hard}, penalty={self.penalty:g}"
-
-    def __repr__(self) -> str:
-        inside = "\n".join(f"  {line}" for line in self.extra_repr().split("\n"))
-        return f"{type(self).__name__}(\n{inside}\n)"
 
     def to_theory(self) -> Theory:
         """The theory with the weights as they are now: to be written, inferred with and explained."""

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 
 from herbrand.budget import Budget, allowed_bytes, bytes_of, readable
@@ -61,13 +61,14 @@ from herbrand.language.syntax import Choice, Rule, Statement, Theory, Value
 from herbrand.nn.circuit_answers import answered
 from herbrand.nn.devices import on_processor
 from herbrand.nn.given_tables import given_tables
+from herbrand.nn.layer import Layer
 from herbrand.nn.rule_weights import RuleWeights, as_rule, rule_of_totals, rules_of_alternatives
 from herbrand.nn.transformed import called
 from herbrand.options.kinds import FIXPOINT
 from herbrand.program.clauses import Clause
 from herbrand.program.formula_rules import with_formulas_as_rules
 from herbrand.program.program import Program
-from herbrand.program.usable import refuse_unusable
+from herbrand.program.usable import refuse_no_model, refuse_unusable
 
 if TYPE_CHECKING:
     from herbrand.model import Model
@@ -122,7 +123,7 @@ class _Call(NamedTuple):
         return self._replace(inputs=inputs, facts=facts)
 
 
-class QueryLayer(nn.Module):
+class QueryLayer(Layer):
     """Weights of a goal's answers, differentiable in the weights of facts and rules and in given scores.
 
     ``given`` names the variables of the goal whose constants come with each call; by default all but the
@@ -153,6 +154,7 @@ class QueryLayer(nn.Module):
         memory: int | str | None = None,
     ) -> None:
         super().__init__()
+        refuse_no_model("QueryLayer", model)
         if algebra not in ALGEBRAS:
             raise UnsupportedError(
                 f"there is no algebra '{algebra}' of layers", hint=f"one of {', '.join(ALGEBRAS)}"
@@ -270,10 +272,6 @@ class QueryLayer(nn.Module):
             lines[MOST_SHOWN:] = [f"... and {len(lines) - MOST_SHOWN} more"]
         how = "" if self.algebra == COUNT else f", algebra={self.algebra}"
         return "\n".join([f"goal={self.goal}{how}, depth={self.depth}", *lines])
-
-    def __repr__(self) -> str:
-        inside = "\n".join(f"  {line}" for line in self.extra_repr().split("\n"))
-        return f"{type(self).__name__}(\n{inside}\n)"
 
     def to_theory(self) -> Theory:
         """The theory with the weights as they are now: of rules, and of the facts of learned predicates.

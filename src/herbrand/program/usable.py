@@ -51,6 +51,16 @@ def refuse_unusable(statements: Iterable[Statement], command: str, *usable: str)
         raise UnsupportedError(mistakes)
 
 
+def refuse_no_model(call: str, given: object) -> None:
+    """Refuse what a program gives to a call in place of a model.
+
+    Rooms below that of models call this too, so that a model is known by what it does, not by its class.
+    """
+    if not hasattr(type(given), "stated_with_open"):
+        hint = "hb.Model(theory, facts) makes one"
+        raise UnsupportedError(f"{call} takes a model, not {type(given).__name__}", hint=hint)
+
+
 def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mistake:
     """Names the first statement of a kind that the command has no use for."""
     first, more = statements[0], sum(map(_size, statements)) - 1

@@ -14,10 +14,11 @@ from herbrand.budget import Budget
 from herbrand.engines.engine import options_in, settings_from
 from herbrand.engines.registry import INFERENCE, refuse_unused_by_all, used_settings
 from herbrand.errors import HerbrandError, UnsupportedError
-from herbrand.model import Model, refuse_no_model
+from herbrand.model import Model
 from herbrand.options.keywords import InferOptions
 from herbrand.options.kinds import texts
 from herbrand.options.table import refuse_unknown
+from herbrand.program.usable import refuse_no_model
 
 REFERENCE = "exact"
 

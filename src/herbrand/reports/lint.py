@@ -62,6 +62,7 @@ from herbrand.language.syntax import (
 from herbrand.model import Model
 from herbrand.program.dependencies import derived_by
 from herbrand.program.question import named_predicates
+from herbrand.program.usable import refuse_no_model
 
 __all__ = ["CODES", "LintReport", "LintWarning", "lint", "parse_theory"]
 
@@ -151,6 +152,7 @@ def lint(
     ``model``: the theory over its facts. ``memory`` and ``time_limit`` are those of ``infer``. ``within``:
     time and memory of which a part is used already.
     """
+    refuse_no_model("lint", model)
     budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
     theory = model.theory
     found = [

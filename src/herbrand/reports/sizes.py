@@ -20,13 +20,14 @@ from herbrand.facts.load import facts_too_large
 from herbrand.language.show import show, statement_text
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory
-from herbrand.model import Model, Texts, refuse_no_model
+from herbrand.model import Model, Texts
 from herbrand.options.kinds import texts
 from herbrand.program.dependencies import unusable_by
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import groundings
 from herbrand.program.program import Program
 from herbrand.program.question import Question
+from herbrand.program.usable import refuse_no_model
 from herbrand.reports.network import NetworkSize, network_size
 from herbrand.scale.sizes import (
     CostQuestion,

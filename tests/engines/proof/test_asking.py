@@ -92,6 +92,8 @@ def test_bindings_that_make_no_sense(bindings: Any, message: str) -> None:
     [
         (None, "a goal is text, or a list of texts, and not None"),
         (3, "a goal is text, or a list of texts, and not 3"),
+        ({}, "a goal is text, or a list of texts, and not {}"),
+        ({"p(x, y)": 1}, "a goal is text, or a list of texts, and not {'p"),
         (["p(x, y)", None], r"a goal is text, or a list of texts, and not \['p\(x, y\)', None\]"),
         ("", "no formula"),
         ("p(x", "<query>:1:"),
@@ -104,6 +106,12 @@ def test_bindings_that_make_no_sense(bindings: Any, message: str) -> None:
 def test_goals_that_make_no_sense(goal: Any, message: str) -> None:
     with pytest.raises(HerbrandError, match=message):
         asked(CHAIN, goal)
+
+
+@pytest.mark.parametrize("goal", [None, 3, {}, ["b", 3]])
+def test_goals_under_choices_that_make_no_sense(goal: Any) -> None:
+    with pytest.raises(HerbrandError, match="a goal is text, or a list of texts"):
+        hb.Model(hb.parse("0.3 :: a\nb :- a")).query(goal)
 
 
 def test_lists_of_goals() -> None:

@@ -58,11 +58,12 @@ class Goals:
             )
 
     @classmethod
-    def of(cls, goal: str | Formula | Sequence[str], bindings: Mapping[str, Sequence[Value]] | None) -> Goals:
-        """What ``Model.query`` is asked."""
+    def of(cls, goal: Any, bindings: Mapping[str, Sequence[Value]] | None) -> Goals:
+        """What ``Model.query`` is asked: a goal, or several; raises where it is something else."""
         if isinstance(goal, str | Formula):
             return cls(goal, bindings)
-        goals = tuple(goal) if isinstance(goal, Iterable) else (goal,)
+        several = isinstance(goal, Iterable) and not isinstance(goal, Mapping)
+        goals = tuple(goal) if several else (goal,)
         if not all(isinstance(one, str) for one in goals):
             raise UnsupportedError(f"a goal is text, or a list of texts, and not {goal!r}")
         return cls(goals, bindings)
