@@ -81,6 +81,8 @@ def test_without_a_command_a_cell_is_checked(shell: Any) -> None:
         ("infer rain", "1: rain", "unrecognized"),
         ("infr", "1: rain", "no command 'infr'; there are check, infer"),
         ("infer 'open", "1: a", "closed on the same line"),
+        ("infer --into x-y", "1: a", "--into: 'x-y' is no name of a variable"),
+        ("infer --into class", "1: a", "--into: 'class' is no name of a variable"),
     ],
 )
 def test_what_is_wrong_is_a_message_and_no_traceback(shell: Any, line: str, text: str, says: str) -> None:
@@ -90,7 +92,18 @@ def test_what_is_wrong_is_a_message_and_no_traceback(shell: Any, line: str, text
 
 def test_a_line_tells_its_options(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert shell.run_line_magic("herbrand", "infer --help") is None
-    assert "--given" in capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
+    assert "--given LITERAL Evidence for this call: one more fact. Repeatable." in out
+    assert "--memory AMOUNT At most this much, such as 4GB. Default: 70 %." in out
+
+
+def test_remarks_stand_below_the_cell(shell: Any, tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """As on the command line: a header that was read as data would else go unseen."""
+    (tmp_path / "friends.csv").write_text("from,to\nanna,bob\n")
+    cell(shell, f"query 'close(x, y)' --ignore weights --facts {tmp_path}")
+    assert "the first row of friends.csv was taken as data" in capsys.readouterr().out
+    cell(shell, "infer --facts friends")
+    assert "exact at once" in capsys.readouterr().out
 
 
 def test_a_line_needs_a_theory_first(shell: Any) -> None:
@@ -102,11 +115,11 @@ def test_progress_is_a_bar_that_disappears(monkeypatch: pytest.MonkeyPatch) -> N
     shown: list[str] = []
 
     class Handle:
-        def update(self, html: Any) -> None:
-            shown.append(html.data)
+        def update(self, bundle: Any, raw: bool) -> None:
+            shown.append(bundle["text/html"])
 
-    def display(html: Any, display_id: bool) -> Handle:
-        shown.append(html.data)
+    def display(bundle: Any, raw: bool, display_id: bool) -> Handle:
+        shown.append(bundle["text/html"])
         return Handle()
 
     monkeypatch.setattr(notebook, "display", display)
@@ -118,6 +131,17 @@ def test_progress_is_a_bar_that_disappears(monkeypatch: pytest.MonkeyPatch) -> N
         progress("soon", 0.6)
         progress("step 2", 0.7)
     assert [text.rpartition("> ")[2] for text in shown] == ["step &lt;1&gt;", "step 2", ""]
+
+
+def test_a_bar_prints_nothing_in_a_terminal(
+    shell: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(notebook, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(notebook, "SHOWN_EVERY", 0.0)
+    with notebook.Progress() as progress:
+        progress("loading", 0.1)
+        progress("loading", 0.5)
+    assert progress._shown is not None and capsys.readouterr().out == ""
 
 
 def test_every_answer_has_a_picture() -> None:

@@ -13,11 +13,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from keyword import iskeyword
 from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
-from IPython.display import HTML, Pretty, display
+from IPython.display import Pretty, display
 
 from herbrand.errors import HerbrandError
 from herbrand.facts.source import FactSource, fact_sources
@@ -28,10 +29,13 @@ from herbrand.options.kinds import Flag, Kind, Name, Number, Texts, Whole
 from herbrand.options.table import Option, options_of
 from herbrand.reports.compare import compare
 from herbrand.reports.sizes import size_report
+from herbrand.visible import visible_lines
 
 COMMANDS = ("check", "infer", "bound", "query", "explain", "sample", "learn", "compare")
 WITH_SUBJECT = {"query": "goal", "explain": "query"}
 """Commands whose last argument is no option: its keyword in Python."""
+HEARD = ("infer", "bound", "explain", "learn")
+"""Commands whose calls have remarks of their own, beside those on the facts."""
 OF_MODEL = ("open", "closed", "header", "ignore", "on")
 HELP = {"--help", "-h"}
 SHOWN_AFTER, SHOWN_EVERY = 1.0, 0.2
@@ -77,7 +81,8 @@ class HerbrandMagics(Magics):
         elif subject:
             raise UsageError(f"{command} takes options only, not '{subject[0]}'")
         with Progress() as progress:
-            answer = _answer(Model(theory, facts or None, progress=progress, **of_model), command, given)
+            model = Model(theory, facts or None, progress=progress, note=_note, **of_model)
+            answer = _answer(model, command, given)
         if into is not None:
             self._namespace[into] = answer
         return answer
@@ -121,7 +126,13 @@ def _answer(model: Model, command: str, given: dict[str, Any]) -> Any:
         return size_report(model, **given)
     if command == "compare":
         return compare(model, given.pop("engine", ()), **given)
-    return getattr(model, command)(**given)
+    heard = {"note": _note} if command in HEARD else {}
+    return getattr(model, command)(**heard, **given)
+
+
+def _note(text: str) -> None:
+    """Something worth knowing that is no answer, below the cell."""
+    display(Pretty(visible_lines(text)))
 
 
 def _command(words: list[str]) -> str:
@@ -156,7 +167,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser = _Parser(f"%herbrand {command}", add_help=False, allow_abbrev=False)
     if command in (*WITH_SUBJECT, "check"):
         parser.add_argument("subject", nargs="*")
-    parser.add_argument("--into", metavar="NAME")
+    parser.add_argument("--into", metavar="NAME", type=_variable, help="Keep the answer in a variable.")
     for option in options_of(command).values():
         taken = option.taken_by == "call" or option.name in (*OF_MODEL, "facts")
         if taken and option.name != WITH_SUBJECT.get(command):
@@ -164,19 +175,26 @@ def _parser(command: str) -> argparse.ArgumentParser:
     return parser
 
 
+def _variable(name: str) -> str:
+    if not name.isidentifier() or iskeyword(name):
+        raise argparse.ArgumentTypeError(f"'{name}' is no name of a variable")
+    return name
+
+
 def _argument(option: Option, kind: Kind) -> dict[str, Any]:
+    shown: dict[str, Any] = {"help": option.described.replace("%", "%%")}
     match kind:
         case Flag():
-            return {"action": "store_true"}
-        case Texts():
-            return {"action": "append"}
-        case Whole():
-            return {"type": int}
-        case Number():
-            return {"type": float}
+            return {**shown, "action": "store_true"}
         case Name(names, usage=True):
-            return {"choices": names}
-    return {"metavar": option.metavar or None}
+            return {**shown, "choices": names}
+        case Texts():
+            shown["action"] = "append"
+        case Whole():
+            shown["type"] = int
+        case Number():
+            shown["type"] = float
+    return {**shown, "metavar": option.metavar or None}
 
 
 @dataclass
@@ -198,12 +216,17 @@ class Progress:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + SHOWN_EVERY
-        bar = HTML(f"<progress value='{share:.3f}' max='1'></progress> {escape(text)}")
+        bar = _markup(f"<progress value='{share:.3f}' max='1'></progress> {escape(text)}")
         if self._shown is None:
-            self._shown = display(bar, display_id=True)
+            self._shown = display(bar, raw=True, display_id=True)
         else:
-            self._shown.update(bar)
+            self._shown.update(bar, raw=True)
 
     def __exit__(self, *_: object) -> None:
         if self._shown is not None:
-            self._shown.update(HTML(""))
+            self._shown.update(_markup(""), raw=True)
+
+
+def _markup(html: str) -> dict[str, str]:
+    """What a page shows, and a terminal, which takes plain text alone, does not."""
+    return {"text/html": html}

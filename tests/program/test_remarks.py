@@ -30,6 +30,19 @@ def test_observed_without_facts_unused_and_new_constants() -> None:
     assert model.notes == tuple(told)
 
 
+def test_facts_of_almost_the_name_of_a_predicate_without_any() -> None:
+    theory = hb.parse("1.5: smokes(x) and friends(x, y) => smokes(y)")
+    pairs = [("anna", "bob")]
+    for facts, expected in [
+        ({"friend": pairs}, ("friend has facts, but no statement uses it; did you mean 'friends'?",)),
+        ({"friend": pairs, "friends": pairs}, ()),
+        ({"friend": ["anna"], "near": pairs, "closed": pairs}, ()),
+    ]:
+        model = hb.Model(theory, facts)
+        model.infer()
+        assert tuple(text for text in model.notes if "statement uses" in text) == expected
+
+
 def test_a_new_constant_beside_what_counts_the_uncertain() -> None:
     told: list[str] = []
     theory = """predicate chosen(item)

@@ -38,8 +38,21 @@ def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]
     yield from bare_remarks(
         theory, signature, [name for name in signature.predicates if not facts.tables[name].fact_count]
     )
+    yield from _misspelt(theory, signature, facts)
     for domain in facts.domains.values():
         yield from _alike(domain)
+
+
+def _misspelt(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]:
+    """Remarks on facts that no statement uses beside a predicate of almost that name without any."""
+    used = _used(theory)
+    filled = {name for name, table in facts.tables.items() if table.fact_count}
+    bare = used & facts.tables.keys() - filled - theory.derived.keys()
+    for name in [name for name in facts.tables if bare and name in filled - used]:
+        arity = len(signature.predicates[name].types)
+        alike = (other for other in bare if len(signature.predicates[other].types) == arity)
+        if near := nearest(name, alike):
+            yield f"{name} has facts, but no statement uses it; {near}"
 
 
 def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> Iterator[str]:

@@ -63,7 +63,7 @@ class Goals:
         if isinstance(goal, str | Formula):
             return cls(goal, bindings)
         several = isinstance(goal, Iterable) and not isinstance(goal, Mapping)
-        goals = tuple(goal) if several else (goal,)
+        goals: tuple[Any, ...] = tuple(goal) if several else (goal,)
         if not all(isinstance(one, str) for one in goals):
             raise UnsupportedError(f"a goal is text, or a list of texts, and not {goal!r}")
         return cls(goals, bindings)
