@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,17 +13,25 @@ import duckdb
 from herbrand.errors import HerbrandError
 from herbrand.facts.source import is_sqlite
 from herbrand.facts.sources.stored import quoted
-from herbrand.files import refuse_unwritable
+from herbrand.files import ScratchFolder, refuse_unwritable, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 def write_table(table: pa.Table, kind: str, file: str, name: str) -> None:
-    """All rows or none; raises where there is such a table already."""
+    """All rows or none, and a new database is whole or not there; raises where there is such a table."""
     refuse_unwritable(file)
+    write = _WRITERS[kind]
     try:
-        _WRITERS[kind](table, file, name)
+        if Path(file).exists():
+            write(table, file, name)
+            return
+        with ScratchFolder() as folder:
+            made = Path(folder) / "database"
+            write(table, str(made), name)
+            with made.open("rb") as database, written_whole(file) as whole:
+                shutil.copyfileobj(database, whole)
     except (duckdb.Error, sqlite3.Error) as error:
         reason = str(error).split("\n")[0]
         raise HerbrandError(

@@ -3,7 +3,8 @@ they take is in :mod:`herbrand.options.table`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +16,7 @@ from herbrand.errors import HerbrandError
 from herbrand.extras import later
 
 _reads_ending = later("herbrand.facts.source:reads_ending")
+_parse_address = later("herbrand.facts.address:parse_address")
 written_by_ending = later("herbrand.language.files:written_by_ending")
 """The readers of databases and of theories are not loaded with the options."""
 
@@ -95,6 +97,20 @@ class Written:
                 hint="-o takes .csv, .parquet and .json, --into a database; --format decides for other names",
             )
 
+    def refuse_overwriting(self, files: Iterable[str], facts: Iterable[str]) -> None:
+        """Raise where the result would take the place of a file that its command reads, or of a table in a
+        folder of facts."""
+        if self.output is None or not os.path.isfile(self.output):
+            return
+        read = [*files, *(_parse_address(text).location for text in facts)]
+        if _reads_ending(self._ending):
+            read += [os.path.join(folder, os.path.basename(self.output)) for folder in read]
+        if any(os.path.exists(path) and os.path.samefile(path, self.output) for path in read):
+            raise HerbrandError(
+                f"'{self.output}' is read by this command, and its result would take its place",
+                hint="name another file",
+            )
+
     @property
     def target(self) -> tuple[str, str, str]:
         """The kind of database, its file, and the new table, of ``into``.
@@ -128,7 +144,7 @@ class Written:
         """Whether a table for people under this ending would be taken for something else."""
         if self._ending in ("", *_BY_ENDING, *self.drawn_by_ending):
             return False
-        return self._ending in _OF_NO_TEXT or _reads_ending(self._ending)
+        return self._ending in (".hb", *_OF_NO_TEXT) or _reads_ending(self._ending)
 
     @property
     def _ending(self) -> str:

@@ -26,8 +26,9 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from herbrand.cli.options import Written
 from herbrand.extras import later
-from herbrand.options.kinds import Flag, Kind, Name, Number, Texts, Whole
+from herbrand.options.kinds import Flag, Kind, Name, Number, Texts, Whole, texts
 from herbrand.options.table import Option, check, options_of
 
 values_of = later("herbrand.engines.registry:values_of")
@@ -57,10 +58,15 @@ def takes(name: str) -> Callable[[Command], Command]:
         def with_options(**given: Any) -> None:
             given = {key: value for key, value in given.items() if value is not None and value is not False}
             check(name, given)
+            files = [*texts(given.get("theory")), *texts(given.get("result"))]
+            facts = texts(given.get("facts"))
             gathered = {
                 group: kind(**{f.name: given.pop(f.name) for f in fields(kind) if f.name in given})
                 for group, kind in groups.items()
             }
+            for group in gathered.values():
+                if isinstance(group, Written):
+                    group.refuse_overwriting(files, facts)
             command(**gathered, **given)
 
         parameters = sorted([*arguments, *options], key=lambda p: p.default is not Parameter.empty)
