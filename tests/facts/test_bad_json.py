@@ -39,6 +39,11 @@ BAD = [
     ("friends.jsonl", "3\n", f"friends.jsonl, row 1: neither a JSON object nor an array{ONE_A_LINE}"),
     (
         "friends.json",
+        '[{"a": "x", "b": "y"}, {"a": "y", "b": "z"}]\n',
+        f"friends.json, row 1: an array of several rows{ONE_A_LINE}",
+    ),
+    (
+        "friends.json",
         '[\n  ["x", "y"]\n]\n',
         f"friends.json, row 1: not JSON from column 2 on: Expecting value{ONE_A_LINE}",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import struct
 from pathlib import Path
 
@@ -13,6 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from herbrand.facts.sources.arrow import ArrowFile
+from herbrand.facts.sources.base import Reading
+from herbrand.facts.store import Store
 from tests.facts.vocabulary import constants, load, message
 
 AT_MOST = "and after them at most one named truth, probability or weight"
@@ -209,3 +213,16 @@ def test_offsets_of_a_damaged_arrow_file(tmp_path):
     assert whole.count(struct.pack("<3i", 0, 2, 4)) == 1
     path.write_bytes(whole.replace(struct.pack("<3i", 0, 2, 4), wild))
     assert message(path).startswith("smokes.arrow is no Arrow IPC file: ")
+
+
+def test_files_that_are_cut_or_gone_while_they_are_read(tmp_path):
+    """Reading the pages of a mapped file that was cut would end the process."""
+    path, rows = tmp_path / "smokes.arrow", 10_000
+    table = pa.table({"a": [f"person {row}" for row in range(rows)]})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    with Store() as store:
+        (opened,) = ArrowFile("smokes", path).open(store, Reading({}))
+        os.truncate(path, 0)
+        assert opened.interned(["person"], marked=False).row_count == rows
+    assert [ArrowFile("smokes", path).size, ArrowFile("smokes", tmp_path / "gone.arrow").size] == [0, 0]

@@ -27,6 +27,18 @@ BAD = [
     ),
     (
         "friends.csv",
+        "anna;bob\nbob;carl\n",
+        f"friends.csv: 1 column, but 'friends' takes 2 columns (person, person) {AT_MOST}"
+        "\n  cells of such a file stand between commas, and its first row has semicolons",
+    ),
+    (
+        "friends.tsv",
+        "anna,bob\n",
+        f"friends.tsv: 1 column, but 'friends' takes 2 columns (person, person) {AT_MOST}"
+        "\n  cells of such a file stand between tabs, and its first row has commas",
+    ),
+    (
+        "friends.csv",
         "anna,bob,3\n",
         f"friends.csv: 3 columns, but 'friends' takes 2 columns (person, person) {AT_MOST}{DATA}",
     ),

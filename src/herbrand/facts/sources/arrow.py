@@ -116,7 +116,7 @@ class ArrowFile(FileSource):
             raise FactsError(f"{self.name} is no Arrow IPC file: {reason}") from None
 
     def _table(self) -> pa.Table:
-        with pa.memory_map(str(self.path)) as file:
+        with pa.OSFile(str(self.path)) as file:  # a mapped one that is cut meanwhile would end the process
             try:
                 return pa.ipc.open_file(file).read_all()
             except pa.ArrowInvalid:

@@ -154,6 +154,14 @@ class FileSource(FactSource):
     def name(self) -> str:  # type: ignore[override]
         return self.path.name
 
+    @property
+    def size(self) -> int:
+        """Its bytes; 0 where it is gone by now, which reading it says."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
     def unreadable(self, error: Exception, row: int) -> FactsError:
         """Why reading ended at a row with one of the ``BROKEN`` errors."""
         if isinstance(error, UnicodeDecodeError):

@@ -46,7 +46,7 @@ class DuckDBFile(FileSource):
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         store, database = self._sealed(store)
         tables = _tables(store.connection, database, "main")
-        size = self.path.stat().st_size // max(1, len(tables))
+        size = self.size // max(1, len(tables))
         return [
             stored_table(
                 store, table, f"{self.name}, table {table}", f"{database}.main.{quoted(table)}", size

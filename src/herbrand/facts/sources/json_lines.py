@@ -66,6 +66,8 @@ class JsonLinesFile(FileSource):
             raise FactsError(place.mistake(f"not JSON: {error}")) from None
         if not isinstance(row, dict | list):
             raise FactsError(place.mistake("neither a JSON object nor an array", _ONE_A_LINE))
+        if isinstance(row, list) and row and all(isinstance(cell, dict | list) for cell in row):
+            raise FactsError(place.mistake("an array of several rows", _ONE_A_LINE))
         return row
 
 
@@ -87,7 +89,7 @@ class JsonTable(OpenTable):
         self.predicate, self.name = file.predicate, file.name
         self.names = keys if isinstance(keys, tuple) else None
         self.width = keys if isinstance(keys, int) else len(keys)
-        self.size = file.path.stat().st_size
+        self.size = file.size
         self._numbers = array("q")
 
     def place(self, row: int) -> Place:

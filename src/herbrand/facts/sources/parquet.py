@@ -36,4 +36,4 @@ class ParquetFile(FileSource):
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         path = store.path(self.path)
         relation = f"read_parquet({literal(path)})"
-        return [stored_table(store, self.predicate, self.name, relation, self.path.stat().st_size, [path])]
+        return [stored_table(store, self.predicate, self.name, relation, self.size, [path])]

@@ -85,7 +85,7 @@ class SqliteTable(OpenTable):
         self.file, self.predicate, self.name, self.query = file, predicate, name, query
         self.names = tuple(file.rows(query, limit=0)[0])
         self.width = len(self.names)
-        self.size = file.path.stat().st_size
+        self.size = file.size
 
     def selected(self, selection: Selection) -> OpenTable:
         chosen = selection.among(self.name, self.names or ())

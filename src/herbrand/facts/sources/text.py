@@ -132,9 +132,9 @@ class TextTable(OpenTable):
         self.predicate, self.name = file.predicate, file.name
         self.first_line, cells = first
         self.width = len(cells)
-        self.size = file.path.stat().st_size
+        self.size = file.size
         self.names = tuple(cells) if header else None
-        self.hint = "" if declared else _hint(header)
+        self.hint = _other_delimiter(file.delimiter, cells) or ("" if declared else _hint(header))
         self._lines = array("q")
 
     def place(self, row: int) -> Place:
@@ -255,6 +255,18 @@ def _typed(store: Store, staged: Staged, place: int) -> str:
 
 def _cells(count: int) -> str:
     return f"{count} cell{'' if count == 1 else 's'}"
+
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def _other_delimiter(delimiter: str, cells: Sequence[str]) -> str:
+    """Advice, where all cells of a row seem to stand in one."""
+    found = next((sign for sign in DELIMITERS if len(cells) == 1 and sign in cells[0]), None)
+    if found is None:
+        return ""
+    expected, has = DELIMITERS[delimiter], DELIMITERS[found]
+    return f"cells of such a file stand between {expected}, and its first row has {has}"
 
 
 def _hint(header: bool) -> str:
