@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from herbrand.cli import app
 from herbrand.files import ALIVE, PREFIX, ScratchFolder
 from herbrand.language.parse import parse_theory
 from tests.conftest import Outcome
@@ -216,6 +217,30 @@ def test_signals_end_a_command_cleanly(tmp_path: Path, number: int, status: int)
         env=environment, check=True,
     )  # fmt: skip
     assert not list(temporary.iterdir())
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_of_which_a_library_makes_an_error(
+    herbrand: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, number: int, status: int
+) -> None:
+    """DuckDB raises a ``RuntimeError`` for what interrupts a query."""
+
+    def asked(arguments: list[str]) -> None:
+        try:
+            os.kill(os.getpid(), number)
+        except KeyboardInterrupt:
+            raise RuntimeError("Query interrupted") from None
+
+    before = {each: signal.getsignal(each) for each in app.ENDING}
+    monkeypatch.setattr(app, "_asked", asked)
+    try:
+        app.stop_on_signals()
+        outcome = herbrand("check", "a.hb")
+    finally:
+        app._stopped_by.clear()
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert outcome.status == status and outcome.err.endswith("; no file is left half-written\n")
 
 
 def test_folders_of_the_living_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,10 +31,15 @@ from herbrand.visible import visible_lines
 INTERRUPTED = 130
 ENDING = {
     getattr(signal, name): word
-    for name, word in (("SIGTERM", "terminated"), ("SIGHUP", "hung up"), ("SIGALRM", "out of time"))
+    for name, word in (
+        ("SIGINT", "interrupted"),
+        ("SIGTERM", "terminated"),
+        ("SIGHUP", "hung up"),
+        ("SIGALRM", "out of time"),
+    )
     if hasattr(signal, name)
 }
-"""Signals that end a command as Ctrl-C does, what is temporary removed, and the word for it."""
+"""Signals that end a command, what is temporary removed, and the word for it."""
 COMPLETING = "_HERBRAND_COMPLETE"
 
 
@@ -171,9 +176,10 @@ def _plain() -> Iterator[None]:
 
 
 def stop_on_signals() -> None:
-    """Let signals that end a process end it as Ctrl-C does; what a shell has set aside stays so (nohup)."""
+    """Let signals that end a process do so by ``KeyboardInterrupt``; what a shell has set aside stays so
+    (nohup). Ctrl-C is one of them, since a library may make another error of it."""
     for number in ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _stop)
 
 
