@@ -147,13 +147,28 @@ export async function save(): Promise<void> {
     const names = unsaved(now());
     for (const name of names) {
       const text = textOf(now(), name);
-      await api.saveFile(name, text);
+      await saveFile(name, text);
       set({ saved: { ...now().saved, [name]: text } });
     }
     set({ status: names.length ? `Saved ${names.join(", ")}.` : "All files are saved." });
     if (names.length) await refreshTables();
   } catch (error) {
     fail(error);
+  }
+}
+
+/** Where the folder has another text by now, that is what the next Save writes over. */
+async function saveFile(name: string, text: string): Promise<void> {
+  try {
+    await api.saveFile(name, text, now().saved[name] ?? null);
+  } catch (error) {
+    if (error instanceof api.ServerError && error.status === api.CHANGED) {
+      const { files } = await api.project();
+      const found = files.find((file) => file.name === name);
+      const { [name]: _, ...others } = now().saved;
+      set({ saved: found ? { ...others, [name]: found.text } : others });
+    }
+    throw error;
   }
 }
 

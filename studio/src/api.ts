@@ -143,9 +143,11 @@ const token = new URLSearchParams(location.search).get("token") ?? "";
 
 export class ServerError extends Error {
   readonly trouble: Trouble;
-  constructor(trouble: Trouble) {
+  readonly status: number | null;
+  constructor(trouble: Trouble, status: number | null = null) {
     super(trouble.message);
     this.trouble = trouble;
+    this.status = status;
   }
 }
 
@@ -154,7 +156,7 @@ async function call(method: string, path: string, body?: BodyInit, type?: string
   if (type) headers["Content-Type"] = type;
   let response: Response;
   try {
-    response = await fetch(`/api/${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
+    response = await fetch(`api/${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
   } catch {
     throw new ServerError({
       message: "the studio's server does not answer",
@@ -162,7 +164,7 @@ async function call(method: string, path: string, body?: BodyInit, type?: string
       hint: "start `herbrand studio` again and open the address that it prints",
     });
   }
-  if (!response.ok) throw new ServerError(await troubleOf(response));
+  if (!response.ok) throw new ServerError(await troubleOf(response), response.status);
   return response;
 }
 
@@ -201,8 +203,11 @@ export const surroundings = (asked: Around) => post<Surroundings>("surroundings"
 export const circuit = (asked: Around) => post<Circuit>("circuit", asked);
 export const score = (asked: { facts: { predicate: string; file: string }[]; marginals: unknown; closed: string[] }) =>
   post<Score>("score", asked);
-export const saveFile = (name: string, text: string) =>
-  call("PUT", `files/${encodeURIComponent(name)}`, JSON.stringify({ text }), "application/json");
+/** The server's word for a file that is not as it was `before`. */
+export const CHANGED = 409;
+/** `before`: the text that the folder had when the file was opened; null for none. */
+export const saveFile = (name: string, text: string, before: string | null) =>
+  call("PUT", `files/${encodeURIComponent(name)}`, JSON.stringify({ text, before }), "application/json");
 export const deleteFile = (name: string) => call("DELETE", `files/${encodeURIComponent(name)}`);
 export const upload = (file: File) =>
   call("POST", `upload?name=${encodeURIComponent(file.name)}`, file, "application/octet-stream");
@@ -245,7 +250,7 @@ export function run(asked: RunRequest, watching: Watching = {}): Running {
 }
 
 function listen(id: string, watching: Watching): Promise<Answer | null> {
-  const events = new EventSource(`/api/runs/${id}/events?token=${encodeURIComponent(token)}`);
+  const events = new EventSource(`api/runs/${id}/events?token=${encodeURIComponent(token)}`);
   return new Promise((resolve, reject) => {
     const on = (name: string, take: (data: never) => void, last = false) =>
       events.addEventListener(name, (event) => {

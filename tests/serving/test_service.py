@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import json
 import os
 import random
@@ -161,6 +162,15 @@ def test_a_huge_body_is_refused_before_it_is_read(smokers: Started) -> None:
         except Exception as error:  # the server may close before all is sent
             assert type(error).__module__.startswith("httpx")
         assert client.get("/health").json()["status"] == "ok"
+
+
+def test_what_is_not_quite_a_request_is_answered_by_name(smokers: Started) -> None:
+    with smokers.client() as client:
+        error = refused(client.post("/infer/", json={}), 404)
+        assert error["hint"] == "did you mean '/infer'?"
+        packed = {"content": gzip.compress(b"{}"), "headers": {"Content-Encoding": "gzip"}}
+        assert refused(client.post("/infer", **packed), 415)["message"] == "the body is compressed (gzip)"
+        assert client.get("/openapi.json").json()["servers"] == [{"url": "."}]  # whatever a proxy puts before
 
 
 def test_who_still_sends_a_refused_body_reads_the_refusal(smokers: Started) -> None:
@@ -401,6 +411,8 @@ def test_a_key_is_asked_for(tmp_path: Path, herbrand: Callable[..., Outcome]) ->
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "secret"}):
             refused(client.post("/infer", json={}, headers=headers), 401)
         assert client.post("/infer", json={}, headers={"Authorization": "Bearer secret"}).status_code == 200
+        by_proxy = {"Authorization": "Bearer secret", "Host": "models.example"}
+        assert client.post("/infer", json={}, headers=by_proxy).status_code == 200
 
 
 @pytest.mark.parametrize("key", ["", "two words", "Schl\u00fcssel", "line\n"])

@@ -296,6 +296,19 @@ def test_files_are_saved_read_and_deleted(api: Any, folder: Path) -> None:
     assert not (folder / "new" / "rain.hb").exists()
 
 
+def test_a_file_that_changed_since_it_was_opened_is_not_written_over(api: Any, folder: Path) -> None:
+    path, address = folder / "shared.hb", "/api/files/shared.hb"
+    assert api.put(address, json={"text": "1: a\n", "before": None}).status_code == 200
+    for before in (None, "1: b\n"):
+        answer = api.put(address, json={"text": "1: c\n", "before": before})
+        assert answer.status_code == 409 and "not as it was opened" in answer.json()["error"]["message"]
+    assert path.read_text() == "1: a\n"
+    assert api.put(address, json={"text": "1: c\n", "before": "1: a\n"}).status_code == 200
+    path.unlink()
+    assert api.put(address, json={"text": "1: d\n", "before": "1: c\n"}).status_code == 409
+    assert not path.exists()
+
+
 def test_an_uploaded_table_is_facts(api: Any, folder: Path) -> None:
     content = b"person,word\nanna,hello\nbob,world\n"
     assert api.post("/api/upload?name=says.csv", content=content).json()["kind"] == "facts"

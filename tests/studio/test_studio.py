@@ -153,6 +153,22 @@ def test_a_table_with_a_header_is_uploaded_looked_at_and_edited(
     assert 'smokes("dora")' not in dict(screen.cells()[1:])
 
 
+def test_two_tabs_of_one_file_lose_nothing_unseen(page: Any, studio: Start) -> None:
+    running = studio(None)
+    (running.folder / "theory.hb").write_text("1: a\n")
+    first, second = Screen(page, running.address), Screen(page.context.new_page(), running.address)
+    first.write("1: b\n")
+    first.button("Save (1)").click()
+    first.says("Saved theory.hb")
+    second.write("1: c\n")
+    second.button("Save (1)").click()
+    second.says("'theory.hb' in the folder is not as it was opened here")
+    assert (running.folder / "theory.hb").read_text() == "1: b\n"
+    second.button("Save (1)").click()
+    second.says("Saved theory.hb")
+    assert (running.folder / "theory.hb").read_text() == "1: c\n"
+
+
 def test_two_engines_are_compared(page: Any, smokers: Studio) -> None:
     screen = Screen(page, smokers.address)
     screen.command.select_option("compare")

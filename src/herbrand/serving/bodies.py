@@ -9,12 +9,21 @@ from collections.abc import Coroutine
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from herbrand.errors import HerbrandError
-from herbrand.serving.refusals import BAD_REQUEST, LEFT, RefusedError, fault_of, refusal_of
+from herbrand.errors import HerbrandError, nearest
+from herbrand.serving.refusals import (
+    BAD_REQUEST,
+    LEFT,
+    NOT_FOUND,
+    UNKNOWN_FORM,
+    RefusedError,
+    fault_of,
+    refusal_of,
+)
 from herbrand.visible import shortened
 
 JSON = "application/json"
@@ -27,6 +36,11 @@ async def json_of(request: Request) -> Any:
 
 async def body_of(request: Request) -> bytes:
     """The body, whole. Who leaves before is told nothing, and is no fault of the server."""
+    form = request.headers.get("content-encoding", "identity")
+    if form != "identity":
+        raise RefusedError(
+            UNKNOWN_FORM, f"the body is compressed ({shortened(form, 40)})", "send it as it is"
+        )
     try:
         return await request.body()
     except ClientDisconnect:
@@ -101,7 +115,8 @@ def as_json(what: Any, status: int = 200) -> Response:
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Let an application answer every error in one form."""
+    """Let an application, whose routes are all there, answer every error in one form."""
+    paths = [route.path for route in app.routes if isinstance(route, APIRoute)]
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, RefusedError)
@@ -113,8 +128,10 @@ def answer_errors(app: FastAPI) -> None:
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        message = f"{request.method} {shortened(request.url.path, 200)}: {error.detail}"
-        found = as_json(RefusedError(error.status_code, message).body(), error.status_code)
+        path = request.url.path
+        message = f"{request.method} {shortened(path, 200)}: {error.detail}"
+        hint = nearest(path[:200], paths) if error.status_code == NOT_FOUND else ""
+        found = as_json(RefusedError(error.status_code, message, hint).body(), error.status_code)
         found.headers.update(error.headers or {})  # a wrong method is answered by those that are allowed
         return found
 

@@ -24,7 +24,7 @@ from typing import Any
 from herbrand.errors import HerbrandError
 from herbrand.facts.source import COMPRESSIBLE, FILE_READERS, TABLE_READERS
 from herbrand.files import ScratchFolder, written_whole
-from herbrand.serving.refusals import BAD_REQUEST, NOT_FOUND, RefusedError
+from herbrand.serving.refusals import BAD_REQUEST, CONFLICT, NOT_FOUND, RefusedError
 
 THEORIES = (".hb", ".mln", ".lcn", ".ppr", ".tlog", ".pl", ".bif", ".uai")
 LEFT_OUT = ("node_modules", "venv", "__pycache__")
@@ -102,6 +102,17 @@ class Project:
             raise RefusedError(BAD_REQUEST, f"'{name}' is more than {DEEPEST} folders deep")
         with written_whole(path, folders=True) as file:
             file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+
+    def refuse_changed(self, name: str, before: str | None) -> None:
+        """Raise where a file has not this text, or is there though it had none."""
+        path = self.path(name)
+        now = path.read_bytes().decode("utf-8", "replace") if path.is_file() else None
+        if now != before:
+            raise RefusedError(
+                CONFLICT,
+                f"'{name}' in the folder is not as it was opened here",
+                "save again to write over it, or open this page anew to see it",
+            )
 
     def delete(self, name: str) -> None:
         """Delete a file."""

@@ -12,8 +12,8 @@ from herbrand.budget import lacks_memory
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.visible import visible_lines
 
-BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND = 400, 401, 403, 404
-TOO_LARGE, UNPROCESSABLE, LEFT, FAULT, UNAVAILABLE = 413, 422, 499, 500, 503
+BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT = 400, 401, 403, 404, 409
+TOO_LARGE, UNKNOWN_FORM, UNPROCESSABLE, LEFT, FAULT, UNAVAILABLE = 413, 415, 422, 499, 500, 503
 """``LEFT``: whoever asked has closed the connection; metrics count it, and nobody reads it."""
 
 

@@ -37,6 +37,7 @@ ERRORS = {
     "401": "The key is missing or wrong.",
     "413": "The body is too large.",
     "422": "The model cannot answer this: the question or the evidence is wrong.",
+    "415": "The body is compressed.",
     "503": "A limit of time or memory ended the work, or too many requests wait.",
 }
 
@@ -54,6 +55,7 @@ def schema_of() -> dict[str, Any]:
             "version": herbrand.__version__,
             "description": "Questions to one loaded model; the answers are those of the command line.",
         },
+        "servers": [{"url": "."}],
         "paths": paths,
         "components": {
             "schemas": {"Error": ERROR, **{f"{name.title()}Request": schema(name) for name in ASKING}},

@@ -86,12 +86,16 @@ class Answers:
 def service(pool: Pool, limits: RequestLimits) -> FastAPI:
     """The application; :class:`~herbrand.serving.gates.Gate` goes around it."""
     app = FastAPI(
-        title="Herbrand", version=herbrand.__version__, docs_url=None, redoc_url=None, openapi_url=None
+        title="Herbrand",
+        version=herbrand.__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,  # it would lead around a proxy, to an address that only the proxy knows
     )
     metrics = Metrics()
     answers = Answers(pool, limits, metrics)
     schema = encoded(schema_of())
-    answer_errors(app)
 
     def add(path: str, endpoint: Callable[..., Any], *methods: str) -> None:
         app.add_api_route(path, endpoint, methods=list(methods or ("GET", "HEAD")), response_model=None)
@@ -129,6 +133,7 @@ def service(pool: Pool, limits: RequestLimits) -> FastAPI:
     add("/openapi.json", described)
     add("/docs", shown)
     add("/docs.js", script)
+    answer_errors(app)
     return app
 
 

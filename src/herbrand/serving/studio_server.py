@@ -37,8 +37,9 @@ MOST_ROWS, MOST_OFFSET = 10_000, 10**12
 
 def studio_app(project: Project, runs: Runs) -> FastAPI:
     """The application; :class:`~herbrand.serving.gates.Gate` goes around it."""
-    app = FastAPI(title="Herbrand studio", docs_url=None, redoc_url=None, openapi_url=None)
-    answer_errors(app)
+    app = FastAPI(
+        title="Herbrand studio", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
     _add_files(app, project, runs)
     _add_editing(app, project)
     _add_runs(app, runs)
@@ -47,6 +48,7 @@ def studio_app(project: Project, runs: Runs) -> FastAPI:
         app.mount("/", StaticFiles(directory=BUNDLE, html=True))
     else:
         app.add_api_route("/", _absent, response_model=None)
+    answer_errors(app)
     return app
 
 
@@ -83,7 +85,12 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
 
     @app.put("/api/files/{name:path}", response_model=None)
     async def saved(name: str, request: Request) -> Response:
-        text = field(await json_of(request), "text", str)  # without one the file would be emptied
+        """``before``: the text that the folder had when the file was opened, null for none; where it has
+        another one by now, nothing is written."""
+        asked = await json_of(request)
+        text = field(asked, "text", str)  # without one the file would be emptied
+        if "before" in asked:
+            await asyncio.to_thread(project.refuse_changed, name, asked["before"])
         await asyncio.to_thread(_saved, project, name, text)
         return as_json({"name": name, "kind": kind_of(name)})
 
