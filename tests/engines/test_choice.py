@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
-from herbrand.budget import Budget
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.choice import (
     AFFORDABLE,
@@ -26,7 +26,9 @@ from herbrand.engines.choice import (
     with_alternatives,
 )
 from herbrand.engines.engine import Cost, Refusal, Settings
+from herbrand.engines.exact import Exact
 from herbrand.engines.mean_field.engine import MeanField
+from herbrand.engines.registry import engine_named
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.program.question import Question
 
@@ -162,6 +164,24 @@ def test_what_regions_leave_to_bp_is_begun_once(monkeypatch: pytest.MonkeyPatch)
     assert (bp.operations, bp.cost.bytes) == (regions.operations, regions.cost.bytes)
     assert bp.engine == asked[0][0] == BeliefPropagation(damping=0.3)
     assert bp.begin() is regions.begin().state
+
+
+def test_what_counting_leaves_to_elimination_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``exact`` is asked before ``lifted``, which hands everything to it where it cannot count."""
+    asked = list[str]()
+    prepare = Exact.prepare
+
+    def noted(engine: Exact, *given: Any) -> Any:
+        asked.append(engine.name)
+        return prepare(engine, *given)
+
+    monkeypatch.setattr(Exact, "prepare", noted)
+    program = program_of(LINKED, 8)
+    offers = {offer.name: offer for offer in choices(Settings(), program, Question())}
+    assert "lifted" in offers and asked == ["exact"]
+    lifted = engine_named("infer", "lifted", Settings())
+    alone = lifted.prepare(program, Question(), UNLIMITED)
+    assert type(offers["lifted"]) is (Refused if isinstance(alone, Refusal) else Choice)
 
 
 def test_the_state_that_the_estimate_made_is_gone_on_with() -> None:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Cost, Engine, Prepared, Refusal, Settings, first_state
-from herbrand.engines.fallback import HandedOver
+from herbrand.engines.fallback import Fallback, HandedOver
 from herbrand.engines.loop import Limits, settle, watching
 from herbrand.engines.registry import APPROXIMATE, INFERENCE, WORLDS, engine_named, installed, used_settings
 from herbrand.errors import BudgetError, HerbrandError, Mistake, OutOfTimeError
@@ -262,7 +262,11 @@ def choices(
     engines that only approximate are not asked once an exact answer is affordable: they ground everything
     to say what they cost, a matching pair by pair.
     """
-    handed: list[HandedOver] = []
+    asked: list[tuple[AnyEngine, Program, Prepared[Any] | Refusal]] = []
+
+    def known(engine: AnyEngine, read: Program) -> Prepared[Any] | Refusal | None:
+        return next((said for other, same, said in asked if other == engine and same is read), None)
+
     is_affordable = False
     for name in (*WORLDS, *INFERENCE) if question.most_probable else INFERENCE:
         settings.budget.check()
@@ -270,11 +274,13 @@ def choices(
             return
         own = used_settings("infer", name, settings)
         engine = installed("infer", name, own)
-        prepared = next((one.prepared for one in handed if one.engine == engine), None) or engine.prepare(
-            readable_by(engine, program), question, _for_planning(own.budget)
-        )
+        read = readable_by(engine, program)
+        if isinstance(engine, Fallback):
+            engine = replace(engine, known=known(engine.second, read))
+        prepared = known(engine, read) or engine.prepare(read, question, _for_planning(own.budget))
+        asked.append((engine, read, prepared))
         if isinstance(prepared, HandedOver):
-            handed.append(prepared)
+            asked.append((prepared.engine, read, prepared.prepared))
         offer = offered(engine, own, prepared)
         yield offer
         is_affordable |= isinstance(offer, Choice) and offer.exact and offer.operations <= AFFORDABLE

@@ -13,7 +13,7 @@ and says why the second gave it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -72,12 +72,14 @@ class HandedOver(Prepared[Any]):
 @dataclass(frozen=True)
 class Fallback:
     """``says``: what an answer of the second is; the reason follows. ``refusal``: where both refuse, what is
-    said of the first before the second's reason; empty for the second's alone."""
+    said of the first before the second's reason; empty for the second's alone. ``known``: what the second
+    said to this question, where it was asked before."""
 
     first: Engine[Program, Question, Any, Marginals, Explanation]
     second: Engine[Program, Question, Any, Marginals, Explanation]
     says: str
     refusal: str = ""
+    known: Prepared[Any] | Refusal | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -93,7 +95,8 @@ class Fallback:
         try:
             prepared = self.first.prepare(program, question, within)
         except HandOverError as reason:
-            return self._instead(program, question, within, str(reason))
+            known = self.known or self.second.prepare(program, question, within)
+            return self._instead(known, str(reason))
         if isinstance(prepared, Refusal):
             return prepared
         return Prepared(partial(self._begun, prepared.begin, program, question), prepared.cost)
@@ -136,15 +139,12 @@ class Fallback:
 
     def _handed(self, program: Program, question: Question, why: str) -> SecondState[Any]:
         """The second engine's first state; raises what it refuses."""
-        prepared = self._instead(program, question, self.budget, why)
+        prepared = self._instead(self.second.prepare(program, question, self.budget), why)
         if isinstance(prepared, Refusal):
             raise prepared.error
         return prepared.begin()
 
-    def _instead(
-        self, program: Program, question: Question, within: Budget, why: str
-    ) -> HandedOver | Refusal:
-        prepared = self.second.prepare(program, question, within)
+    def _instead(self, prepared: Prepared[Any] | Refusal, why: str) -> HandedOver | Refusal:
         if isinstance(prepared, Refusal):
             return Refusal(self._both(why, prepared.error))
         return HandedOver(

@@ -57,7 +57,7 @@ class Lifted:
     """Counting within ``memory`` bytes and ``most_operations``."""
 
     budget: Budget = UNLIMITED
-    most_operations: float = 1e11
+    most_operations: float = Exact.most_operations
     name: str = field(default="lifted", init=False)
 
     @classmethod
