@@ -66,6 +66,16 @@ def test_each_line_is_what_its_groundings_add(model: tuple[Theory, Universe], da
     check_lines(theory, universe, atom, True if values is None else data.draw(st.sampled_from(values)))
 
 
+@pytest.mark.parametrize("engine", ["exact", "lifted"])
+def test_a_large_weight_makes_a_step_at_a_small_scale(engine: str) -> None:
+    """Given that a does not hold, b is sure but at scales of 1e-6: there the first formula moves a."""
+    theory = hb.parse("predicate a\npredicate b\n1e6: a or b\n-1e6: a\n5: b")
+    why = hb.Model(theory).explain("a", engine=engine)
+    found = {reason.statement: reason.contribution for reason in why.reasons}
+    assert found["1000000.0: a or b"] == pytest.approx(1e6 * math.log(2) / (1e6 + 5), abs=1e-8)
+    assert abs(why.remainder) < 1e-8
+
+
 SEVERAL_CASES = [
     "-0.24: (p(2) or p(x)) xor (p(1) <=> p(x))",
     "1.3: (p(x) or p(y)) => (p(2) <=> p(x))",

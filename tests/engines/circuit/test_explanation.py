@@ -151,3 +151,45 @@ def test_evidence_is_explained_where_it_may_hold(evidence: str) -> None:
 def test_counts_without_choices_are_refused() -> None:
     with pytest.raises(HerbrandError, match="no engine explains counts of what is uncertain"):
         hb.Model(hb.parse(COUNTED + "1: rain")).explain('chosen("a")')
+
+
+def test_the_base_of_evidence_that_needs_a_choice() -> None:
+    """P(a | a or b) is p / (p + r - spr) at scale s, and p / (p + r) where both vanish. The derivative by
+    either grows as 1 / s towards 0: what is integrated is what it has beyond that of the limit."""
+    p, r = 0.3, 0.6
+    model = hb.Model(hb.parse("0.3 :: a\n0.6 :: b\ne :- a\ne :- b\ne"))
+    why = explained(model, "a")
+    places, shares = np.polynomial.legendre.leggauss(40)
+    scales, weights = (places + 1) / 2, shares / 2
+    given = p + r - scales * p * r
+    own = (p * r / given**2 - p * r / (p + r) ** 2) / scales
+    other = -(p * r * (1 - scales * p) / given**2 - p * r / (p + r) ** 2) / scales
+    found = {reason.statement: reason.contribution for reason in why.reasons}
+    assert why.base == pytest.approx(p / (p + r), abs=1e-11)
+    assert found["0.3 :: a"] == pytest.approx(float(weights @ own), abs=1e-10)
+    assert found["0.6 :: b"] == pytest.approx(float(weights @ other), abs=1e-10)
+    assert abs(why.remainder) < 1e-9
+
+
+RARE = {
+    "evidence of rare choices": ("1 :: a\n1e-9 :: b\n0.3 :: c\nhard: not a or b\n0.5: not b or c", "a"),
+    "a step at 1e-300": ("1e-300 :: b\n0.5 :: c\n0.5 :: d\ne :- b\ne :- c, d\ne", "b"),
+    "heads beside certain ones": ("1 :: a; 1e-17 :: b\nc :- b", "c"),
+    "beside a certain one, by evidence": ("1 :: a; 1e-17 :: b\n0.5 :: c\nd :- b\nd :- c\nd", "b"),
+}
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_contributions_of_rare_choices_add_up(name: str) -> None:
+    text, asked = RARE[name]
+    model = hb.Model(hb.parse(text))
+    why = explained(model, asked)
+    assert why.value == pytest.approx(model.infer(asked)[asked], rel=1e-9, abs=0)
+    assert abs(why.remainder) < 1e-8
+    parts = (why.base, why.remainder, *(reason.contribution for reason in why.reasons))
+    assert math.fsum(parts) == pytest.approx(why.value, abs=1e-12)
+
+
+def test_what_no_head_takes_beside_one_of_probability_0() -> None:
+    nearly = "0.9999999999999999 :: a; 0 :: b"
+    assert hb.Model(hb.parse(f"{nearly}\nnot a\n0.25 :: c")).infer("c")["c"] == pytest.approx(0.25, abs=1e-12)

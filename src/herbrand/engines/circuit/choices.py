@@ -39,9 +39,12 @@ def probability_left(chances: Sequence[float]) -> list[float]:
 
     >>> probability_left([0.5, 0.25]), probability_left([1 - 1e-13, 1e-13])[1:]
     ([1.0, 0.5, 0.25], [1e-13, 0.0])
+    >>> probability_left([1 - 2**-53, 0.0])[-1] == 2**-53
+    True
     """
     none = 1 - math.fsum(chances)
-    left = [none if none > CERTAIN or (len(chances) == 1 and none > 0) else 0.0]
+    alone = sum(chance > 0 for chance in chances) == 1
+    left = [none if none > CERTAIN or (alone and none > 0) else 0.0]
     for chance in reversed(chances):
         left.append(left[-1] + chance)
     return left[::-1]

@@ -5,6 +5,10 @@ all is as it stands. On the way P(q | e) changes at the rate of the sum, over ou
 derivative by that outcome's probability. The integral of each summand is the outcome's contribution (its
 Aumann-Shapley value): they add up to P(q | e) less what it is at scale 0. Weighted formulas count whole at
 every scale, so theirs is the base.
+
+Where the evidence needs a choice, the base is the limit where all choices vanish alike. It rests on ratios of
+probabilities, so it has derivatives of its own, which grow as 1 / s towards 0 and add up to nothing at any
+scale. They are no part of the contributions.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from herbrand.answers.explanation import Reason
-from herbrand.engines.attribution import scales
+from herbrand.engines.attribution import integrated
 from herbrand.engines.circuit.choices import Drawn, probability_left, share_of
 from herbrand.engines.circuit.circuit import Circuit, Floats
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
@@ -25,9 +29,8 @@ from herbrand.engines.circuit.worlds import Worlds
 from herbrand.language.show import statement_text
 from herbrand.language.syntax import Choice
 
-CLOSE = 1e-10
-"""Contributions that add up so closely, or change so little, need no finer steps."""
-STEPS = (8, 16, 32, 64, 128, 256)
+VANISHING = -3000.0
+"""The logarithm of a scale at which choices are rarer by far than any of them is beside another."""
 
 
 @dataclass(frozen=True)
@@ -49,67 +52,67 @@ def attributed(worlds: Worlds, literal: int) -> Attributed:
     if literal in (TRUE, FALSE):
         value = float(literal == TRUE)
         return Attributed(value, value, (), 0.0)
-    slopes = _Slopes(worlds, literal, [drawn for _, drawn in choices])
-    value, base = slopes.probability(1.0), slopes.probability(0.0)
-    if not choices:
-        return Attributed(value, base, (), 0.0)
-    found = np.zeros(slopes.size)
-    for count in STEPS:
-        worlds.budget.check()
-        before = found
-        found = sum((share * slopes.at(place) for place, share in scales(count)), np.zeros(slopes.size))
-        if np.abs(found - before).max() < CLOSE:
-            break
-    if math.isnan(base):  # the evidence needs a choice: what is left of it where all vanish
-        base = value - float(found.sum())
+    rates = _Rates(worlds, literal, [drawn for _, drawn in choices])
+    value, base = rates.probability(1.0), rates.probability(0.0)
+    found = integrated(rates.at, np.ones(rates.size), rates.probability)
     reasons = _reasons(worlds, choices, found)
     return Attributed(value, base, tuple(reasons), value - base - float(found.sum()))
 
 
-class _Slopes:
-    """The parts of the derivative by the scale, an outcome a place."""
+class _Rates:
+    """What an outcome's probability changes in that of the literal while the scale grows by a small share of
+    itself, less what it changes in the base."""
 
     def __init__(self, worlds: Worlds, literal: int, choices: Sequence[Drawn]) -> None:
-        self._literal, self._choices = literal, choices
+        self._literal, self._choices, self._budget = literal, choices, worlds.budget
         made = worlds.made
         self._none = [negated(made.net.either(drawn.outcomes)) for drawn in choices]
         outcomes = [outcome for drawn in choices for outcome in drawn.outcomes]
         self._circuit: Circuit
         self._circuit, self._weights = made.circuit([literal, *outcomes, *self._none], worlds.budget)
         self.size = len(outcomes)
+        is_possible = self._circuit.total(self._scaled(-math.inf)) > -math.inf
+        self._nothing = -math.inf if is_possible else VANISHING
+        self._of_base = self._at(self._nothing)
 
     def probability(self, scale: float) -> float:
-        """P(q | e) at a scale; not a number where the evidence is impossible there."""
-        return self._shares(self._scaled(scale))[0]
+        """P(q | e) at a scale; at 0 the limit, where the evidence needs a choice."""
+        return self._shares(self._scaled(math.log(scale) if scale else self._nothing))[0]
 
     def at(self, scale: float) -> Floats:
-        weights = self._scaled(scale)
+        """The rates at a scale, an outcome a place."""
+        self._budget.check()
+        return self._at(math.log(scale)) - self._of_base
+
+    def _at(self, log_scale: float) -> Floats:
+        weights = self._scaled(log_scale)
         probability, given = self._shares(weights)
         if not probability > 0:
             return np.zeros(self.size)
         variable, no = self._literal >> 1, 1 - (self._literal & 1)
         weights[variable, 1 - no] = -np.inf
         _, both = self._shares(weights)
-        found: list[float] = []
+        scale, found = math.exp(log_scale), list[float]()
         for drawn, none in zip(self._choices, self._none, strict=True):
-            left = (1 - scale) + scale * probability_left(drawn.chances)[-1]
-            lost = (share_of(both, none) - share_of(given, none)) / left
+            left = -math.expm1(log_scale) + scale * probability_left(drawn.chances)[-1]
+            lost = (share_of(both, none) - share_of(given, none)) / left if left else 0.0
             found += [
-                probability * ((share_of(both, o) - share_of(given, o)) / scale - chance * lost)
+                probability * ((share_of(both, o) - share_of(given, o)) - scale * chance * lost)
                 for o, chance in zip(drawn.outcomes, drawn.chances, strict=True)
             ]
         return np.array(found)
 
-    def _scaled(self, scale: float) -> Floats:
+    def _scaled(self, log_scale: float) -> Floats:
         """The log-weights with every outcome's probability times the scale, beside what formulas weigh."""
-        weights = self._weights.copy()
+        weights, scale = self._weights.copy(), math.exp(log_scale)
         with np.errstate(divide="ignore"):
             for drawn in self._choices:
                 left = probability_left(drawn.chances)
-                for variable, chance, part in zip(drawn.variables, drawn.chances, left[:-1], strict=True):
+                for variable, chance, behind in zip(drawn.variables, drawn.chances, left[1:], strict=True):
                     if variable >= 0:
-                        taken = min(scale * chance / ((1 - scale) + scale * part), 1.0)
-                        weights[variable] += np.log1p(-taken), np.log(taken)
+                        later = -math.expm1(log_scale) + scale * behind
+                        both = np.log(later + scale * chance)
+                        weights[variable] += np.log(later) - both, log_scale + np.log(chance) - both
         return weights
 
     def _shares(self, weights: Floats) -> tuple[float, Floats]:

@@ -8,7 +8,7 @@ taken together, since nothing is grounded.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,14 +54,16 @@ class _Supposing:
     def log_odds(self, scale: float) -> float:
         return log_odds(*(self.problem(scale, holds).total for holds in (True, False)))
 
-    def reasons(self, scales: Sequence[tuple[float, float]]) -> tuple[Reason, ...]:
-        program = self.evidence.program
-        slopes = np.zeros(len(program.weights) + 1)
-        for scale, share in scales:
-            yes, no = (self.problem(scale, holds).slopes() for holds in (True, False))
-            slopes += share * (yes - no)
-        worths = np.array([*(w.value for w in program.weights), 1.0])
-        return tuple(_named(program, slopes * worths))
+    def worths(self) -> np.ndarray:
+        """The weights, and one for soft evidence."""
+        return np.array([*(w.value for w in self.evidence.program.weights), 1.0])
+
+    def slopes(self, scale: float) -> np.ndarray:
+        yes, no = (self.problem(scale, holds).slopes() for holds in (True, False))
+        return yes - no
+
+    def reasons(self, slopes: np.ndarray) -> tuple[Reason, ...]:
+        return tuple(_named(self.evidence.program, slopes * self.worths()))
 
 
 def _named(program: Program, shares: np.ndarray) -> list[Reason]:
