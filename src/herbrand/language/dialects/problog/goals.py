@@ -68,6 +68,20 @@ _REFUSED = {
     "-->": "grammars are not read",
     "::": "a probability stands before the head of a clause, not inside a body",
 }
+_NO_ATOMS = {
+    ",/2",
+    ";/2",
+    "\\+/1",
+    "forall/2",
+    "once/1",
+    "between/3",
+    "true/0",
+    "fail/0",
+    "false/0",
+    "otherwise/0",
+}
+_NO_ATOMS |= {f"{sign}/2" for sign in _SIGNS}
+"""What a body reads as something else than an atom, so that a clause of it would say nothing."""
 MOST_NUMBERS = 100_000
 """Of one ``between``."""
 
@@ -120,6 +134,13 @@ class Goals:
             raise not_in_the_language(term.indicator, term.span)
         arguments = tuple(self.term(argument, open_ended) for argument in term.arguments)
         return Atom(self._names.of(term.name, len(arguments)), arguments, term.span)
+
+    def head(self, term: PrologTerm) -> Atom:
+        """The atom that a clause defines."""
+        if term.indicator in _NO_ATOMS or term.name == "call":
+            hint = "in bodies it has a meaning of its own; evidence(\\+a). says that a is false"
+            raise LanguageError(f"no clause can define {term.indicator}", span=term.span, hint=hint)
+        return self.atom(term, open_ended=True)
 
     def term(self, term: PrologTerm, open_ended: bool = False) -> Term:
         if term.kind == "variable":

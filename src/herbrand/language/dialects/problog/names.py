@@ -69,10 +69,12 @@ class LinkedPlaces:
                 found += self._link(number, part)
         for place, constant in found:
             self._constants.setdefault(self._same.leader(place), {}).setdefault(constant)
-        self._mixed = {
-            leader
+        texts = {
+            leader: {constant.value for constant in constants if isinstance(constant.value, str)}
             for leader, constants in self._constants.items()
-            if len({isinstance(constant.value, str) for constant in constants}) == 2
+        }
+        self._mixed = {
+            place: found for place, found in texts.items() if 0 < len(found) < len(self._constants[place])
         }
 
     def constants(self, place: Place) -> list[Value]:
@@ -85,6 +87,10 @@ class LinkedPlaces:
     def is_mixed(self, place: Place) -> bool:
         """Whether both text and numbers stand there."""
         return self._same.leader(place) in self._mixed
+
+    def texts_beside_numbers(self, place: Place) -> Collection[str]:
+        """The texts of a mixed place."""
+        return self._mixed.get(self._same.leader(place), ())
 
     def _link(self, number: int, part: Formula) -> Iterator[tuple[Place, Constant]]:
         for leaf in walk(part):
@@ -107,9 +113,15 @@ def with_one_kind(part: Part, places: LinkedPlaces, number: int) -> Part:
     """A part of a clause with its numbers as text wherever text stands in the same place."""
 
     def as_text(term: Term, place: Place) -> Term:
-        if isinstance(term, Constant) and not isinstance(term.value, str) and places.is_mixed(place):
-            return Constant(shown_constant(term.value), term.span)
-        return term
+        if not isinstance(term, Constant) or isinstance(term.value, str) or not places.is_mixed(place):
+            return term
+        text = shown_constant(term.value)
+        if text in places.texts_beside_numbers(place):
+            hint = "numbers beside text become text here, so write the text in another way"
+            raise LanguageError(
+                f"{text} is a number here, and '{text}' in its place a text", span=term.span, hint=hint
+            )
+        return Constant(text, term.span)
 
     def changed(leaf: Formula) -> Formula:
         terms = leaf_terms(leaf)

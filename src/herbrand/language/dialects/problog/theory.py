@@ -133,7 +133,7 @@ class _Reader:
 
     def _clause(self, head: PrologTerm, goal: PrologTerm | None, whole: PrologTerm) -> None:
         parts = list(parts_of(head, ";"))
-        heads = tuple(self._goals.atom(_head(part), open_ended=True) for part in parts)
+        heads = tuple(self._goals.head(_head(part)) for part in parts)
         bodies = [()] if goal is None else self._goals.bodies(goal, whole)
         if not any(part.is_operator("::") for part in parts):
             if len(parts) > 1:
