@@ -350,7 +350,11 @@ def _facts(
         )
         with mistakes.collecting():
             tables[name] = fact_table(
-                predicate, of[name], domains, lambda listed, p=predicate: worlds.world(p, has_facts=listed)
+                predicate,
+                of[name],
+                domains,
+                lambda listed, p=predicate: worlds.world(p, has_facts=listed),
+                has_value=name not in worlds.rule_heads,  # choices may leave an atom without one
             )
     mistakes.raise_any(FactsError)
     report("facts loaded", 1.0)

@@ -303,8 +303,10 @@ def fact_table(
     claims: Sequence[Claims],
     domains: Mapping[str, Domain],
     world: Callable[[bool], World],
+    has_value: bool = True,
 ) -> FactTable:
-    """``world`` is asked with whether there are facts; raises ``FactsError`` with all contradictions."""
+    """``world`` is asked with whether there are facts; ``has_value``: every many-valued atom has one of its
+    values. Raises ``FactsError`` with all contradictions."""
     own = [domains[name] for name in predicate.column_types]
     if not claims:
         return FactTable.empty(len(own), world(False))
@@ -315,7 +317,7 @@ def fact_table(
     mistakes = [
         *true_and_false(claimed, true, false),
         *two_values(claimed, true),
-        *no_value(claimed, false),
+        *(no_value(claimed, false) if has_value else ()),
         *two_weights(claimed, weighted, weights),
     ]
     chosen = world(bool(len(true) or len(false)) and not (len(soft) and predicate.undecided))

@@ -71,3 +71,23 @@ def test_what_is_asked_does_not_change_the_best_world() -> None:
     model = hb.Model(hb.parse("0.6 :: a\n0.5 :: b :- a\n0.9 :: far"))
     assert model.infer("a", map=True)["a"] == model.infer(map=True)["a"] == 0.0
     assert model.infer("a", map=True).log_weight == pytest.approx(math.log(0.4 * 0.9))
+
+
+def test_evidence_may_say_that_a_choice_gave_no_value() -> None:
+    """The probability left for no value is 0.2, and a choice that needs a value is then not made."""
+    text = 'predicate c in {"r", "g"}\npredicate q\n0.3 :: c = "r"; 0.5 :: c = "g"\n'
+    text += '0.4 :: q :- c = "r"\n0.7 :: q\n'
+    none = ['not c = "r"', 'not c = "g"']
+    model = hb.Model(hb.parse(text))
+    for given, stated in ((none, model), ([], hb.Model(hb.parse(text + "\n".join(none))))):
+        answer = stated.infer(["q", 'c = "g"'], given=given, log_partition=True)
+        assert answer.log_partition == pytest.approx(math.log(0.2), abs=1e-12)
+        assert [row["probability"] for row in answer.to_dict()["marginals"]] == pytest.approx([0.7, 0.0])
+        assert stated.query("q", given=given).to_dict()["answers"][0]["weight"] == pytest.approx(0.7)
+    assert all(world.values == {} for world in model.sample(20, given=none).worlds)
+
+
+def test_evidence_against_every_value_of_what_must_have_one_is_refused() -> None:
+    open_atom = hb.parse('predicate c in {"r", "g"}\n1: c = "r"')
+    with pytest.raises(hb.HerbrandError, match="every value of c is excluded; it must have one"):
+        hb.Model(open_atom).infer(given=['not c = "r"', 'not c = "g"'])
