@@ -69,6 +69,7 @@ WRONG = [
     ("infer s.hb -o found.html", 1, "results are not written as .html"),
     ("infer s.hb -o found.svg", 1, "results are not written as .svg"),
     ("infer s.hb -o found.hb", 1, "results are not written as .hb"),
+    ("infer s.hb -o found.mln", 1, "results are not written as .mln"),
     (
         "infer s.hb --format csv -o s.hb",
         1,

@@ -15,8 +15,6 @@ from herbrand.arrays import Array, Tensor
 from herbrand.contraction import Contraction, Dense, Relation, Sparse
 from tests.oracles import contraction as oracle
 
-ALGEBRAS = ("real", "log", "maximum", "max_product", "boolean", "counting")
-FLOATING = ("real", "log", "maximum", "max_product")
 AXES = "vwxyz"
 LARGEST_JOINT = 3**5
 
@@ -28,16 +26,12 @@ VALUES = {
     "boolean": (False, True),
     "counting": (0, 1, 2, 5, -3),
 }
+"""Some numbers of each algebra that the laws are checked for, ordinary ones and its zero among them."""
+ALGEBRAS = tuple(VALUES)
 DEFAULTS = {name: values[:3] for name, values in VALUES.items()}
-ZEROS = {
-    "real": 0.0,
-    "log": -math.inf,
-    "maximum": -math.inf,
-    "max_product": 0.0,
-    "boolean": False,
-    "counting": 0,
-}
+ZEROS = {name: oracle.OPERATIONS[name].zero for name in ALGEBRAS}
 DTYPES = {"boolean": torch.bool, "counting": torch.int64}
+FLOATING = tuple(name for name in ALGEBRAS if name not in DTYPES)
 
 
 @dataclass(frozen=True)

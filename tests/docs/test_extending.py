@@ -6,6 +6,7 @@ import math
 import re
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,12 @@ from herbrand.contraction.expression import Contraction
 from herbrand.engines.engine import Cost, Settings
 from herbrand.engines.registry import engine_named, register
 from herbrand.errors import ContradictionError, HerbrandError, LanguageError, UnsupportedError
+from herbrand.facts.source import fact_sources
 from herbrand.language.dialects import DIALECTS
+from herbrand.language.dialects import register as register_dialect
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Atom, Formula, Theory
+from herbrand.serving.projects import kind_of
 from tests.conftest import ROOT, Outcome
 from tests.engines.estimates import told_by
 from tests.engines.proof.programs import Program, goals, programs
@@ -232,6 +236,26 @@ def test_the_dialect_reads_its_files(tmp_path: Path, herbrand: Callable[..., Out
     theory = hb.read(tmp_path / "family.triples")
     assert hb.show(theory) == 'father("liam", "bob")\nfather("liam", "bob")\nbrother("bob", "max")\n'
     assert herbrand("convert", tmp_path / "family.triples").out == hb.show(theory)
+
+
+def test_files_of_the_dialect_are_known_wherever_files_are(
+    tmp_path: Path, herbrand: Callable[..., Outcome]
+) -> None:
+    example("dialect")
+    (tmp_path / "family.triples").write_text("liam father bob\n")
+    (tmp_path / "old.csv").write_text("liam\n")
+    (tmp_path / "t.hb").write_text("old(x) :- father(x, y)\n")
+    assert [source.name for source in fact_sources(tmp_path)] == ["old.csv"], "a theory is no table"
+    assert kind_of("family.triples") == "theory"
+    refused = herbrand("check", tmp_path / "t.hb", "-o", tmp_path / "sizes.triples")
+    assert refused.status == 1 and "results are not written as .triples" in refused.err
+    own = DIALECTS["triples"]
+    read = own.read
+    assert read is not None
+    register_dialect(replace(own, read_facts=lambda source, valued: read(source, None).facts))
+    assert kind_of("family.triples") == "facts"
+    answer = herbrand("query", tmp_path / "t.hb", "old(x)", "--facts", tmp_path / "family.triples")
+    assert answer.status == 0 and '"liam"' in answer.out, answer.err
 
 
 def test_the_dialect_tells_every_mistake_with_its_place(tmp_path: Path) -> None:

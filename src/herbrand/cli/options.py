@@ -16,6 +16,7 @@ from herbrand.errors import HerbrandError
 from herbrand.extras import later
 
 _reads_ending = later("herbrand.facts.source:reads_ending")
+_theory_endings = later("herbrand.language.dialects:theory_endings")
 _parse_address = later("herbrand.facts.address:parse_address")
 written_by_ending = later("herbrand.language.files:written_by_ending")
 """The readers of databases and of theories are not loaded with the options."""
@@ -144,7 +145,8 @@ class Written:
         """Whether a table for people under this ending would be taken for something else."""
         if self._ending in ("", *_BY_ENDING, *self.drawn_by_ending):
             return False
-        return self._ending in (".hb", *_OF_NO_TEXT) or _reads_ending(self._ending)
+        claimed = self._ending in _OF_NO_TEXT or self._ending in _theory_endings()
+        return claimed or _reads_ending(self._ending)
 
     @property
     def _ending(self) -> str:

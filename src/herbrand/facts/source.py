@@ -24,6 +24,7 @@ from herbrand.facts.address import Address, is_server, parse_address, parse_sele
 from herbrand.facts.sources.base import OPENERS, FactSource, is_compressed
 from herbrand.facts.sources.memory import PythonRows
 from herbrand.files import irregular
+from herbrand.language.dialects import fact_endings, theory_endings
 
 Reader = Callable[[str, Path], FactSource]
 
@@ -53,13 +54,12 @@ TABLE_READERS: Mapping[str, Reader] = {
 COMPRESSIBLE = (".csv", ".tsv", ".tab", ".psv", ".jsonl", ".ndjson", ".json")
 """Text that may be compressed; what opens it, :mod:`herbrand.facts.sources.base` knows."""
 _SQLITE = b"SQLite format 3\0"
-_THEORIES = (".hb", ".mln", ".lcn", ".ppr", ".tlog", ".pl", ".bif", ".uai", ".ev")
 _TEXTS = (".md", ".rst", ".tex", ".bib", ".html", ".htm", ".css", ".pdf", ".doc", ".docx", ".odt", ".log")
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico")
 _PROGRAMS = (".py", ".pyc", ".ipynb", ".r", ".jl", ".js", ".ts", ".sql", ".sh", ".bat")
-_SETTINGS = (".yaml", ".yml", ".toml", ".ini", ".cfg", ".lock", ".license", ".safetensors", ".pt")
-NO_TABLES = frozenset(_THEORIES + _TEXTS + _PICTURES + _PROGRAMS + _SETTINGS)
-"""Endings of theories, texts, pictures and programs: in a folder of facts they are passed over."""
+_SETTINGS = (".yaml", ".yml", ".toml", ".ini", ".cfg", ".lock", ".license", ".safetensors", ".pt", ".ev")
+NO_TABLES = frozenset(_TEXTS + _PICTURES + _PROGRAMS + _SETTINGS)
+"""Endings of texts, pictures and programs: in a folder of facts they are passed over, as theories are."""
 ABOUT = (
     "readme",
     "license",
@@ -211,7 +211,7 @@ def holds_tables(folder: Path) -> bool:
 
 def _is_readable(path: Path) -> bool:
     ending = _ending(path)[0]
-    return path.is_file() and (ending in TABLE_READERS or ending in FILE_READERS or _is_database(path))
+    return path.is_file() and (ending in TABLE_READERS or ending in fact_endings() or _is_database(path))
 
 
 def _is_no_table(path: Path) -> bool:
@@ -219,7 +219,8 @@ def _is_no_table(path: Path) -> bool:
     if path.is_dir():
         looks_like_table = _ending(path)[0] in TABLE_READERS
         return not looks_like_table and not any(map(_is_readable, path.iterdir()))
-    return path.suffix.lower() in NO_TABLES or path.name.split(".")[0].lower() in ABOUT
+    ending = path.suffix.lower()
+    return ending in NO_TABLES or ending in theory_endings() or path.name.split(".")[0].lower() in ABOUT
 
 
 def _unread(path: Path) -> Mistake:
@@ -236,7 +237,7 @@ def _unknown(path: Path) -> str:
 
 def _readable(path: Path) -> str:
     """How a file of unknown ending can be made one that is read."""
-    if _plain_ending(path) in TABLE_READERS or _plain_ending(path) in FILE_READERS:
+    if _plain_ending(path) in TABLE_READERS or _plain_ending(path) in fact_endings():
         return "decompress it"
     if path.suffix.lower() in (".txt", ".dat", ".data", ""):
         return "rename it, .csv for commas between cells, .tsv for tabs, .psv for |"
@@ -266,11 +267,11 @@ def _of_file(path: Path, predicate: str | None = None) -> FactSource:
         raise FactsError(_missing(path), hint=_similar(path))
     if _is_database(path):
         return (_duckdb if ending == ".duckdb" else _sqlite)(path, predicate)
-    if ending in FILE_READERS:
-        return FILE_READERS[ending](path, predicate)
+    if ending in fact_endings():  # such a file names its predicates itself
+        return _dialect(path, predicate)
     if ending in TABLE_READERS:
         return TABLE_READERS[ending](predicate or name, path)
-    endings = ", ".join([*TABLE_READERS, *FILE_READERS, *DATABASES])
+    endings = ", ".join([*TABLE_READERS, *fact_endings(), *DATABASES])
     raise FactsError(_unknown(path), hint=f"{_readable(path)}; known are {endings}")
 
 
@@ -291,13 +292,6 @@ def _ending(path: Path) -> tuple[str, str]:
     return whole.suffix.lower(), whole.stem
 
 
-FILE_READERS: Mapping[str, Callable[[Path, str | None], FactSource]] = {
-    ".db": _dialect,
-    ".cfacts": _dialect,
-    ".evid": _dialect,
-}
-"""What reads a file that names its predicates itself; called
-with the path and, if only one is wanted, its name."""
 DATABASES = (".duckdb", ".sqlite", ".sqlite3")
 """Files of many tables; a file of SQLite may have any ending."""
 
@@ -308,4 +302,4 @@ def reads_ending(ending: str) -> bool:
     >>> reads_ending(".tsv"), reads_ending(".gz"), reads_ending(".txt")
     (True, True, False)
     """
-    return any(ending in known for known in (TABLE_READERS, FILE_READERS, DATABASES, OPENERS))
+    return any(ending in known for known in (TABLE_READERS, fact_endings(), DATABASES, OPENERS))

@@ -22,11 +22,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from herbrand.errors import HerbrandError
-from herbrand.facts.source import COMPRESSIBLE, FILE_READERS, TABLE_READERS
+from herbrand.facts.source import COMPRESSIBLE, TABLE_READERS
 from herbrand.files import ScratchFolder, written_whole
+from herbrand.language.dialects import fact_endings, theory_endings
 from herbrand.serving.refusals import BAD_REQUEST, CONFLICT, NOT_FOUND, RefusedError
 
-THEORIES = (".hb", ".mln", ".lcn", ".ppr", ".tlog", ".pl", ".bif", ".uai")
 LEFT_OUT = ("node_modules", "venv", "__pycache__")
 DEEPEST, MOST_SEEN, MOST_OTHERS = 3, 20_000, 500
 """Folders below each other, files that are looked at, and files listed that are neither theory nor facts."""
@@ -150,10 +150,10 @@ def kind_of(name: str) -> str:
     ('theory', 'facts', 'other')
     """
     path = PurePosixPath(name.lower())
-    if path.suffix in THEORIES:
+    if path.suffix in theory_endings():
         return "theory"
     compressed = path.with_suffix("").suffix in COMPRESSIBLE
-    return "facts" if path.suffix in (*TABLE_READERS, *FILE_READERS) or compressed else "other"
+    return "facts" if path.suffix in (*TABLE_READERS, *fact_endings()) or compressed else "other"
 
 
 def _absolute(path: str) -> str:

@@ -1,8 +1,8 @@
 """The algebras that sums of products can be computed in: one module a member, each defining ``ALGEBRA``.
 
 `real` (+, ×) · `log` (log-sum-exp, +) · `maximum` (max, + of log weights) · `max_product` (max, ×) ·
-`boolean` (or, and) · `counting` (+, × of int64, exact or refused) · `integers` (+, × of any size, over rows
-alone) · `independent` (or of independent events, ×; an approximation, over rows alone)
+`boolean` (or, and) · `counting` (+, × of whole numbers, exact or refused: int64, over rows of any
+size) · `independent` (or of independent events, ×; an approximation, over rows alone)
 """
 
 from __future__ import annotations

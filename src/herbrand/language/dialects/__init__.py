@@ -36,12 +36,14 @@ __all__ = [
     "DIALECTS",
     "Dialect",
     "dialect_of",
+    "fact_endings",
     "read_benchmark",
     "read_facts_file",
     "read_source",
     "read_theory_file",
     "read_theory_text",
     "register",
+    "theory_endings",
     "write",
     "write_facts",
 ]
@@ -176,6 +178,21 @@ for _dialect in (
     ),
 ):
     register(_dialect)
+
+
+def theory_endings() -> list[str]:
+    """How files end that hold a theory, in the language itself or in a dialect."""
+    return [".hb", *_endings(lambda row: row.reads_theories and row.read_facts is None)]
+
+
+def fact_endings() -> list[str]:
+    """How files end that hold the facts of a dialect."""
+    return _endings(lambda row: row.read_facts is not None)
+
+
+def _endings(can: Callable[[Dialect], bool]) -> list[str]:
+    """Those of the dialects that can do something; not the names by which whole files are known."""
+    return [e for row in DIALECTS.values() if can(row) for e in row.endings if e.startswith(".")]
 
 
 _FRAMES = 10 * DEEPEST_NESTING
