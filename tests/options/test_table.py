@@ -57,8 +57,8 @@ def example(option: Option, folder: Path) -> Any:
     match option.kind:
         case Whole(least, _):
             return 30 if option.name == "samples" else max(least, 2 if option.name == "starts" else 1)
-        case Number():
-            return 1.0 if option.name in ("cost", "time_limit") else 0.5
+        case Number(above=above):
+            return max(1.0 if option.name in ("cost", "time_limit") else 0.5, 0.5 + (above or 0))
         case Name(names):
             return [*names][-1]
         case Amount():
