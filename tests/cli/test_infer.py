@@ -123,6 +123,8 @@ def test_output_is_moved_into_place_whole(herbrand: Herbrand, rain: str, tmp_pat
 
 WRONG = [
     (["infer"], 2, "Missing argument 'THEORY...'"),
+    (["query"], 2, "Missing argument 'THEORY... GOAL'"),
+    (["explain"], 2, "Missing argument 'THEORY... [WHAT]'"),
     (["infer", "{rain}", "--bogus"], 2, "No such option"),
     (["infer", "{rain}", "--top", "-1"], 2, "Invalid value for '--top'"),
     (["infer", "{rain}", "--format", "xml"], 2, "Invalid value for '--format'"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
+
+import typer
 
 import herbrand as hb
-from herbrand.cli.options import Theories
 from herbrand.cli.output import note, write_text, write_texts
 from herbrand.cli.parameters import takes
 from herbrand.errors import HerbrandError
@@ -14,7 +16,10 @@ STANDARD_INPUT = "-"
 
 
 @takes("fmt")
-def command(theory: Theories, check: bool = False) -> None:
+def command(
+    theory: Annotated[list[str], typer.Argument(metavar="THEORY...", help="Theory files, each by itself.")],
+    check: bool = False,
+) -> None:
     """Write theory files in one style: blanks, indents, empty lines. Words and comments stay.
 
     A file with mistakes is left alone and they are reported; "-" reads standard input and prints.

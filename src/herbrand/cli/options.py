@@ -80,6 +80,31 @@ class Opened:
 
 
 @dataclass(frozen=True)
+class OpenedForGoal(Opened):
+    """The same, and a goal behind the files."""
+
+    theory: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="THEORY... GOAL", help="Theory files, together one theory; and what is asked."
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class OpenedForReasons(Opened):
+    """The same, and what is to be explained behind the files."""
+
+    theory: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="THEORY... [WHAT]",
+            help="Theory files, together one theory; and what is explained, unless --query names it.",
+        ),
+    ]
+
+
+@dataclass(frozen=True)
 class Written:
     """Where a result goes, and how. ``drawn_by_ending``: the pages and pictures that a command has."""
 

@@ -6,21 +6,21 @@ from typing import Any
 
 from herbrand.budget import budget_of
 from herbrand.cli.opening import last_argument, open_model
-from herbrand.cli.options import Opened, Written
+from herbrand.cli.options import OpenedForGoal, Written
 from herbrand.cli.output import leave_unconverged, note, write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import sheet_table
 
 
 @takes("query")
-def command(opened: Opened, written: Written, **options: Any) -> None:
+def command(opened: OpenedForGoal, written: Written, **options: Any) -> None:
     """Answers of a goal by the rules, heaviest first: herbrand query family.hb 'uncle("liam", y)'
 
     The weight of an answer is the number of its proofs, or the sum of the products of the weights they use.
     """
-    opened, goal = last_argument(opened, "the goal")
+    asked, goal = last_argument(opened, "the goal")
     budget = budget_of(options)
-    answer = open_model(opened, budget).query(goal, within=budget, **options)
+    answer = open_model(asked, budget).query(goal, within=budget, **options)
     write_result(
         written,
         answer.to_dict,
