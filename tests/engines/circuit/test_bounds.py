@@ -31,7 +31,10 @@ def networks(draw: st.DrawFn) -> tuple[ChoiceConstraints, list[int]]:
         chosen = [
             negated(x) if flipped else x for i, flipped in inputs for x in [literals[i % len(literals)]]
         ]
-        literals.append(draw(st.sampled_from((made.net.either, made.net.every)))(chosen))
+        weighted = [(place + 1, literal) for place, literal in enumerate(chosen)]
+        least = draw(st.integers(1, 6))
+        kinds = made.net.either, made.net.every, lambda _, w=weighted, n=least: made.net.at_least(w, n)
+        literals.append(draw(st.sampled_from(kinds))(chosen))
     if draw(st.booleans()):
         made.weigh(literals[draw(st.integers(0, len(literals) - 1))], draw(st.sampled_from((-1.0, 0.7))))
     one, other = (literals[draw(st.integers(0, len(literals) - 1))] for _ in range(2))

@@ -25,7 +25,8 @@ def test_totals_and_shares_stay(seed: int) -> None:
         net.require([rng.choice(literals)])
     for _ in range(rng.randint(2, 7)):
         inputs = rng.sample(literals, min(len(literals), rng.randint(2, 4)))
-        gate = rng.choice([net.every, net.either])(inputs)
+        weighted = [(rng.randint(1, 2), literal) for literal in inputs]
+        gate = rng.choice([net.every, net.either, lambda _, w=weighted: net.at_least(w, 2)])(inputs)
         if gate >= 0 and rng.random() < 0.6:  # what stands in one gate alone is not used again
             literals = [literal for literal in literals if literal not in inputs]
         literals += [gate] if gate >= 0 else []
