@@ -50,6 +50,8 @@ from herbrand.row_keys import places_among
 
 FEW = 1000
 """Up to this many constants are looked up one by one; more are hashed together."""
+MOST_HASHED = 100_000
+"""So many constants at most are kept in a table for who looks many up one by one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +121,7 @@ class Domain:
         """Where the constant stands, or ``None`` if it is none of this type's."""
         if isinstance(value, str) != (self.kind == "text"):
             return None
-        if self._is_looked_up:
+        if self._is_looked_up or self._is_worth_a_table():
             return self._positions.get(value)
         found = bisect_left(range(len(self)), value, key=lambda index: self.values[index].as_py())
         return found if found < len(self) and self.values[found].as_py() == value else None
@@ -151,6 +153,16 @@ class Domain:
     @cached_property
     def _is_looked_up(self) -> bool:
         return not self.ordered or len(self) <= SMALL
+
+    def _is_worth_a_table(self) -> bool:
+        """Whether so many were looked up by bisection that a table of all would have taken no longer."""
+        self._bisections[0] += 1
+        return self._bisections[0] > len(self) // 10 and len(self) <= MOST_HASHED
+
+    @cached_property
+    def _bisections(self) -> list[int]:
+        """How many there were."""
+        return [0]
 
     @cached_property
     def _positions(self) -> dict[Value, int]:

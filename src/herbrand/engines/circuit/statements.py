@@ -208,20 +208,26 @@ class Lowered:
         return len(bound) < len(find.slots), -sum(self.start[slot] < 0 for slot in bound), -len(bound)
 
 
+NO_BODY = Clause("", (), (), {}, {})
+
+
 def lowered(number: int, statement: Uncertain, signature: Signature, facts: Facts) -> Lowered | None:
     """The statement over slots; ``None`` where its body cannot hold."""
-    renaming = Renaming()
-    heads = [(_renamed(head, renaming), chance) for head, chance in _stated_heads(statement)]
-    parts = cast(tuple[BodyLiteral, ...], tuple(renaming.formula(part) for part in statement.body))
-    body = tuple(part for part in parts if not isinstance(part, Computed))
-    types = variable_types([*(head for head, _ in heads), *body], signature)
-    named: list[object] = [term for head, chance in heads for term in (*leaf_terms(head), chance)]
-    named += [term for part in body if not isinstance(part, Not) for term in leaf_terms(part)]
-    variables = tuple({term.name: term for term in named if isinstance(term, Variable)}.values())
-    clause = goal_clause(Rule(Atom("", variables), body), signature, facts, types, renamed=True)
-    if any(isinstance(part, Never) for part in clause.body):
-        return None
-    types.update(clause.types)
+    heads, clause, types = _stated_heads(statement), NO_BODY, dict[str, str]()
+    parts, variables = tuple[BodyLiteral, ...](), tuple[Variable, ...]()
+    if statement.body or any(isinstance(term, Variable) for one in heads for term in _terms(*one)):
+        renaming = Renaming()
+        heads = [(_renamed(head, renaming), chance) for head, chance in heads]
+        parts = cast(tuple[BodyLiteral, ...], tuple(renaming.formula(part) for part in statement.body))
+        body = tuple(part for part in parts if not isinstance(part, Computed))
+        types = variable_types([*(head for head, _ in heads), *body], signature)
+        named = [term for one in heads for term in _terms(*one)]
+        named += [term for part in body if not isinstance(part, Not) for term in leaf_terms(part)]
+        variables = tuple({term.name: term for term in named if isinstance(term, Variable)}.values())
+        clause = goal_clause(Rule(Atom("", variables), body), signature, facts, types, renamed=True)
+        if any(isinstance(part, Never) for part in clause.body):
+            return None
+        types.update(clause.types)
     slots = _Slots(clause, dict(zip((v.name for v in variables), clause.head, strict=True)), facts)
     made = tuple(
         Head(
@@ -240,6 +246,10 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
         if root in slots.numbers
     )
     return Lowered(number, statement, made, start, finds, checks, absent, totals, sizes, own, columns)
+
+
+def _terms(head: Atom | ValueIs, chance: Chance | None) -> tuple[object, ...]:
+    return *leaf_terms(head), chance
 
 
 def lowered_clause(
