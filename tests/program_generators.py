@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from hypothesis import strategies as st
 
 from herbrand.language import syntax as s
@@ -92,6 +94,7 @@ anchored = formulas.map(_anchored)
 numbers = st.floats(-2, 2).map(lambda x: round(x, 3))
 
 
+@functools.cache  # a strategy is checked when it is first drawn from: each is made once
 @st.composite
 def statements(draw: st.DrawFn, hard: bool = False) -> s.WeightedFormula:
     formula = draw(anchored)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from herbrand.language import syntax as s
 from tests.oracles.proofs import compares
@@ -17,6 +19,25 @@ from tests.oracles.proofs import compares
 Row = tuple[s.Value, ...]
 Ground = tuple[str, Row]
 Binding = Mapping[str, s.Value]
+
+
+class Literal(NamedTuple):
+    """Holds if one of these atoms is in the model, or if none is."""
+
+    anyone: tuple[Ground, ...]
+    positive: bool
+
+
+class Instance(NamedTuple):
+    """A ground rule; what compares constants in its body holds."""
+
+    predicate: str
+    row: Row
+    binding: object
+    body: tuple[Literal, ...]
+
+    def holds(self, model: set[Ground]) -> bool:
+        return all(any(atom in model for atom in part.anyone) == part.positive for part in self.body)
 
 
 @dataclass(frozen=True)
@@ -36,14 +57,15 @@ class Worlds:
         Evidence of 1 or 0 holds or does not; with a number between, a world in which its atom holds counts by
         that number, and another one by the rest."""
         total, found = 0.0, [dict[Row, float]() for _ in goals]
+        asked = [(list(self._instances(goal)), known) for goal, known in zip(goals, found, strict=True)]
         for chance, atoms, taken in self._worlds():
             model = self._least_model(atoms, taken)
             for atom, holds in evidence:
                 chance *= holds if atom in model else 1 - holds
             if chance:
                 total += chance
-                for goal, known in zip(goals, found, strict=True):
-                    for row in {row for row, _ in self._instances(goal, model)}:
+                for instances, known in asked:
+                    for row in {each.row for each in instances if each.holds(model)}:
                         known[row] = known.get(row, 0.0) + chance
         return total, [{row: p / total for row, p in known.items()} for known in found]
 
@@ -68,46 +90,60 @@ class Worlds:
                 yield chance, atoms, {name for name in named[len(self.choices) :] if name is not None}  # type: ignore[misc]
 
     def _least_model(self, atoms: set[Ground], taken: set[object]) -> set[Ground]:
-        known, number = set(atoms), 0
-        for stratum in self.strata:
-            numbered = list(enumerate(stratum, start=number))
-            number += len(stratum)
+        known = set(atoms)
+        for stratum in self._grounded:
             while True:
                 new = {
-                    (rule.head.predicate, row)
-                    for place, rule in numbered
-                    for row, binding in self._instances(rule, known)
-                    if rule.weight is None or (place, binding) in taken
+                    (each.predicate, each.row)
+                    for place, instances in stratum
+                    for each in instances
+                    if (place is None or (place, each.binding) in taken) and each.holds(known)
                 } - known
                 if not new:
                     break
                 known |= new
         return known
 
-    def _instances(self, rule: s.Rule, known: set[Ground]) -> Iterator[tuple[Row, object]]:
+    @cached_property
+    def _grounded(self) -> list[list[tuple[int | None, list[Instance]]]]:
+        """The instances of each rule by strata, with the number of the rule where instances are chosen."""
+        number = itertools.count()
+        places = [[(next(number), rule) for rule in stratum] for stratum in self.strata]
+        return [
+            [(None if rule.weight is None else place, list(self._instances(rule))) for place, rule in stratum]
+            for stratum in places
+        ]
+
+    def _instances(self, rule: s.Rule) -> Iterator[Instance]:
         for binding in self._assignments(rule):
-            if all(self._holds(part, binding, known) for part in rule.body):
-                yield tuple(_value(term, binding) for term in rule.head.arguments), tuple(binding.items())
+            body = [self._literal(part, binding) for part in rule.body]
+            if all(body):
+                row = tuple(_value(term, binding) for term in rule.head.arguments)
+                literals = tuple(part for part in body if part is not True)
+                yield Instance(rule.head.predicate, row, tuple(binding.items()), literals)  # type: ignore[arg-type]
 
     def _assignments(self, rule: s.Rule) -> list[dict[str, s.Value]]:
         names = _names([rule.head, *(part for part in rule.body if not isinstance(part, s.Not))])
         every = itertools.product(*(self.ranges[name] for name in names))
         return [dict(zip(names, values, strict=True)) for values in every]
 
-    def _holds(self, part: s.Formula, binding: Binding, known: set[Ground]) -> bool:
+    def _literal(self, part: s.Formula, binding: Binding) -> Literal | bool:
         match part:
             case s.Not(operand=inner):
                 own = [name for name in _names([inner]) if name not in binding]
-                return not any(
-                    self._holds(inner, {**binding, **dict(zip(own, values, strict=True))}, known)
+                found = [
+                    self._literal(inner, {**binding, **dict(zip(own, values, strict=True))})
                     for values in itertools.product(*(self.ranges[name] for name in own))
-                )
+                ]
+                if isinstance(inner, s.Comparison):
+                    return not any(found)
+                return Literal(tuple(atom for each in found for atom in each.anyone), False)  # type: ignore[union-attr]
             case s.Atom(predicate=name, arguments=terms):
-                return (name, tuple(_value(term, binding) for term in terms)) in known
+                return Literal(((name, tuple(_value(term, binding) for term in terms)),), True)
             case s.ValueIs(atom=atom, value=value):
-                return (atom.predicate, _row(atom, value, binding)) in known
+                return Literal(((atom.predicate, _row(atom, value, binding)),), True)
             case s.ValueIn(atom=atom, values=values):
-                return any((atom.predicate, _row(atom, value, binding)) in known for value in values)
+                return Literal(tuple((atom.predicate, _row(atom, value, binding)) for value in values), True)
             case s.Comparison(operator=sign, left=left, right=right):
                 return compares(sign, _value(left, binding), _value(right, binding))
         raise AssertionError(part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ comparisons = st.one_of(
 )
 
 
+@functools.cache  # a strategy is checked when it is first drawn from: each is made once
 def atoms(*predicates: str) -> st.SearchStrategy[s.Atom]:
     return st.sampled_from(predicates).flatmap(
         lambda name: st.tuples(*(body_terms[kind] for kind in COLUMNS[name])).map(
@@ -48,9 +50,10 @@ def names_of(part: s.Atom | s.Comparison) -> set[str]:
     return {term.name for term in given if isinstance(term, s.Variable) and not term.anonymous}
 
 
+@functools.cache
 @st.composite
 def rules(
-    draw: st.DrawFn, head: str, positive: tuple[str, ...], negative: tuple[str, ...], weights: list[float]
+    draw: st.DrawFn, head: str, positive: tuple[str, ...], negative: tuple[str, ...], weights: tuple[float, ...]
 ) -> s.Rule:
     """A safe rule: its head and its tests use what its atoms bind, or what an equation makes of that."""
     lookups = draw(st.lists(atoms(*positive), min_size=1, max_size=4))
@@ -130,9 +133,8 @@ def _spelled(rule: s.Rule) -> s.Rule:
 @st.composite
 def programs(draw: st.DrawFn, weights: tuple[float, ...] = (0.5, 2.0, 3.0), negation: bool = True) -> Program:
     stated = tuple(STATED)
-    numbers = list(weights)
     some = [
-        draw(rules(draw(st.sampled_from(LOWER)), (*stated, *LOWER), stated if negation else ("c",), numbers))
+        draw(rules(draw(st.sampled_from(LOWER)), (*stated, *LOWER), stated if negation else ("c",), weights))
         for _ in range(draw(st.integers(1, 3)))
     ]
     others = [
@@ -141,7 +143,7 @@ def programs(draw: st.DrawFn, weights: tuple[float, ...] = (0.5, 2.0, 3.0), nega
                 draw(st.sampled_from(UPPER)),
                 (*stated, *LOWER, *UPPER),
                 (*stated, *LOWER) if negation else ("c",),
-                numbers,
+                weights,
             )
         )
         for _ in range(draw(st.integers(0, 3)))
@@ -151,7 +153,7 @@ def programs(draw: st.DrawFn, weights: tuple[float, ...] = (0.5, 2.0, 3.0), nega
         rows = st.tuples(*(st.sampled_from(TYPES[kind]) for kind in kinds))
         most = 5 if name in STATED else 1
         chosen = draw(st.sets(rows, max_size=most if kinds else 0))
-        facts[name] = {row: draw(st.sampled_from(numbers)) for row in sorted(chosen)}  # type: ignore[type-var]
+        facts[name] = {row: draw(st.sampled_from(weights)) for row in sorted(chosen)}  # type: ignore[type-var]
     return Program(some, others, facts)
 
 
