@@ -25,23 +25,38 @@ from herbrand.induction.training import Training
 from tests.conftest import ROOT, Outcome
 
 Run = Callable[..., Outcome]
+STEPS_A_MINUTE = 700.0
+SEARCH: dict[str, Any] = {"target": "goes", "budget": 1, "engine": "search"}
 
 
 @pytest.fixture
 def worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Random graphs, and a target with wrong labels that many beams look at; a search that no clock ends."""
-    monkeypatch.setattr(induce_module, "STEPS_A_MINUTE", 700.0)
+    """Worlds of one's own; a search that no clock ends."""
+    monkeypatch.setattr(induce_module, "STEPS_A_MINUTE", STEPS_A_MINUTE)
+    return drawn(tmp_path)
+
+
+def drawn(place: Path) -> Path:
+    """Random graphs, and a target with wrong labels that many beams look at."""
     rng = np.random.default_rng(5)
     for number in range(5):
         edge = (rng.random((7, 7)) < 0.25) & ~np.eye(7, dtype=bool)
         red = rng.random(7) < 0.4
         goes = (edge & red).any(1) ^ (rng.random(7) < 0.2)
-        folder = tmp_path / "worlds" / f"w{number}"
+        folder = place / "worlds" / f"w{number}"
         folder.mkdir(parents=True)
         (folder / "edge.csv").write_text("".join(f"n{x},n{y}\n" for x, y in np.argwhere(edge)))
         (folder / "red.csv").write_text("".join(f"n{x}\n" for x in np.flatnonzero(red)))
         (folder / "goes.csv").write_text("".join(f"n{x}\n" for x in np.flatnonzero(goes)))
-    return tmp_path / "worlds"
+    return place / "worlds"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The search that nothing cuts off, of the same worlds in another folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(induce_module, "STEPS_A_MINUTE", STEPS_A_MINUTE)
+        return hb.induce(**SEARCH, worlds=drawn(tmp_path_factory.mktemp("whole")))
 
 
 def told(found: Any) -> tuple[Any, ...]:
@@ -66,14 +81,15 @@ def cut_off(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     monkeypatch.setattr(Beam, "_explore", explore)
 
 
-def test_a_search_that_was_cut_off_ends_as_if_it_had_not_been(worlds: Path, tmp_path: Path) -> None:
+def test_a_search_that_was_cut_off_ends_as_if_it_had_not_been(
+    worlds: Path, tmp_path: Path, whole: Any
+) -> None:
     """Twice cut off, once in the midst of a record; then all is known, and nothing is looked for any more."""
     kept = tmp_path / "run"
 
     def run(**options: Any) -> Any:
-        return hb.induce(target="goes", worlds=worlds, budget=1, engine="search", seed=3, **options)
+        return hb.induce(**SEARCH, worlds=worlds, **options)
 
-    whole = told(run())
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Cut):
         cut_off(patch, 4)
         run(resume=kept)
@@ -83,10 +99,10 @@ def test_a_search_that_was_cut_off_ends_as_if_it_had_not_been(worlds: Path, tmp_
         run(resume=kept)
     assert kept.stat().st_size > size
     os.truncate(kept, kept.stat().st_size - 5)
-    assert told(run(resume=kept)) == whole
+    assert told(run(resume=kept)) == told(whole)
     with pytest.MonkeyPatch.context() as patch:
         cut_off(patch, 0)
-        assert told(run(resume=kept)) == whole
+        assert told(run(resume=kept)) == told(whole)
 
 
 KILLED_ON_THE_WAY = """
@@ -105,7 +121,7 @@ main()
 """Killed as soon as the file has some records; who watched it from outside might come too late."""
 
 
-def test_a_killed_process_goes_on(worlds: Path, tmp_path: Path, herbrand: Run) -> None:
+def test_a_killed_process_goes_on(worlds: Path, tmp_path: Path, herbrand: Run, whole: Any) -> None:
     """Killed by the system, so that nothing is cleaned up. We go on."""
     kept, text = tmp_path / "run", tmp_path / "rules.hb"
     command = [
@@ -117,14 +133,12 @@ def test_a_killed_process_goes_on(worlds: Path, tmp_path: Path, herbrand: Run) -
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert kept.exists() and not text.exists()
     herbrand(*command[3:])
-    whole = hb.induce(target="goes", worlds=worlds, budget=1, engine="search")
     assert text.read_text() == whole.text
 
 
-def test_what_the_clock_cut_short_is_not_kept(worlds: Path, tmp_path: Path) -> None:
+def test_what_the_clock_cut_short_is_not_kept(worlds: Path, tmp_path: Path, whole: Any) -> None:
     """A run out of time gives what it has; with its file, another run goes on to the end."""
     kept = tmp_path / "run"
-    whole = told(hb.induce(target="goes", worlds=worlds, budget=1, engine="search"))
     with pytest.MonkeyPatch.context() as patch:
         beams, late = [0], induce_module.Limits.late
 
@@ -139,9 +153,9 @@ def test_what_the_clock_cut_short_is_not_kept(worlds: Path, tmp_path: Path) -> N
 
         patch.setattr(Beam, "_explore", explore)
         patch.setattr(induce_module.Limits, "late", property(out_of_time))
-        early = hb.induce(target="goes", worlds=worlds, budget=1, engine="search", resume=kept)
-    assert early.steps < whole[1]["iterations"]
-    assert told(hb.induce(target="goes", worlds=worlds, budget=1, engine="search", resume=kept)) == whole
+        early = hb.induce(**SEARCH, worlds=worlds, resume=kept)
+    assert early.steps < whole.to_dict()["iterations"]
+    assert told(hb.induce(**SEARCH, worlds=worlds, resume=kept)) == told(whole)
 
 
 def test_a_training_goes_on_too(worlds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +197,7 @@ def test_a_training_goes_on_too(worlds: Path, tmp_path: Path, monkeypatch: pytes
 def test_only_the_same_run_goes_on(
     changed: dict[str, Any], message: str, worlds: Path, tmp_path: Path
 ) -> None:
-    asked = {"target": "goes", "worlds": worlds, "budget": 1, "engine": "search", "resume": tmp_path / "run"}
+    asked = {**SEARCH, "worlds": worlds, "resume": tmp_path / "run"}
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Cut):
         cut_off(patch, 1)
         hb.induce(**asked)

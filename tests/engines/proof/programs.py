@@ -53,7 +53,11 @@ def names_of(part: s.Atom | s.Comparison) -> set[str]:
 @functools.cache
 @st.composite
 def rules(
-    draw: st.DrawFn, head: str, positive: tuple[str, ...], negative: tuple[str, ...], weights: tuple[float, ...]
+    draw: st.DrawFn,
+    head: str,
+    positive: tuple[str, ...],
+    negative: tuple[str, ...],
+    weights: tuple[float, ...],
 ) -> s.Rule:
     """A safe rule: its head and its tests use what its atoms bind, or what an equation makes of that."""
     lookups = draw(st.lists(atoms(*positive), min_size=1, max_size=4))
