@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -53,25 +52,65 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
-def test_two_processes_write_the_same(command: tuple[str, ...], tmp_path: Path) -> None:
+ONE_BY_ONE = """
+import io, json, sys
+from contextlib import redirect_stdout
+from herbrand.cli import main
+
+for arguments in json.load(sys.stdin):
+    sys.argv = ["herbrand", *arguments]
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with redirect_stdout(out):
+        try:
+            main()
+        except SystemExit as end:
+            assert not end.code, arguments
+    print(json.dumps(out.buffer.getvalue().decode()))
+"""
+"""The commands one after another: a process each would mostly import."""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> list[dict[tuple[str, ...], str]]:
+    """What the commands write in two processes, which run side by side."""
+    folder = tmp_path_factory.mktemp("theories")
     for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
-    assert written(command, 1, tmp_path) == written(command, 2, tmp_path)
+        (folder / name).write_text(text)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", ONE_BY_ONE],
+            cwd=folder,
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for seed in (1, 2)
+    ]
+    asked = json.dumps([(*command, *options(command)) for command in COMMANDS.values()])
+    found = []
+    for process in processes:
+        out, _ = process.communicate(asked)
+        assert process.returncode == 0
+        found.append(dict(zip(COMMANDS.values(), map(json.loads, out.splitlines()), strict=True)))
+    return found
 
 
-def written(command: tuple[str, ...], seed: int, folder: Path) -> object:
-    options = () if command[0] == "convert" else ("--format", "json")
-    run = subprocess.run(
-        [sys.executable, "-m", "herbrand", *command, *options],
-        cwd=folder,
-        env={**os.environ, "PYTHONHASHSEED": str(seed)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    if not options:
-        return run.stdout
-    answer = json.loads(run.stdout)
+def options(command: tuple[str, ...]) -> tuple[str, ...]:
+    return () if command[0] == "convert" else ("--format", "json")
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def test_two_processes_write_the_same(
+    command: tuple[str, ...], written: list[dict[tuple[str, ...], str]]
+) -> None:
+    one, other = (without_seconds(command, each[command]) for each in written)
+    assert one and one == other
+
+
+def without_seconds(command: tuple[str, ...], text: str) -> str:
+    if not options(command):
+        return text
+    answer = json.loads(text)
     answer.pop("seconds", None)
     return json.dumps(answer)

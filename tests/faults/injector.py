@@ -21,7 +21,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -391,7 +391,7 @@ def main() -> None:
     ]
     if not chosen:
         sys.exit(f"there is no case or command of these names: {', '.join(wanted)}")
-    warm_up()
+    warm_up({case.arguments[0] for case in chosen})
     points, wrong = 0, []
     for case in chosen:
         tally = tried(case)
@@ -404,11 +404,20 @@ def main() -> None:
     sys.exit(bool(wrong))
 
 
-def warm_up() -> None:
-    """Import, in this process, all that the children need, and make the parser; threads are left to them."""
-    for name in ("engines.registry", "engines.proof.query", "induction.induce", "learning.methods"):
-        importlib.import_module(f"herbrand.{name}")
-    importlib.import_module("herbrand.scale.inference")
+PREPARED = {
+    "infer": ("engines.registry", "scale.inference"),
+    "query": ("engines.proof.query",),
+    "learn": ("learning.methods",),
+    "induce": ("induction.induce",),
+}
+"""Modules by the command that needs them: learning and induction import torch, which takes seconds."""
+
+
+def warm_up(commands: Collection[str]) -> None:
+    """Import, in this process, what the children need, and make the parser; threads are left to them."""
+    for command in commands:
+        for name in PREPARED.get(command, ("engines.registry",)):
+            importlib.import_module(f"herbrand.{name}")
     parse_theory(RULES)
     app.program()
 
