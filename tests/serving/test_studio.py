@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from herbrand.reports.result_file import read_rows
 from herbrand.serving import projects
 from herbrand.serving.projects import Project
 from herbrand.serving.studio_runs import MOST_RUNNING
-from tests.conftest import ROOT
+from tests.conftest import Outcome
 from tests.serving.conftest import children, gone, opened
 from tests.serving.test_service import refused, without_seconds
 
@@ -406,9 +404,6 @@ def test_a_signal_ends_it_and_its_runs(number: int, tmp_path: Path) -> None:
     assert started.process.communicate() == ("", "")
 
 
-def test_a_missing_theory_is_told() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "herbrand", "studio", "gone.hb", "--no-browser"],
-        capture_output=True, text=True, cwd=ROOT, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 1 and done.stdout == "" and "there is no file 'gone.hb'" in done.stderr
+def test_a_missing_theory_is_told(herbrand: Callable[..., Outcome]) -> None:
+    outcome = herbrand("studio", "gone.hb", "--no-browser")
+    assert outcome.status == 1 and outcome.out == "" and "there is no file 'gone.hb'" in outcome.err
