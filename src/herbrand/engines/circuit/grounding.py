@@ -137,8 +137,8 @@ class _Waiting:
     step: int
     binding: Binding
     held: tuple[Atom, ...]
-    table: _Table
-    """Of the call that the statement's head answers."""
+    call: tuple[str, Pattern]
+    """What the statement's head answers; its table holds bodies that wait."""
     head: int
 
 
@@ -316,13 +316,13 @@ class Grounding:
             pattern = (ANY,) * len(pattern)
         key = predicate, pattern
         if key not in self._tables:
-            table = self._tables[key] = _Table(all(value == ANY for value in pattern))
+            self._tables[key] = _Table(all(value == ANY for value in pattern))
             if predicate in self._by_head:
                 for statement, head in self._by_head[predicate].matches(pattern):
-                    self._start(statement, head, pattern, table)
+                    self._start(statement, head, predicate, pattern)
         return self._tables[key]
 
-    def _start(self, statement: Lowered, head: int, pattern: Pattern, table: _Table) -> None:
+    def _start(self, statement: Lowered, head: int, predicate: str, pattern: Pattern) -> None:
         binding = list(statement.start)
         for slot, value in zip(statement.heads[head].slots, pattern, strict=True):
             if value == ANY:
@@ -334,7 +334,8 @@ class Grounding:
         key = statement.number, statement.level, bound
         if key not in self._plans:
             self._plans[key] = statement.plan(bound)
-        self._agenda.append((_Waiting(self._plans[key], 0, tuple(binding), (), table, head), None))
+        begun = _Waiting(self._plans[key], 0, tuple(binding), (), (predicate, pattern), head)
+        self._agenda.append((begun, None))
 
     def _run(self) -> None:
         count = 0
@@ -374,7 +375,7 @@ class Grounding:
             pattern = tuple([binding[slot] for slot in step.slots])
             if step.predicate in self._by_head:
                 table = self._called(step.predicate, pattern)
-                waiting = _Waiting(plan, number, binding, held, origin.table, origin.head)
+                waiting = _Waiting(plan, number, binding, held, origin.call, origin.head)
                 self._agenda += [(waiting, row) for row in table.fitting(pattern)]
                 table.wait(waiting, pattern)
                 return
@@ -386,10 +387,11 @@ class Grounding:
             return
         self._found.setdefault((plan.number, plan.level, binding), (plan, binding, held))
         row = tuple([binding[slot] for slot in plan.heads[origin.head].slots])
-        if row not in origin.table.rows:
-            origin.table.add(row)
+        answers = self._tables[origin.call]
+        if row not in answers.rows:
+            answers.add(row)
             self._answers.add((plan.heads[origin.head].predicate, row))
-            self._agenda += [(waiting, row) for waiting in origin.table.waiting_for(row)]
+            self._agenda += [(waiting, row) for waiting in answers.waiting_for(row)]
 
 
 def atoms_below(rules: Mapping[Atom, Iterable[Instance]]) -> dict[Atom, list[Atom]]:

@@ -8,10 +8,11 @@ of them. Atoms get literals only when something names them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import cast
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -68,8 +69,14 @@ class Worlds:
         self._stated = Stated(self.ground.evidence, program.signature, program.facts)
         grounding = Grounding(self._statements, self._stated, self.budget)
         self.derived = derived_by(program.uncertain)
+        # Weakly, as one that holds the other back keeps all memory of a run until garbage is looked for.
+        stated = cast(Callable[[], Callable[[Atom], int]], WeakMethod(self._stated_literal))
         self._derived = DerivedLiterals(
-            grounding, self._stated_literal, self.made, self.budget, lambda atom: program.atom_text(*atom)
+            grounding,
+            lambda atom: stated()(atom),
+            self.made,
+            self.budget,
+            lambda atom: program.atom_text(*atom),
         )
         self.exclusive: set[str] = set()
         self._axes: dict[int, list[int]] = {}
