@@ -68,7 +68,7 @@ def has_room(folder: Path) -> bool:
 
 COLLECTED_AFTER = 500_000
 """New objects after which garbage is looked for: after 700, as is usual, that takes a twelfth of the time,
-and after 50,000 a twentieth still, as most of them go by themselves. A process takes 40 MB more."""
+and after 50,000 a thirtieth still, as most of them go by themselves. A process takes 40 MB more."""
 
 
 @pytest.hookimpl(wrapper=True)
