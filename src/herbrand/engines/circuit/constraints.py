@@ -83,13 +83,7 @@ class Constraints:
 
     def require(self, literals: Iterable[int]) -> None:
         """One of the literals holds."""
-        literals = dict.fromkeys(literals)
-        if TRUE in literals or any(negated(literal) in literals for literal in literals if literal >= 0):
-            return
-        kept = tuple(literal for literal in literals if literal != FALSE)
-        if not kept:
-            self.consistent = False
-        self.restrictions.append(Restriction(kept))
+        self.require_sum([(1, literal) for literal in literals], 1)
 
     def exactly_one(self, literals: Sequence[int]) -> None:
         """One of the literals holds, and no other."""
@@ -104,7 +98,8 @@ class Constraints:
         """The weights of the literals that hold add up to ``least`` or more."""
         weights, least = _positive(weighted, least)
         if least > 0:
-            found = Restriction(tuple(weights), least, tuple(weights.values()), owner)
+            values = tuple(weights.values())
+            found = Restriction(tuple(weights), least, values if max(values, default=1) > 1 else None, owner)
             self.consistent = self.consistent and found.possible
             self.restrictions.append(found)
 
