@@ -36,7 +36,7 @@ from herbrand.engines.belief.engine import BeliefPropagation
 from herbrand.engines.choice import AnyEngine
 from herbrand.engines.engine import Settings
 from herbrand.engines.loop import Limits, run
-from herbrand.engines.regions.engine import Regions
+from herbrand.engines.regions.engine import Regions, with_messages
 from herbrand.engines.registry import engine_named
 from herbrand.errors import BudgetError
 from herbrand.program.program import Program
@@ -102,8 +102,8 @@ MERGED = "merged clusters"
 STRUCTURES: Structures = {
     LOOPY: lambda size: BeliefPropagation(),
     SINGLE: lambda size: Regions(merge=False, joint=False, starts=1),
-    JOINT: lambda size: Regions(merge=False),
-    MERGED: lambda size: Regions(cost=(size + 1.0) ** VARIABLES),
+    JOINT: lambda size: with_messages(Regions(merge=False)),
+    MERGED: lambda size: with_messages(Regions(cost=(size + 1.0) ** VARIABLES)),
 }
 
 
@@ -179,7 +179,9 @@ def _of_coins(p: float, q: float) -> float:
 
 
 def _structures(family: str) -> Structures:
-    return STRUCTURES if family == "clauses" else {LOOPY: STRUCTURES[LOOPY], MERGED: lambda _: Regions()}
+    if family == "clauses":
+        return STRUCTURES
+    return {LOOPY: STRUCTURES[LOOPY], MERGED: lambda _: with_messages(Regions())}
 
 
 def run_models(family: str, seconds: float) -> None:
@@ -301,7 +303,7 @@ def _large() -> str:
         "nearer. *Reported*: in how many of those where the divergences are further apart than "
         f"{APART:g} the larger log-partition belongs to the nearer one.",
         "",
-        "| constants | like | first-order belief propagation | regions | nearer | told | "
+        "| constants | like | first-order belief propagation | regions | nearer | reported | "
         "error of log Z: loopy, regions | seconds: exact, loopy, regions |",
         "| ---: | ---: | --- | --- | ---: | ---: | --- | --- |",
     ]
@@ -317,7 +319,7 @@ def _large_row(size: int, base: int) -> str:
         settings = Settings()
         exact = run(engine_named("infer", "lifted", settings), program, Question())
         took.append(time.process_time() - began)
-        engines: tuple[Any, ...] = (BeliefPropagation(), Regions())
+        engines: tuple[Any, ...] = (BeliefPropagation(), with_messages(Regions()))
         loopy, regions = (measured(program, exact, engine) for engine in engines)
         found.append((loopy, regions))
     sides = [[pair[i] for pair in found] for i in (0, 1)]
