@@ -1,7 +1,9 @@
 # Every command makes the environment it needs; each works alone in a fresh clone.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+PLAIN := .venv/.plain
 READY := .venv/.ready
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # Two workers share the cores: a thread each. Compiled modules are kept, for the commands that tests start too.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
@@ -9,14 +11,19 @@ PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+# What users install, which brings no torch; then what contributors need.
+$(PLAIN): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(INSTALL) -e .
+	@touch $(PLAIN)
+
+$(READY): $(PLAIN)
+	$(INSTALL) -e '.[dev]'
 	@touch $(READY)
 
-demo: $(READY)
+demo: $(PLAIN)
 	@$(BIN)/python examples/tour.py
 
 # A file to a worker: loops are compiled once and kept, tables of a module are made once.
@@ -107,7 +114,7 @@ fault: $(READY)
 
 # Beyond memory, and two executors of Spark: needs Java 17 and downloads 400 MB.
 test-scale: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[scale,postgresql]'
+	$(INSTALL) -e '.[scale,postgresql]'
 	$(PYTEST) tests/scale tests/contraction/test_relational.py -m "slow or not slow"
 
 bench: $(READY)

@@ -54,10 +54,9 @@ def report() -> str:
 
 
 WHY = """\
-Seconds of the processor, as other work goes on beside it. Ours is a whole process. It takes less than
-`import torch` alone, as Python's collector looks through torch while it is imported, and once more to take it
-apart at the end: `herbrand` lets the collector rest while it imports, and ends its process as soon as all is
-written. `tests/cli/test_start.py` names what a small run must not load: pandas, scipy, the other engines."""
+Seconds of the processor, as other work goes on beside it. Ours is a whole process, and loads no torch: that
+is an extra. The collector rests while modules are imported, and the process ends as soon as all is written.
+`tests/cli/test_start.py` names what a small run must not load: torch, pandas, scipy, the other engines."""
 
 
 if __name__ == "__main__":
