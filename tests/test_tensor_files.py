@@ -185,3 +185,16 @@ def test_states_that_were_changed_are_refused(tmp_path: Path, method: str, told:
         except HerbrandError as error:
             refused += str(path) in str(error)
     assert refused > len(changed) / 2
+
+
+@pytest.mark.parametrize("held", [b"1.5: rain => wet\n", b'{"atom": {}}', b"a,b\n", bytes(8)])
+def test_no_other_file_is_written_over(tmp_path: Path, held: bytes) -> None:
+    file = tmp_path / "state"
+    save_tensors(file, {}, {"step": 1})
+    save_tensors(file, {}, {"step": 2})
+    file.write_bytes(held)
+    with pytest.raises(HerbrandError, match="holds something other than what herbrand saves"):
+        save_tensors(file, {}, {})
+    with pytest.raises(HerbrandError, match="holds something other than what herbrand saves"):
+        hb.Model(hb.parse("?: p(x)"), {"p": ["a"]}).learn(save=file)
+    assert file.read_bytes() == held

@@ -154,6 +154,8 @@ def remove_abandoned(parent: str) -> None:
 
 
 UNFINISHED = ".herbrand"
+LONGEST_HEADER = 100_000_000
+"""Bytes of a header that safetensors reads at most: a text gives a larger number."""
 
 
 def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
@@ -172,6 +174,20 @@ def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
             )
     except (OSError, ValueError):
         return  # writing says what is wrong with the name
+
+
+def refuse_losing(path: str | Path) -> None:
+    """Raise where saved tensors would take the place of a file that holds none (format: safetensors)."""
+    length = begins = b""
+    with contextlib.suppress(OSError, ValueError):  # writing says what is wrong with the name
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                length, begins = file.read(8), file.read(1)
+    if length and (begins != b"{" or int.from_bytes(length, "little") > LONGEST_HEADER):
+        raise HerbrandError(
+            f"'{path}' holds something other than what herbrand saves, and would be lost",
+            hint="name another file, or delete this one",
+        )
 
 
 @contextmanager

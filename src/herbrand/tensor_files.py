@@ -23,7 +23,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from herbrand.errors import HerbrandError
-from herbrand.files import irregular, written_whole
+from herbrand.files import irregular, refuse_losing, written_whole
 
 ABOUT = "herbrand"
 """The only entry of a file's metadata: safetensors writes several in an order that changes by the run."""
@@ -33,7 +33,11 @@ OURS = 1
 
 
 def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-    """Saves tensors, and as JSON what is to be known of them; a folder that is not there is made."""
+    """Saves tensors, and as JSON what is to be known of them; a folder that is not there is made.
+
+    Raises where a file of another kind would be lost.
+    """
+    refuse_losing(path)
     plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
     data = to_bytes(plain, {ABOUT: json.dumps({**about, FORMAT: OURS}, sort_keys=True)})
     with written_whole(path, folders=True) as file:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import herbrand as hb
-from herbrand.cli.options import Theories, written_by_ending
+from herbrand.cli.options import Theories, refuse_overwriting, written_by_ending
 from herbrand.cli.output import note, write_text, write_texts
 from herbrand.cli.parameters import takes
 
@@ -42,6 +42,7 @@ def command(
         )
         return
     beside = str(Path(output).with_suffix(ending))
+    refuse_overwriting([output, beside], theory, ())
     write_texts({output: text, beside: listed})
     note(f"facts are in {beside}")
 

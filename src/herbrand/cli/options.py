@@ -61,6 +61,31 @@ def refuse_no_theory(output: str | None) -> None:
         )
 
 
+def refuse_overwriting(written: Iterable[str], theories: Iterable[str], facts: Iterable[str]) -> None:
+    """Raise where a command would write one file twice, or over a file that it reads: a theory, a result, a
+    file of facts, or a table in a folder of facts."""
+    addresses = [_parse_address(text).location for text in facts]
+    read, folders = [*theories, *addresses], [path for path in addresses if os.path.isdir(path)]
+    known: set[str] = set()
+    for path in written:
+        place = os.path.realpath(path)
+        if place in known:
+            raise HerbrandError(f"'{path}' would be written twice", hint="name two files")
+        known.add(place)
+        if os.path.isfile(path) and (
+            any(os.path.exists(other) and os.path.samefile(other, path) for other in read)
+            or (_reads_ending(_ending(path)) and any(_is_inside(place, folder) for folder in folders))
+        ):
+            raise HerbrandError(
+                f"'{path}' is read by this command, and its result would take its place",
+                hint="name another file",
+            )
+
+
+def _is_inside(place: str, folder: str) -> bool:
+    return Path(place).is_relative_to(os.path.realpath(folder))
+
+
 def _ending(output: str | None) -> str:
     return "" if output is None else Path(output).suffix.lower()
 
@@ -121,20 +146,6 @@ class Written:
             raise HerbrandError(
                 f"results are not written as {self._ending}",
                 hint="-o takes .csv, .parquet and .json, --into a database; --format decides for other names",
-            )
-
-    def refuse_overwriting(self, files: Iterable[str], facts: Iterable[str]) -> None:
-        """Raise where the result would take the place of a file that its command reads, or of a table in a
-        folder of facts."""
-        if self.output is None or not os.path.isfile(self.output):
-            return
-        read = [*files, *(_parse_address(text).location for text in facts)]
-        if _reads_ending(self._ending):
-            read += [os.path.join(folder, os.path.basename(self.output)) for folder in read]
-        if any(os.path.exists(path) and os.path.samefile(path, self.output) for path in read):
-            raise HerbrandError(
-                f"'{self.output}' is read by this command, and its result would take its place",
-                hint="name another file",
             )
 
     @property

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from inspect import Parameter
@@ -26,9 +26,9 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from herbrand.cli.options import Written
+from herbrand.cli.options import refuse_overwriting
 from herbrand.extras import later
-from herbrand.options.kinds import Flag, Kind, Name, Number, Texts, Whole, texts
+from herbrand.options.kinds import File, Flag, Kind, Name, Number, Texts, Whole, texts
 from herbrand.options.table import Option, check, options_of
 
 values_of = later("herbrand.engines.registry:values_of")
@@ -58,15 +58,19 @@ def takes(name: str) -> Callable[[Command], Command]:
         def with_options(**given: Any) -> None:
             given = {key: value for key, value in given.items() if value is not None and value is not False}
             check(name, given)
-            files = [*texts(given.get("theory")), *texts(given.get("result"))]
-            facts = texts(given.get("facts"))
+            refuse_overwriting(
+                (
+                    str(given[key])
+                    for key, option in known.items()
+                    if isinstance(option.kind, File) and key in given
+                ),
+                _named(given, "theory", "result"),
+                _named(given, "facts", "worlds", "held_out"),
+            )
             gathered = {
                 group: kind(**{f.name: given.pop(f.name) for f in fields(kind) if f.name in given})
                 for group, kind in groups.items()
             }
-            for group in gathered.values():
-                if isinstance(group, Written):
-                    group.refuse_overwriting(files, facts)
             command(**gathered, **given)
 
         parameters = sorted([*arguments, *options], key=lambda p: p.default is not Parameter.empty)
@@ -76,6 +80,11 @@ def takes(name: str) -> Callable[[Command], Command]:
         return with_options
 
     return spread
+
+
+def _named(given: Mapping[str, Any], *names: str) -> list[str]:
+    """The texts that some arguments and options name."""
+    return [text for name in names if not isinstance(given.get(name), int) for text in texts(given.get(name))]
 
 
 def _fields(group: type) -> Iterator[Parameter]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from herbrand.errors import UnsupportedError, nearest
-from herbrand.files import refuse_unwritable
+from herbrand.files import refuse_losing, refuse_unwritable
 from herbrand.visible import shortened
 
 MOST = 2**63 - 1
@@ -199,14 +199,18 @@ def texts(given: Any, flag: str = "") -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class File:
-    """A file that will be written; ``folders``: those that it needs will be made."""
+    """A file that will be written; ``folders``: those that it needs will be made; ``tensors``: it will hold
+    saved tensors, and takes the place of no other kind of file."""
 
     folders: bool = False
+    tensors: bool = False
 
     def check(self, flag: str, value: Any) -> None:
         if not isinstance(value, str | Path):
             raise UnsupportedError(f"{flag} is the name of a file, not {_shown(value)}")
         refuse_unwritable(value, self.folders)
+        if self.tensors:
+            refuse_losing(value)
 
 
 def _shown(value: Any, write: Callable[[Any], str] = repr) -> str:
