@@ -1,6 +1,18 @@
-"""``python -m herbrand``: the program of the same name."""
+"""``python -m herbrand``, and the program of that name: Ctrl-C ends it plainly from its imports on."""
 
-from herbrand.cli.app import run
+import sys
+
+from herbrand.extras import member
+
+
+def run() -> None:
+    """:func:`herbrand.cli.run`; nothing has begun while it is imported, so that nothing is said either."""
+    try:
+        program = member("herbrand.cli:run")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    program()
+
 
 if __name__ == "__main__":
     run()

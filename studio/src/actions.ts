@@ -131,7 +131,7 @@ export function addFile(name: string, text = ""): void {
 export async function removeFile(name: string): Promise<void> {
   const { files, saved, current } = now();
   try {
-    if (name in saved) await api.deleteFile(name);
+    if (name in saved) await unlessChanged(name, (before) => api.deleteFile(name, before));
     const left = files.filter((file) => file.name !== name);
     const some = left.length ? left : [{ name: EMPTY, text: "", kind: "theory" as const }];
     const { [name]: _, ...others } = saved;
@@ -147,7 +147,7 @@ export async function save(): Promise<void> {
     const names = unsaved(now());
     for (const name of names) {
       const text = textOf(now(), name);
-      await saveFile(name, text);
+      await unlessChanged(name, (before) => api.saveFile(name, text, before));
       set({ saved: { ...now().saved, [name]: text } });
     }
     set({ status: names.length ? `Saved ${names.join(", ")}.` : "All files are saved." });
@@ -157,10 +157,11 @@ export async function save(): Promise<void> {
   }
 }
 
-/** Where the folder has another text by now, that is what the next Save writes over. */
-async function saveFile(name: string, text: string): Promise<void> {
+/** Change a file of the folder; where that has another text by now, the same once more goes on all the same. */
+async function unlessChanged(name: string, change: (before: api.Before) => Promise<unknown>): Promise<void> {
+  const { saved } = now();
   try {
-    await api.saveFile(name, text, now().saved[name] ?? null);
+    await change(name in saved ? (saved[name] ?? undefined) : null);
   } catch (error) {
     if (error instanceof api.ServerError && error.status === api.CHANGED) {
       const { files } = await api.project();
@@ -186,7 +187,7 @@ export async function upload(files: Iterable<File>): Promise<void> {
   try {
     const names: string[] = [];
     for (const file of files) {
-      await api.upload(file);
+      await unlessChanged(file.name, (before) => api.upload(file, before));
       names.push(file.name);
     }
     if (!names.length) return;

@@ -205,12 +205,19 @@ export const score = (asked: { facts: { predicate: string; file: string }[]; mar
   post<Score>("score", asked);
 /** The server's word for a file that is not as it was `before`. */
 export const CHANGED = 409;
-/** `before`: the text that the folder had when the file was opened; null for none. */
-export const saveFile = (name: string, text: string, before: string | null) =>
+/** The text that the folder had when a file was opened; null for no file, undefined where it is no text. */
+export type Before = string | null | undefined;
+export const saveFile = (name: string, text: string, before: Before) =>
   call("PUT", `files/${encodeURIComponent(name)}`, JSON.stringify({ text, before }), "application/json");
-export const deleteFile = (name: string) => call("DELETE", `files/${encodeURIComponent(name)}`);
-export const upload = (file: File) =>
-  call("POST", `upload?name=${encodeURIComponent(file.name)}`, file, "application/octet-stream");
+export const deleteFile = (name: string, before: Before) =>
+  call("DELETE", `files/${encodeURIComponent(name)}`, JSON.stringify({ before }), "application/json");
+/** The text before comes first in the body: an address has no place for it. */
+export function upload(file: File, before: Before): Promise<Response> {
+  const known = new Blob([before ?? ""]);
+  const query = before === undefined ? "" : `&before=${before === null ? -1 : known.size}`;
+  const body = new Blob([known, file]);
+  return call("POST", `upload?name=${encodeURIComponent(file.name)}${query}`, body, "application/octet-stream");
+}
 
 export async function exportPage(answer: Answer, theory: string, title: string): Promise<Blob> {
   const body = JSON.stringify({ answer, theory, title });

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -217,6 +218,25 @@ def test_signals_end_a_command_cleanly(tmp_path: Path, number: int, status: int)
         env=environment, check=True,
     )  # fmt: skip
     assert not list(temporary.iterdir())
+
+
+def test_ctrl_c_while_the_program_is_imported() -> None:
+    """Where users' scripts begin: the entry that the package names."""
+    module, _, run = tomllib.loads(Path("pyproject.toml").read_text())["project"]["scripts"][
+        "herbrand"
+    ].partition(":")
+    script = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Pressed:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Pressed())\n"
+        f"from {module} import {run}\n"
+        f"sys.exit({run}())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

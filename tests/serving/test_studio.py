@@ -307,6 +307,28 @@ def test_a_file_that_changed_since_it_was_opened_is_not_written_over(api: Any, f
     assert not path.exists()
 
 
+def test_a_file_that_changed_is_neither_deleted_nor_uploaded_over(api: Any, folder: Path) -> None:
+    path, before = folder / "says.csv", "ana,ü\n"
+    address, upload = "/api/files/says.csv", "/api/upload?name=says.csv"
+    path.write_text("bob,o\n")
+    answers = [
+        api.request("DELETE", address, json={"before": before}),
+        api.post(f"{upload}&before={len(before.encode())}", content=f"{before}new,n\n".encode()),
+        api.post(f"{upload}&before=-1", content=b"new,n\n"),
+    ]
+    assert [answer.status_code for answer in answers] == [409] * 3
+    assert api.request("DELETE", address, json=[before]).status_code == 400
+    assert path.read_text() == "bob,o\n"
+    path.write_text(before)
+    assert (
+        api.post(f"{upload}&before={len(before.encode())}", content=f"{before}a,b\n".encode()).status_code
+        == 200
+    )
+    assert path.read_text() == "a,b\n"
+    assert api.request("DELETE", address, json={"before": "a,b\n"}).status_code == 200
+    assert not path.exists()
+
+
 def test_an_uploaded_table_is_facts(api: Any, folder: Path) -> None:
     content = b"person,word\nanna,hello\nbob,world\n"
     assert api.post("/api/upload?name=says.csv", content=content).json()["kind"] == "facts"

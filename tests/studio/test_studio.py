@@ -169,6 +169,20 @@ def test_two_tabs_of_one_file_lose_nothing_unseen(page: Any, studio: Start) -> N
     assert (running.folder / "theory.hb").read_text() == "1: c\n"
 
 
+def test_a_file_that_changed_is_removed_by_a_second_click(page: Any, studio: Start) -> None:
+    running = studio(None)
+    (running.folder / "theory.hb").write_text("1: a\n")
+    screen = Screen(page, running.address)
+    page.on("dialog", lambda dialog: dialog.accept())
+    (running.folder / "theory.hb").write_text("1: b\n")
+    screen.button("Remove").click()
+    screen.says("'theory.hb' in the folder is not as it was opened here")
+    assert (running.folder / "theory.hb").read_text() == "1: b\n"
+    screen.button("Remove").click()
+    screen.says("Removed theory.hb")
+    assert not (running.folder / "theory.hb").exists()
+
+
 def test_two_engines_are_compared(page: Any, smokers: Studio) -> None:
     screen = Screen(page, smokers.address)
     screen.command.select_option("compare")

@@ -111,7 +111,7 @@ class Project:
             raise RefusedError(
                 CONFLICT,
                 f"'{name}' in the folder is not as it was opened here",
-                "save again to write over it, or open this page anew to see it",
+                "do it again to go on all the same, or open this page anew to see the file",
             )
 
     def delete(self, name: str) -> None:

@@ -89,19 +89,25 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
         another one by now, nothing is written."""
         asked = await json_of(request)
         text = field(asked, "text", str)  # without one the file would be emptied
-        if "before" in asked:
-            await asyncio.to_thread(project.refuse_changed, name, asked["before"])
+        await asyncio.to_thread(_refuse_changed, project, name, asked)
         await asyncio.to_thread(_saved, project, name, text)
         return as_json({"name": name, "kind": kind_of(name)})
 
     @app.delete("/api/files/{name:path}", response_model=None)
-    async def deleted(name: str) -> Response:
+    async def deleted(name: str, request: Request) -> Response:
+        """``before`` as for what is saved."""
+        await asyncio.to_thread(_refuse_changed, project, name, await json_of(request))
         await asyncio.to_thread(project.delete, name)
         return as_json({"name": name})
 
     @app.post("/api/upload", response_model=None)
-    async def uploaded(request: Request, name: str = "") -> Response:
+    async def uploaded(request: Request, name: str = "", before: int | None = None) -> Response:
+        """``before``: so many bytes of the body are the text that the folder had; -1: it had none."""
         content = await body_of(request)
+        if before is not None:
+            known = content[:before].decode("utf-8", "replace") if before >= 0 else None
+            await asyncio.to_thread(_refuse_changed, project, name, {"before": known})
+            content = content[max(before, 0) :]
         await asyncio.to_thread(_saved, project, name, content)
         return as_json({"name": name, "kind": kind_of(name), "bytes": len(content)})
 
@@ -112,6 +118,12 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
     @app.get("/api/examples/{name}", response_model=None)
     async def one_example(name: str) -> Response:
         return as_json(example(name))
+
+
+def _refuse_changed(project: Project, name: str, asked: Any) -> None:
+    field(asked, "before", str, "")
+    if "before" in asked:
+        project.refuse_changed(name, asked["before"])
 
 
 def _saved(project: Project, name: str, content: str | bytes) -> None:
