@@ -70,9 +70,18 @@ def test_without_a_command_a_cell_is_checked(shell: Any) -> None:
     assert "formula" in repr(cell(shell, "--facts friends")) or "smokes" in repr(cell(shell, ""))
 
 
+def test_a_cell_is_checked_for_what_is_likely_wrong(shell: Any) -> None:
+    """The words of ``check --lint``, in the table of options as any other."""
+    found = cell(shell, "check --lint --memory 1GB", "predicate rain\npredicate wet\n1: rain")
+    assert [one.code for one in found.warnings] == ["unused-predicate"]
+    assert "wet" in repr(found)
+
+
 @pytest.mark.parametrize(
     ("line", "text", "says"),
     [
+        ("check --lint --query a", "1: a", "--lint does not use --query"),
+        ("infer --lint", "1: a", "--lint"),
         ("infer", "1.5: smokes(x) -> a", "write =>"),
         ("infer --tolerence 1", "1: a", "--tolerence"),
         ("infer --damping 0.5 --engine exact", "1: a", "damping"),

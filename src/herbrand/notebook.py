@@ -28,6 +28,7 @@ from herbrand.model import Model
 from herbrand.options.kinds import Flag, Kind, Name, Number, Texts, Whole
 from herbrand.options.table import Option, options_of
 from herbrand.reports.compare import compare
+from herbrand.reports.lint import lint, refuse_asked
 from herbrand.reports.sizes import size_report
 from herbrand.visible import visible_lines
 
@@ -122,6 +123,9 @@ class HerbrandMagics(Magics):
 
 
 def _answer(model: Model, command: str, given: dict[str, Any]) -> Any:
+    if given.pop("lint", False):
+        refuse_asked(given)
+        return lint(model, **given)
     if command == "check":
         return size_report(model, **given)
     if command == "compare":
@@ -169,7 +173,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
         parser.add_argument("subject", nargs="*")
     parser.add_argument("--into", metavar="NAME", type=_variable, help="Keep the answer in a variable.")
     for option in options_of(command).values():
-        taken = option.taken_by == "call" or option.name in (*OF_MODEL, "facts")
+        taken = option.taken_by == "call" or option.name in (*OF_MODEL, "facts", "lint")
         if taken and option.name != WITH_SUBJECT.get(command):
             parser.add_argument(option.flag, dest=option.name, **_argument(option, option.kind))
     return parser

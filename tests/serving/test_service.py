@@ -391,6 +391,15 @@ def test_health_metrics_and_the_schema(smokers: Started) -> None:
         assert "default-src 'self'" in page.headers["content-security-policy"]
 
 
+def test_a_wrong_path_names_those_that_exist(smokers: Started) -> None:
+    with smokers.client() as client:
+        answers = [client.get(path) for path in ("/", "/infr", "/nothing")]
+    assert [answer.status_code for answer in answers] == [404] * 3
+    root, near, far = (answer.json()["error"]["hint"] for answer in answers)
+    assert root == far and root.startswith("there are /infer, /bound") and "/docs" in root
+    assert near == "did you mean '/infer'?"
+
+
 def test_other_names_and_pages_are_refused(smokers: Started) -> None:
     with smokers.client() as client:
         refused(client.get("/health", headers={"Host": "evil.example"}), 400)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import herbrand as hb
@@ -12,14 +11,9 @@ from herbrand.cli.options import Opened, Written
 from herbrand.cli.output import write_result
 from herbrand.cli.parameters import takes
 from herbrand.cli.tables import Table
-from herbrand.errors import UnsupportedError
+from herbrand.extras import later
 
-
-def refuse_asked(options: Mapping[str, Any]) -> None:
-    """Raise for what --lint does not look at."""
-    for name in ("query", "given"):
-        if name in options:
-            raise UnsupportedError(f"--lint does not use --{name}", hint=f"leave out --lint, or --{name}")
+refuse_asked = later("herbrand.reports.lint:refuse_asked")
 
 
 @takes("check")

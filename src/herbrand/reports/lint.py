@@ -14,7 +14,7 @@ weights-cancel <text>:3:1
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from herbrand.answers.sheet import Sheet
 from herbrand.budget import Budget, budget_of
-from herbrand.errors import ContradictionError, HerbrandError, Span
+from herbrand.errors import ContradictionError, HerbrandError, Span, UnsupportedError
 from herbrand.language.arguments import in_body
 from herbrand.language.computed import computes, variables_of
 from herbrand.language.names import shown_name
@@ -163,6 +163,13 @@ def lint(
     if model.on is None:
         found += _OverFacts(model, budget).warnings()
     return LintReport(tuple(sorted(found, key=lambda one: (one.span is None, one.span and one.span.start))))
+
+
+def refuse_asked(options: Mapping[str, Any]) -> None:
+    """Raise for what --lint does not look at."""
+    for name in ("query", "given"):
+        if name in options:
+            raise UnsupportedError(f"--lint does not use --{name}", hint=f"leave out --lint, or --{name}")
 
 
 # What the theory alone tells

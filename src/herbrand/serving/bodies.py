@@ -130,7 +130,9 @@ def answer_errors(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         path = request.url.path
         message = f"{request.method} {shortened(path, 200)}: {error.detail}"
-        hint = nearest(path[:200], paths) if error.status_code == NOT_FOUND else ""
+        hint = ""
+        if error.status_code == NOT_FOUND:
+            hint = nearest(path[:200], paths) or f"there are {', '.join(paths)}"
         found = as_json(RefusedError(error.status_code, message, hint).body(), error.status_code)
         found.headers.update(error.headers or {})  # a wrong method is answered by those that are allowed
         return found
