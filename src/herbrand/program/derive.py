@@ -27,7 +27,7 @@ from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Rule, ValueIs, walk
-from herbrand.program.bindings import columns_of
+from herbrand.program.bindings import WEIGHT, columns_of
 from herbrand.program.clause_rows import (
     ClauseRows,
     Refuse,
@@ -109,10 +109,18 @@ def derived_rows(
 class FactRelations:
     """Facts in memory as relations, each made when first needed.
 
-    ``complete``: a many-valued predicate with atoms of which no value is known is refused."""
+    ``complete``: a many-valued predicate with atoms of which no value is known is refused; ``weighted``: rows
+    have their weights, where facts have some."""
 
-    def __init__(self, signature: Signature, facts: Facts, budget: Budget, complete: bool = True) -> None:
-        self._complete = complete
+    def __init__(
+        self,
+        signature: Signature,
+        facts: Facts,
+        budget: Budget,
+        complete: bool = True,
+        weighted: bool = False,
+    ) -> None:
+        self._complete, self._weighted = complete, weighted
         self._evidence = Evidence(Program(signature, facts, (), (), ()))
         self._signature, self._facts, self._budget = signature, facts, budget
         self._made: dict[str, Memory] = {}
@@ -121,7 +129,11 @@ class FactRelations:
         if predicate not in self._made:
             if self._complete and self._evidence.is_valued(predicate):
                 self._evidence.known(predicate)
-            self._made[predicate] = self._rows(self._facts.tables[predicate].true)
+            table = self._facts.tables[predicate]
+            rows = self._rows(table.true)
+            if self._weighted and table.weights is not None:
+                rows = Memory({**rows.data, WEIGHT: table.weights}, rows.length, self._budget)
+            self._made[predicate] = rows
         return self._made[predicate]
 
     def rows(self, predicate: str) -> int:

@@ -31,7 +31,7 @@ from herbrand.relations.expression import (
     too_large,
 )
 
-__all__ = ["Fold", "column", "count", "largest", "least", "log_sum", "some", "total"]
+__all__ = ["Fold", "any_of", "column", "count", "largest", "least", "log_sum", "some", "total"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +83,11 @@ def some(condition: Given) -> Fold:
 def log_sum(of: Given) -> Fold:
     """The logarithm of the sum of exponentials."""
     return Fold("log_sum", literal(of))
+
+
+def any_of(of: Given) -> Fold:
+    """The probability that some of independent events happens."""
+    return Fold("any_of", literal(of))
 
 
 def _sums(values: Array, groups: Array, size: int) -> Array:
@@ -144,6 +149,19 @@ def _log_sums(values: Array, groups: Array, size: int) -> Array:
     return np.where(np.isfinite(peaks), sums, peaks)
 
 
+def _any_of(values: Array, groups: Array, size: int) -> Array:
+    """A single event keeps its probability to the last digit."""
+    with np.errstate(divide="ignore"):
+        several = -np.expm1(np.bincount(groups, np.log1p(-values), size))
+    return np.where(np.bincount(groups, minlength=size) == 1, np.bincount(groups, values, size), several)
+
+
+_FAILS = (
+    "SUM(CASE WHEN {0} < 1e-4 THEN -{0} * (1 + {0} * (0.5 + {0} / 3)) ELSE LN(GREATEST(1 - {0}, 1e-300)) END)"
+)
+"""The logarithm of the probability that no event happens: by its series where 1 - p would lose digits."""
+
+
 @dataclass(frozen=True)
 class FoldMeaning:
     """``array(values, groups, size)`` folds the rows of each group, ``pair`` two values; ``sql`` has a gap
@@ -173,6 +191,15 @@ FOLDS: Mapping[str, FoldMeaning] = {
         "float",
         -math.inf,
         peaked=True,
+    ),
+    "any_of": FoldMeaning(
+        _any_of,
+        np.frompyfunc(lambda p, q: p + q - p * q, 2, 1),
+        "CASE WHEN COUNT(*) = 1 THEN MAX({0}) "
+        f"WHEN {_FAILS} > -1e-4 THEN -{_FAILS} * (1 + {_FAILS} * (0.5 + {_FAILS} / 6)) "
+        f"ELSE 1 - EXP({_FAILS}) END",
+        "float",
+        0.0,
     ),
 }
 

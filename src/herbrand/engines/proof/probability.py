@@ -22,6 +22,7 @@ from itertools import combinations, count
 import numpy as np
 
 from herbrand.budget import Budget
+from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.circuit.choices import ChoiceConstraints, Drawn
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.derived_literals import DerivedLiterals
@@ -31,12 +32,17 @@ from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.chances import chances_of, check_probabilities
 from herbrand.engines.proof.derivations import refuse_many
 from herbrand.engines.proof.horn_program import HornProgram, felt
+from herbrand.engines.proof.independent_steps import Steps, steps_of
 from herbrand.engines.proof.planning import check_safe
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.graphs import reached, strong_components
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import FactRows
+from herbrand.program.bindings import WEIGHT
+from herbrand.program.clause_rows import ClauseRows, complete_rows
 from herbrand.program.clauses import Clause
+from herbrand.program.derive import FactRelations
+from herbrand.relations.memory import Memory
 
 MORE, FEW = 2, 50
 """A program that counts no calls is grounded up to so many times the instances of the one that does, a few
@@ -133,6 +139,30 @@ class PossibleWorlds:
             for statement in self._deriving(asked, calls):
                 yield self._counted(statement, asked[1], calls)
 
+    def in_steps(self, goal: Clause, inputs: Sequence[Row], left: int | None) -> Steps | None:
+        """The goal as steps over whole tables; ``None`` where events depend on others, or on evidence, or
+        some proof may be too deep."""
+        program = self._program
+        if self.evidence or self.exclusive or program.choices:
+            return None
+        reached = program.reached([goal])
+        heights = [program.height(name) for name in reached if program.is_derived(name)]
+        if any(height is None or (left is not None and height > left - 2) for height in heights):
+            return None
+        weights = {name: program.relation(name).weights for name in reached}
+        uncertain = {name for name, own in weights.items() if own is not None and (own != 1).any()}
+        if any(program.signature.predicates[name].value_type is not None for name in uncertain):
+            return None
+        constants = dict(zip(goal.head, inputs[0], strict=False)) if len(inputs) == 1 else {}
+        return steps_of(program, goal, constants, uncertain)
+
+    def clause_rows(self, budget: Budget) -> ClauseRows:
+        """What evaluates steps, over facts with their probabilities."""
+        program = self._program
+        source = FactRelations(program.signature, program.facts, budget, complete=False, weighted=True)
+        weights = [rule_number(rule) for rule in program.weighted]
+        return ClauseRows(source, partial(complete_rows, source, {}), algebra_named("independent"), weights)
+
     @cached_property
     def conditioned(self) -> list[str]:
         """The derived predicates that say which worlds count."""
@@ -220,13 +250,13 @@ def _named(predicate: str, left: int | None) -> str:
     return predicate if left is None else f"{predicate}{LEFT}{left}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Probable:
-    """Answers that are possible, each a goal's number and what it found, and their probabilities.
+    """``answers`` that are possible, in each row a goal's number and what it found, and their probabilities.
     ``truncated``: some proof needs more calls."""
 
-    answers: list[Row]
-    probabilities: list[float]
+    answers: np.ndarray
+    probabilities: np.ndarray
     truncated: bool
 
 
@@ -238,6 +268,9 @@ def probable(
     Raises ``ContradictionError`` where the evidence holds in no world.
     """
     worlds.check(goal)
+    steps = worlds.in_steps(goal, inputs, left)
+    if steps is not None:
+        return _by_steps(steps, worlds, inputs, budget)
     known = len(inputs[0]) if inputs else 0
     patterns = [(*row, *(ANY,) * (len(goal.head) - known)) for row in inputs]
     lowered = worlds.lowered(goal)
@@ -249,8 +282,21 @@ def probable(
     literals = {(number, row): summed.derived.literal((name, row)) for number, (name, row) in summed.answers}
     found = [(number, row) for number, (_, row) in grounded.answers]
     shares = summed.made.shares([literals[one] for one in found], budget)
-    answers = [(number, *row[known:]) for number, row in found]
-    return Probable(answers, shares, _is_cut_off(grounded, lowered, patterns))
+    answers = np.array([(number, *row[known:]) for number, row in found], np.int64)
+    answers = answers.reshape(len(found), 1 + len(goal.head) - known)
+    return Probable(answers, np.array(shares, np.float64), _is_cut_off(grounded, lowered, patterns))
+
+
+def _by_steps(steps: Steps, worlds: PossibleWorlds, inputs: Sequence[Row], budget: Budget) -> Probable:
+    """The same by whole tables, without a circuit."""
+    rows = steps.rows(worlds.clause_rows(budget))
+    names = [name for name in rows.columns if name != WEIGHT]
+    known = names[: len(inputs[0]) if inputs else 0]
+    asked = {name: np.array([row[place] for row in inputs], np.int64) for place, name in enumerate(known)}
+    found = rows.join(Memory.of(budget, number=np.arange(len(inputs)), **asked), known).arrays()
+    order = np.argsort(found["number"], kind="stable")
+    columns = [found["number"], *(found[name] for name in names[len(known) :])]
+    return Probable(np.stack(columns, axis=1)[order], found[WEIGHT][order], truncated=False)
 
 
 def _without_depth(

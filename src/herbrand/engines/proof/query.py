@@ -143,9 +143,8 @@ class Proof:
         left = None if request.depth == FIXPOINT else int(request.depth) + 2
         found = _probable(self._worlds, shape.clause, inputs, left, request.budget)
         names = outputs_named(len(shape.found))
-        columns = np.array(found.answers, np.int64).reshape(len(found.answers), len(names)).T
-        values = np.array(found.probabilities, np.float64)
-        table = without_zeros(Table(names, tuple(columns), values), Numbers.of("real"))
+        made = Table(names, tuple(found.answers.T), found.probabilities)
+        table = without_zeros(made, Numbers.of("real"))
         depth = 1 if request.depth == FIXPOINT else int(request.depth)
         status = Status(True, depth, time.perf_counter() - began)
         return Found(table, request.guarantee(found.truncated), status, found.truncated)

@@ -71,4 +71,6 @@ class Request:
 
 
 def _is_over_relations(name: str) -> bool:
-    return name != PROBABILITY and algebra_named(QUERY_ALGEBRAS[name]).folds is not None
+    """Whether weights of answers are the same in whatever order a database joins and adds up."""
+    algebra = algebra_named(QUERY_ALGEBRAS[name])
+    return name != PROBABILITY and algebra.folds is not None and algebra.distributes

@@ -1,0 +1,231 @@
+"""Exact probabilities without a circuit: rules as steps that each add up independent events.
+
+A variable may be summed out of a product of atoms where every uncertain one among them has it. Rows that
+differ in it then rest on different facts, so that some of them holds with one less the product of what fails:
+⊕ of the algebra ``independent``. A clause becomes a chain of clauses, a variable summed out in each, and over
+these that algebra is exact. So it goes wherever no two uncertain atoms are of one predicate and the variables
+are nested: of any two that are summed out, one stands in all uncertain atoms of the other or they share none.
+Steps run as joins of whole tables, in memory or in a database.
+
+>>> from herbrand.facts.load import fact_sources, load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> theory = parse_theory("found :- box(x), thing(x, y)\\nnever :- box(x), thing(x, y), box(y)")
+>>> facts = fact_sources({"box": [(1,), (2,)], "thing": [(1, 1), (1, 2)]})
+>>> program = HornProgram.of(theory.rules, *load_facts((), check(theory), facts))
+>>> steps = steps_of(program, program.clauses["found"][0], {}, {"box", "thing"})
+>>> for clause in (*[own for made in steps.clauses.values() for own in made], steps.goal):
+...     print(clause)
+found`h0(x) :- thing(x, y)
+found`h1 :- box(x), found`h0(x)
+found :- found`h1
+>>> steps_of(program, program.clauses["never"][0], {}, {"box", "thing"}) is None
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from herbrand.engines.proof.arithmetic import rule_number
+from herbrand.engines.proof.goals import PART_MARK
+from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.program.bindings import WEIGHT
+from herbrand.program.clause_rows import ClauseRows
+from herbrand.program.clauses import Absence, Clause, Literal, Lookup
+from herbrand.relations.relation import Relation
+
+Told = TypeVar("Told")
+
+Sources = Mapping[str, frozenset[str]]
+"""Each uncertain predicate or rule below, and the variables that tell which of its facts or instances."""
+
+Pattern = tuple[int | None, ...]
+"""The constants at a predicate's places, where it is asked with some."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """``clauses`` of each predicate, those first that others rest on; and those of what is asked."""
+
+    clauses: Mapping[str, tuple[Clause, ...]]
+    goal: Clause
+
+    def rows(self, evaluation: ClauseRows) -> Relation:
+        """The distinct heads of the goal with their probabilities, in the algebra ``independent``."""
+        tables: dict[str, Relation] = {}
+        for name, clauses in self.clauses.items():
+            tables[name] = evaluation.predicate(clauses, tables)
+        found = evaluation.of(self.goal, tables)
+        return found if WEIGHT in found.columns else found.let(**{WEIGHT: 1.0})
+
+
+class DependentError(Exception):
+    """Some events that would be added up or multiplied are not independent, or not known to be."""
+
+
+def steps_of(
+    program: HornProgram, goal: Clause, constants: Mapping[str, int], uncertain: Collection[str]
+) -> Steps | None:
+    """The steps to the heads of a goal with these constants; ``None`` where some events depend on others.
+
+    ``uncertain``: the predicates that have facts with probabilities, independent of each other.
+    """
+    making = _Making(program, uncertain)
+    try:
+        asked = replace(goal, constants={**goal.constants, **constants})
+        made, _ = making.in_steps(asked)
+    except DependentError:
+        return None
+    return Steps(making.clauses, made)
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """A part of a body, its variables, and what of them tells uncertain facts apart."""
+
+    part: Literal
+    variables: frozenset[str]
+    sources: Sources
+
+
+class _Making:
+    """Clauses in steps, predicate by predicate, from the goal on."""
+
+    def __init__(self, program: HornProgram, uncertain: Collection[str]) -> None:
+        self._program, self._uncertain = program, uncertain
+        self.clauses: dict[str, tuple[Clause, ...]] = {}
+        self._places: dict[tuple[str, Pattern], Mapping[str, frozenset[int]] | None] = {}
+
+    def in_steps(self, clause: Clause) -> tuple[Clause, Sources]:
+        """The last step to a clause's heads, after those that sum out all that its head has not."""
+        if clause.ranging():
+            raise DependentError
+        factors = [self._factor(part, clause) for part in clause.body]
+        chance = self._chance(clause)
+        left = set(clause.variables()).difference(clause.head)
+        while left:
+            name = min(left, key=lambda name: (len(_sources_with(factors, name)), name))
+            together = [factor for factor in factors if name in factor.variables]
+            others = [factor for factor in factors if name not in factor.variables]
+            if chance:  # an instance is of all variables, and is drawn once they are all together
+                if len(set(clause.variables()).difference(*_with_atoms(together))) > 0:
+                    raise DependentError
+                joined = self._step(clause, together, clause.variables(), chance)
+                together, chance = [joined], {}
+            kept = frozenset().union(*(factor.variables for factor in together)) - {name}
+            factors = [*others, self._summed(clause, together, name, sorted(kept))]
+            left.remove(name)
+        sources = _together([*(factor.sources for factor in factors), chance])
+        body = tuple(factor.part for factor in factors)
+        last = replace(clause, body=body, weight=clause.weight if chance else None)
+        return last, sources
+
+    def _chance(self, clause: Clause) -> Sources:
+        """The rule's own choices, which all variables tell apart, where it has a weight."""
+        if clause.weight is None or rule_number(self._program.weighted[clause.weight]) == 1:
+            return {}
+        return {f"{clause.weight}{PART_MARK}": frozenset(clause.variables())}
+
+    def _summed(self, clause: Clause, together: Sequence[_Factor], name: str, kept: Sequence[str]) -> _Factor:
+        """The product of factors with a variable summed out."""
+        sources = _together(factor.sources for factor in together)
+        if not all(name in own for own in sources.values()):
+            raise DependentError
+        made = self._step(clause, together, kept, {})
+        return replace(made, sources={source: own - {name} for source, own in sources.items()})
+
+    def _step(
+        self, clause: Clause, together: Sequence[_Factor], head: Sequence[str], chance: Sources
+    ) -> _Factor:
+        """A clause of its own for the product of factors."""
+        tested = {name for factor in together for name in factor.variables}
+        if tested.difference(*_with_atoms(together)):  # a test of what only other atoms bind
+            raise DependentError
+        name = f"{clause.predicate}{PART_MARK}h{len(self.clauses)}"
+        weight = clause.weight if chance else None
+        body = tuple(factor.part for factor in together)
+        self.clauses[name] = (replace(clause, predicate=name, head=tuple(head), body=body, weight=weight),)
+        sources = _together([*(factor.sources for factor in together), chance])
+        return _Factor(Lookup(name, tuple(head)), frozenset(head), sources)
+
+    def _factor(self, part: Literal, clause: Clause) -> _Factor:
+        variables = frozenset(name for name in part.arguments if name not in clause.constants)
+        if isinstance(part, Absence):
+            if self._program.is_derived(part.predicate) or part.predicate in self._uncertain:
+                raise DependentError
+            return _Factor(part, variables & set(clause.variables()), {})
+        if not isinstance(part, Lookup):
+            return _Factor(part, variables, {})
+        if part.stated or not self._program.is_derived(part.predicate):
+            certain = part.predicate not in self._uncertain
+            return _Factor(part, variables, {} if certain else {part.predicate: variables})
+        pattern = tuple(clause.constants.get(name) for name in part.arguments)
+        places = self._derived(part.predicate, pattern)
+        sources = {
+            source: frozenset(part.arguments[place] for place in own) & variables
+            for source, own in places.items()
+        }
+        return _Factor(replace(part, predicate=_asked_with(part.predicate, pattern)), variables, sources)
+
+    def _derived(self, predicate: str, pattern: Pattern) -> Mapping[str, frozenset[int]]:
+        """The sources of what rules derive, each with the places that tell its facts apart."""
+        key = predicate, pattern
+        if key not in self._places:
+            self._places[key] = None
+            made = [self.in_steps(clause) for clause in self._clauses(predicate, pattern)]
+            if not made:
+                raise DependentError
+            found = _together(_places_of(clause, sources) for clause, sources in made)
+            self.clauses[_asked_with(predicate, pattern)] = tuple(clause for clause, _ in made)
+            self._places[key] = found
+        places = self._places[key]
+        if places is None:  # it rests on itself
+            raise DependentError
+        return places
+
+    def _clauses(self, predicate: str, pattern: Pattern) -> Iterable[Clause]:
+        """A predicate's clauses with constants in their heads; those left out whose heads have others."""
+        for clause in self._program.clauses[predicate]:
+            constants = dict(clause.constants)
+            asked = [
+                (name, index) for name, index in zip(clause.head, pattern, strict=True) if index is not None
+            ]
+            if all(constants.setdefault(name, index) == index for name, index in asked):
+                yield replace(clause, predicate=_asked_with(predicate, pattern), constants=constants)
+
+
+def _asked_with(predicate: str, pattern: Pattern) -> str:
+    """A name for a predicate that is asked with constants."""
+    if all(index is None for index in pattern):
+        return predicate
+    return f"{predicate}{PART_MARK}{','.join('' if index is None else str(index) for index in pattern)}"
+
+
+def _places_of(clause: Clause, sources: Sources) -> Mapping[str, frozenset[int]]:
+    return {
+        source: frozenset(place for place, name in enumerate(clause.head) if name in own)
+        for source, own in sources.items()
+    }
+
+
+def _together(every: Iterable[Mapping[str, Told]]) -> dict[str, Told]:
+    """The sources of events that must be independent: none may rest on a predicate of another's."""
+    found: dict[str, Told] = {}
+    for sources in every:
+        if not found.keys().isdisjoint(sources):
+            raise DependentError
+        found.update(sources)
+    return found
+
+
+def _sources_with(factors: Iterable[_Factor], name: str) -> list[str]:
+    """The sources that would be joined to sum out a variable."""
+    return [source for factor in factors if name in factor.variables for source in factor.sources]
+
+
+def _with_atoms(factors: Iterable[_Factor]) -> list[frozenset[str]]:
+    """What the atoms among factors bind."""
+    return [factor.variables for factor in factors if isinstance(factor.part, Lookup)]
