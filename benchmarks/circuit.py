@@ -18,10 +18,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 
 import herbrand as hb
-from benchmarks.measurement import seconds
+from benchmarks.measurement import race, seconds
 from herbrand.language.dialects import read_theory_text
 
 LIMIT, SLOW, REPEATS = 30, 2.0, 3
@@ -207,8 +209,43 @@ def worlds() -> Iterator[str]:
         yield f"| {what} | {_shown(took)} | {told} | {'' if count is None else f'{count:.10g}'} |"
 
 
+def hierarchical() -> Iterator[str]:
+    """One question over many uncertain facts: is there a thing in some box?"""
+    yield "| question over uncertain facts | facts | ours (s) | DuckDB's SQL by hand (s) | ratio | apart |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    model_text = "found(x) :- box(x), thing(x, y)\nsome :- found(x)"
+    for count in (1_000, 10_000, 100_000, 1_000_000):
+        draw = np.random.default_rng(count)
+        box = pa.table({"x": np.arange(count), "weight": draw.random(count) / count})
+        places = {"x": draw.integers(0, count, 5 * count), "y": np.arange(5 * count)}
+        thing = pa.table({**places, "weight": draw.random(5 * count)})
+        model = hb.Model(hb.parse(model_text), {"box": box, "thing": thing})
+        connection = duckdb.connect()
+        connection.execute("CREATE TABLE box AS FROM box")
+        connection.execute("CREATE TABLE thing AS FROM thing")
+
+        def ours(model: hb.Model = model) -> float:
+            return model.query("some", algebra="probability").weight
+
+        def limit(connection: duckdb.DuckDBPyConnection = connection) -> float:
+            ((found,),) = connection.execute(BY_HAND).fetchall()
+            return found
+
+        raced = race("some", f"{6 * count:,}", ours, "", limit)
+        apart = abs(ours() - limit())
+        yield (
+            f"| is there a thing in some box? | {raced.size} | {raced.ours:.4f} | {raced.limit:.4f} "
+            f"| {raced.ratio:.1f} | {apart:.0e} |"
+        )
+
+
+BY_HAND = """
+SELECT 1 - exp(sum(ln(1 - b.weight * t.weight))) FROM box b
+JOIN (SELECT x, 1 - exp(sum(ln(1 - weight))) AS weight FROM thing GROUP BY x) t ON t.x = b.x"""
+
+
 def report() -> str:
-    return "\n".join([*beside_problog(), "", *worlds()])
+    return "\n".join([*beside_problog(), "", *worlds(), "", *hierarchical()])
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def test_batched_goals_and_the_heaviest() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"algebra": "probability"}, "does not run on a database"),
+        ({"algebra": "independent"}, "does not run on a database"),
         ({"exact": True}, "exact"),
         ({"bindings": {"x": [1]}}, "bindings are not served"),
     ],

@@ -8,6 +8,7 @@ goal is left to the database as one query over the last round. To the fixpoint, 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,10 +23,12 @@ from herbrand.budget import Budget
 from herbrand.contraction.algebra import Algebra
 from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.proof.arithmetic import rule_number
+from herbrand.engines.proof.chances import check_rule_weights, no_probability
 from herbrand.engines.proof.engine import Goals
 from herbrand.engines.proof.goals import Goal, NarrowError, read_goal
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
-from herbrand.engines.proof.request import FIXPOINT, Request
+from herbrand.engines.proof.independent_steps import Steps, steps_of
+from herbrand.engines.proof.request import FIXPOINT, PROBABILITY, Request
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.column import Constants
 from herbrand.graphs import reached
@@ -36,6 +39,7 @@ from herbrand.program.clause_rows import FALSE, ClauseRows, Tables, columns_in, 
 from herbrand.program.clauses import Clause
 from herbrand.program.dependencies import strata
 from herbrand.relations.expression import Expression, column, greater, magnitude
+from herbrand.relations.fold import largest
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.fact_relations import StoredFactRelations
@@ -75,18 +79,44 @@ class StoredRules:
         began = time.perf_counter()
         self.program.refuse_given(self.given, request.algebra)
         read = [self._read(goal) for goal in goals]
-        needed = self.reached(one.shape.clause for one in read)
         with Scratch(self.stored.database, "proofs") as scratch:
-            rounds = Rounds(self, semiring, needed, scratch)
-            for name in self.program.reached(one.shape.clause for one in read):
-                self._refuse_denied(name, rounds, request)
-            last, truncated = rounds.run(request.depth)
-            found = [rounds.answers(goal, last, request) for goal in read]
+            if request.algebra == PROBABILITY:
+                rounds, truncated = Rounds(self, semiring, (), scratch), False
+                found = [rounds.by_steps(goal, self._steps(goal, rounds, request), request) for goal in read]
+            else:
+                rounds = Rounds(self, semiring, self.reached(one.shape.clause for one in read), scratch)
+                for name in self.program.reached(one.shape.clause for one in read):
+                    self._refuse_denied(name, rounds, request)
+                last, truncated = rounds.run(request.depth)
+                found = [rounds.answers(goal, last, request) for goal in read]
         seconds = time.perf_counter() - began
         return tuple(
             self._answers(one, columns, request, rounds, truncated, seconds)
             for one, columns in zip(read, found, strict=True)
         )
+
+    def _steps(self, goal: Goal, rounds: Rounds, request: Request) -> Steps:
+        """The goal as steps of independent events: what has a probability on a database."""
+        program, clause = self.program, goal.shape.clause
+        reached = sorted(program.reached([clause]))
+        tables = {name: self.stored.tables[name] for name in reached}
+        uncertain = {name for name, table in tables.items() if table.weighted or table.counts[2]}
+        for name in sorted(uncertain):
+            rounds.check_probabilities(name)
+        check_rule_weights(program, reached)
+        conditioned = self.given or any(
+            any(table.counts) if program.is_derived(name) else table.counts[1] and name in uncertain
+            for name, table in tables.items()
+        )
+        depth = None if request.depth == FIXPOINT else int(request.depth)
+        found = None if conditioned else steps_of(program, clause, asked_with(goal), uncertain, depth)
+        if found is None:
+            raise UnsupportedError(
+                "on a database the probability algebra takes what joins of independent facts add up to: no "
+                "predicate twice, variables nested, no recursion, no evidence",
+                hint="leave out --on, or one of --algebra count, boolean, max",
+            )
+        return found
 
     def _refuse_denied(self, name: str, rounds: Rounds, request: Request) -> None:
         """Raise where something has a proof that is stated to be false."""
@@ -291,15 +321,26 @@ class Rounds:
     def answers(self, goal: Goal, tables: Tables, request: Request) -> tuple[list[Constants], np.ndarray]:
         """The constants of each variable found, and the weights, the best first."""
         clause = goal.shape.clause
-        asked = dict(zip(clause.head, goal.inputs, strict=False))
-        rows = self.rows.of(replace(clause, constants={**clause.constants, **asked}), tables)
-        if any(asked[name] != index for name, index in zip(clause.head, goal.inputs, strict=False)):
-            rows = rows.where(FALSE)
-        if not self.semiring.weighs:
-            return self._fetched(goal, rows.let(**{WEIGHT: 1.0}), request)
-        return self._fetched(goal, rows.where(self._is_not_zero), request)
+        rows = self.rows.of(replace(clause, constants={**clause.constants, **asked_with(goal)}), tables)
+        return self._fetched(goal, rows, request)
+
+    def by_steps(self, goal: Goal, steps: Steps, request: Request) -> tuple[list[Constants], np.ndarray]:
+        """The same by steps of independent events."""
+        return self._fetched(goal, steps.rows(self.rows), request)
+
+    def check_probabilities(self, predicate: str) -> None:
+        """Raise where a fact has a weight that is no probability."""
+        weight = column(WEIGHT)
+        wrong = self.source.facts(predicate).where((weight < 0.0) | (weight > 1.0))
+        worst = wrong.scalar(largest(weight))
+        if math.isfinite(worst):
+            raise no_probability(predicate, worst)
 
     def _fetched(self, goal: Goal, rows: Relation, request: Request) -> tuple[list[Constants], np.ndarray]:
+        asked = asked_with(goal)
+        if any(asked[name] != i for name, i in zip(goal.shape.clause.head, goal.inputs, strict=False)):
+            rows = rows.where(FALSE)
+        rows = rows.where(self._is_not_zero) if self.semiring.weighs else rows.let(**{WEIGHT: 1.0})
         assert isinstance(rows, Stored)
         constants, types = self.rules.stored.constants, goal.shape.clause.types
         first = len(goal.shape.inputs)
@@ -324,3 +365,8 @@ class Rounds:
         )
         weights = data["v"].to_numpy().astype(np.float64)
         return [Constants(data[f"c{place}"]) for place in places], weights
+
+
+def asked_with(goal: Goal) -> dict[str, int]:
+    """The constants that a goal has in place of variables of its clause."""
+    return dict(zip(goal.shape.clause.head, goal.inputs, strict=False))

@@ -104,12 +104,11 @@ def test_as_the_walk_through_all_worlds(
     rules, facts, goal = program
     if count_worlds(rules, facts) > MOST_WORLDS:
         return
+    model, asked = hb.Model(theory_of(rules, facts)), " and ".join(map(show_formula, goal.body))
     choices = [[(p, atom), (1 - p, None)] for atom, p in facts.items()]
     lower = [rule for rule in rules if rule.head.predicate != "r"]
     upper = [rule for rule in rules if rule.head.predicate == "r"]
     _, (expected,) = Worlds([lower, upper], choices, RANGES).conditional([goal], [])
-    model = hb.Model(s.Theory((*declared(), *map(fact, facts, facts.values()), *rules)))
-    asked = " and ".join(map(show_formula, goal.body))
     found = model.query(asked, algebra="probability")
     told = {tuple(row.bindings.values()): row.weight for row in found.rows()}
     assert found.guarantee == "exact"
@@ -117,9 +116,10 @@ def test_as_the_walk_through_all_worlds(
     assert all(math.isclose(told[row], expected[row], rel_tol=1e-9) for row in told)
 
 
-def declared() -> list[s.Statement]:
+def theory_of(rules: list[s.Rule], facts: dict[tuple[str, tuple[int, ...]], float]) -> s.Theory:
     n = s.TypeDeclaration("n", tuple(map(s.Constant, NUMBERS)))
-    return [n, *(s.PredicateDeclaration(name, ("n",) * arity) for name, arity in ARITY.items())]
+    declared = [n, *(s.PredicateDeclaration(name, ("n",) * arity) for name, arity in ARITY.items())]
+    return s.Theory((*declared, *map(fact, facts, facts.values()), *rules))
 
 
 def fact(atom: tuple[str, tuple[int, ...]], weight: float) -> s.FactRows:
@@ -165,6 +165,14 @@ def test_other_events_are_not(which: str) -> None:
 
 
 def in_steps(rules: str, goal: str) -> bool:
+    theory = parse_theory(with_facts(rules))
+    program = Proof.of(theory.rules, *load_facts(theory.facts, check(theory), fact_sources({}))).program
+    asked = read_goal(goal, program)
+    return PossibleWorlds(program).in_steps(asked.shape.clause, [asked.inputs], None) is not None
+
+
+def with_facts(rules: str) -> str:
+    """A theory of these rules over few facts with probabilities."""
     words = [
         f"predicate {name}({', '.join(['n'] * n)})" if n else f"predicate {name}" for name, n in ARITY.items()
     ]
@@ -175,10 +183,7 @@ def in_steps(rules: str, goal: str) -> bool:
         "near(1, 2)",
         "near(2, 1)",
     ]
-    theory = parse_theory("\n".join(["type n = {1, 2}", *words, *weighted_facts(), rules]))
-    program = Proof.of(theory.rules, *load_facts(theory.facts, check(theory), fact_sources({}))).program
-    asked = read_goal(goal, program)
-    return PossibleWorlds(program).in_steps(asked.shape.clause, [asked.inputs], None) is not None
+    return "\n".join(["type n = {1, 2}", *words, *weighted_facts(), rules])
 
 
 def weighted_facts() -> list[str]:

@@ -238,12 +238,22 @@ def check_probabilities(program: HornProgram, predicates: Collection[str]) -> No
     for name in predicates:
         weights = program.relation(name).weights
         if weights is not None and len(weights) and not (weights.min() >= 0 and weights.max() <= 1):
-            worst = weights[np.argmax(np.abs(weights - 0.5))]
-            raise UnsupportedError(
-                f"a fact of {name} weighs {worst:g}, which is no probability",
-                hint="--algebra count takes any weights",
-            )
+            raise no_probability(name, weights[np.argmax(np.abs(weights - 0.5))])
         refuse_wrong_sums(program.signature.predicates[name], program.facts)
+    check_rule_weights(program, predicates)
+    _refuse_uncertain_aggregates(program, predicates)
+
+
+def no_probability(predicate: str, weight: float) -> UnsupportedError:
+    """Of a fact with such a weight."""
+    return UnsupportedError(
+        f"a fact of {predicate} weighs {weight:g}, which is no probability",
+        hint="--algebra count takes any weights",
+    )
+
+
+def check_rule_weights(program: HornProgram, predicates: Collection[str]) -> None:
+    """Raise where a rule of these predicates has a weight that is no probability."""
     for rule in program.weighted:
         if rule.head.predicate in predicates and not 0 <= rule_number(rule) <= 1:
             raise UnsupportedError(
@@ -251,7 +261,6 @@ def check_probabilities(program: HornProgram, predicates: Collection[str]) -> No
                 span=rule.span,
                 hint="--algebra count takes any weights",
             )
-    _refuse_uncertain_aggregates(program, predicates)
 
 
 def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) -> None:

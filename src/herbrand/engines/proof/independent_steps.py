@@ -13,13 +13,13 @@ Steps run as joins of whole tables, in memory or in a database.
 >>> theory = parse_theory("found :- box(x), thing(x, y)\\nnever :- box(x), thing(x, y), box(y)")
 >>> facts = fact_sources({"box": [(1,), (2,)], "thing": [(1, 1), (1, 2)]})
 >>> program = HornProgram.of(theory.rules, *load_facts((), check(theory), facts))
->>> steps = steps_of(program, program.clauses["found"][0], {}, {"box", "thing"})
+>>> steps = steps_of(program, program.clauses["found"][0], {}, {"box", "thing"}, None)
 >>> for clause in (*[own for made in steps.clauses.values() for own in made], steps.goal):
 ...     print(clause)
 found`h0(x) :- thing(x, y)
 found`h1 :- box(x), found`h0(x)
 found :- found`h1
->>> steps_of(program, program.clauses["never"][0], {}, {"box", "thing"}) is None
+>>> steps_of(program, program.clauses["never"][0], {}, {"box", "thing"}, None) is None
 True
 """
 
@@ -67,12 +67,24 @@ class DependentError(Exception):
 
 
 def steps_of(
-    program: HornProgram, goal: Clause, constants: Mapping[str, int], uncertain: Collection[str]
+    program: HornProgram,
+    goal: Clause,
+    constants: Mapping[str, int],
+    uncertain: Collection[str],
+    depth: int | None,
 ) -> Steps | None:
-    """The steps to the heads of a goal with these constants; ``None`` where some events depend on others.
+    """The steps to the heads of a goal with these constants; ``None`` where some events depend on others, or
+    proofs may take more calls than ``depth``.
 
-    ``uncertain``: the predicates that have facts with probabilities, independent of each other.
+    ``uncertain``: the predicates with facts that have probabilities, independent of each other but for the
+    values of one atom.
     """
+    reached = program.reached([goal])
+    heights = [program.height(name) for name in reached if program.is_derived(name)]
+    if any(height is None or (depth is not None and height > depth) for height in heights):
+        return None
+    if any(program.signature.predicates[name].value_type is not None for name in reached & set(uncertain)):
+        return None
     making = _Making(program, uncertain)
     try:
         asked = replace(goal, constants={**goal.constants, **constants})

@@ -34,6 +34,7 @@ from herbrand.engines.proof.derivations import refuse_many
 from herbrand.engines.proof.horn_program import HornProgram, felt
 from herbrand.engines.proof.independent_steps import Steps, steps_of
 from herbrand.engines.proof.planning import check_safe
+from herbrand.engines.proof.request import INDEPENDENT
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.graphs import reached, strong_components
 from herbrand.language.show import show_atom
@@ -146,22 +147,17 @@ class PossibleWorlds:
         if self.evidence or self.exclusive or program.choices:
             return None
         reached = program.reached([goal])
-        heights = [program.height(name) for name in reached if program.is_derived(name)]
-        if any(height is None or (left is not None and height > left - 2) for height in heights):
-            return None
         weights = {name: program.relation(name).weights for name in reached}
         uncertain = {name for name, own in weights.items() if own is not None and (own != 1).any()}
-        if any(program.signature.predicates[name].value_type is not None for name in uncertain):
-            return None
         constants = dict(zip(goal.head, inputs[0], strict=False)) if len(inputs) == 1 else {}
-        return steps_of(program, goal, constants, uncertain)
+        return steps_of(program, goal, constants, uncertain, None if left is None else left - 2)
 
     def clause_rows(self, budget: Budget) -> ClauseRows:
         """What evaluates steps, over facts with their probabilities."""
         program = self._program
         source = FactRelations(program.signature, program.facts, budget, complete=False, weighted=True)
         weights = [rule_number(rule) for rule in program.weighted]
-        return ClauseRows(source, partial(complete_rows, source, {}), algebra_named("independent"), weights)
+        return ClauseRows(source, partial(complete_rows, source, {}), algebra_named(INDEPENDENT), weights)
 
     @cached_property
     def conditioned(self) -> list[str]:

@@ -61,7 +61,10 @@ class Request:
 
     @property
     def semiring(self) -> Algebra:
-        """The same over relations, wherever they are; raises where there is no such form."""
+        """The same over relations, wherever they are; raises where there is no such form. Probabilities are
+        those of independent events."""
+        if self.algebra == PROBABILITY:
+            return algebra_named(INDEPENDENT)
         if self.exact or not _is_over_relations(self.algebra):
             raise UnsupportedError(
                 f"the {'exact' if self.exact else self.algebra} algebra does not run on a database",
@@ -73,4 +76,4 @@ class Request:
 def _is_over_relations(name: str) -> bool:
     """Whether weights of answers are the same in whatever order a database joins and adds up."""
     algebra = algebra_named(QUERY_ALGEBRAS[name])
-    return name != PROBABILITY and algebra.folds is not None and algebra.distributes
+    return name == PROBABILITY or (algebra.folds is not None and algebra.distributes)
