@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.circuit.compile import compiled
+from herbrand.engines.circuit.compile import Compilation, compiled, problem_of
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
 from herbrand.errors import OutOfTimeError
 
@@ -103,6 +103,20 @@ def test_totals_of_weights_are_compared_as_sums_are(seed: int, scale: float) -> 
 
     expected = sum(map(holds, itertools.product((0, 1), repeat=5)))
     assert _count(net) == expected
+
+
+def test_needs_that_are_a_power_of_two_apart_are_told_apart() -> None:
+    """Keys end in zeros here, as one of some hundred does: needs had changed nothing but its highest bits."""
+    weights = [*[2**58] * 6, 2**58 - 8, 1, 1, 1]
+    net = Constraints()
+    net.require_sum([(weight, 2 * net.variable()) for weight in weights], 2**59 + 2)
+    problem = problem_of(net, (), (), ())
+    problem = problem._replace(constraint_keys=problem.constraint_keys << np.uint64(6))
+    circuit = Compilation(problem, UNLIMITED).advanced(10**6)
+    assert circuit is not None
+    taken = itertools.product((0, 1), repeat=len(weights))
+    expected = sum(sum(map(operators.mul, weights, one)) >= 2**59 + 2 for one in taken)
+    assert round(math.exp(circuit.total(np.zeros((len(net), 2))))) == expected
 
 
 @pytest.mark.parametrize(("count", "most"), [(100, 40), (300, 120)])

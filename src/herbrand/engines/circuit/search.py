@@ -3,7 +3,7 @@
 What is compiled is written as nodes of a circuit whose sums decide a variable (deterministic), whose products
 share none (decomposable), and whose branches all speak of the same variables (smooth). A component is keyed
 by its variables, its active constraints, and what each of these still needs, which together fix what is left
-of it (sharpSAT's observation); the key is 128 random bits a member, added without carry.
+of it (sharpSAT's observation); the key is 128 random bits a member, times what it needs, added without carry.
 
 A component in which every active constraint defines a variable of its own restricts nothing: whatever its
 inputs are, its gates follow. It is left out, its inputs summed freely.
@@ -32,6 +32,10 @@ SILENT, NORMAL, FULL = 0, 1, 2
 FALSE_NODE, TRUE_NODE = 0, 1
 PRODUCT, SUM, MAXIMUM = 0, 1, 2
 """Of a node; a maximum decides a variable too, of those whose best values are wanted."""
+
+SPREAD, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+"""What a constraint needs is spread over 64 bits before it multiplies keys. Needs that are 2^60 apart, as sums
+of powers of two have them, would differ in the last four bits of a key alone."""
 
 DEPTH, TRAIL, POOL, KIDS, PARTS, NODES, STORE, STAMP, CACHED, ROOT, WORK = range(11)
 """Places in :attr:`SearchState.at`."""
@@ -193,7 +197,8 @@ def _split(p: Problem, s: SearchState, frame: Any) -> bool:
                     continue
                 s.seen_constraint[c] = stamp
                 active += 1
-                need = np.uint64(2 * s.needed[c] + 1)
+                need = np.uint64(s.needed[c]) * SPREAD
+                need ^= need >> HALF
                 one ^= p.constraint_keys[c, 0] * need
                 two ^= p.constraint_keys[c, 1] * need
                 if p.owner[c] < 0 or s.value[p.owner[c]] >= 0:
