@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -28,14 +29,23 @@ MIRRORED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "="
 AMOUNT = "amount`"
 """The names of variables that no theory can hold begin so."""
 Number = int | float
-Totals = tuple[tuple[Number, Aggregate], ...]
+Exact = int | Fraction
+
+
+def as_written(number: Number) -> Fraction:
+    """The decimal: 0.1 and 0.2 come to 0.3, which the binary fractions in their places miss.
+
+    >>> as_written(0.1) + as_written(0.2) == as_written(0.3), 0.1 + 0.2 == 0.3
+    (True, False)
+    """
+    return Fraction(str(number))
 
 
 @dataclass(frozen=True)
 class ComparedTotals:
     """``totals``, each so many times, compared with a number."""
 
-    totals: Totals
+    totals: tuple[tuple[Number, Aggregate], ...]
     operator: Operator
     number: Constant | Variable
 
@@ -52,16 +62,16 @@ class ComparedTotals:
 class _Linear:
     """A sum of totals, of variables and of a number; totals and variables each so many times."""
 
-    totals: Totals = ()
-    variables: tuple[tuple[Number, Variable], ...] = ()
-    number: Number = 0
+    totals: tuple[tuple[Exact, Aggregate], ...] = ()
+    variables: tuple[tuple[Exact, Variable], ...] = ()
+    number: Exact = 0
 
     def __add__(self, other: _Linear) -> _Linear:
         return _Linear(
             self.totals + other.totals, self.variables + other.variables, self.number + other.number
         )
 
-    def times(self, factor: Number) -> _Linear:
+    def times(self, factor: Exact) -> _Linear:
         return _Linear(
             tuple((factor * times, one) for times, one in self.totals),
             tuple((factor * times, one) for times, one in self.variables),
@@ -81,22 +91,27 @@ def compared_totals(test: object, bound: Collection[str]) -> ComparedTotals | No
         whole, operator = whole.times(-1), MIRRORED[operator]
     if not whole.totals:
         return None
+    totals = tuple((_plain(number), one) for number, one in whole.totals)
     match whole.variables:
         case ():
-            return ComparedTotals(whole.totals, operator, Constant(-whole.number))
+            return ComparedTotals(totals, operator, Constant(_plain(-whole.number)))
         case ((1 | -1 as times, variable),) if not whole.number and variable.name in bound:
             pass
         case _:
             return None
     if times == 1:
-        whole, operator = whole.times(-1), MIRRORED[operator]
-    return ComparedTotals(whole.totals, operator, variable)
+        totals, operator = tuple((-number, one) for number, one in totals), MIRRORED[operator]
+    return ComparedTotals(totals, operator, variable)
+
+
+def _plain(number: Exact) -> Number:
+    return int(number) if number.denominator == 1 else float(number)
 
 
 def _linear(part: Expression) -> _Linear | None:
     match part:
         case Constant(value=int() | float() as number):
-            return _Linear(number=number)
+            return _Linear(number=as_written(number))
         case Variable():
             return _Linear(variables=((1, part),))
         case Aggregate(function="count", terms=terms):

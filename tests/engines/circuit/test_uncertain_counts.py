@@ -8,6 +8,8 @@ import operator
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from tests.oracles.choices import worlds_of
 from tests.oracles.worlds import GroundAtom
 
 PEOPLE = ("a", "b", "c")
-COMPARED: Mapping[str, Callable[[float, float], bool]] = {
+COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, "=": operator.eq,
     "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -241,6 +243,32 @@ def test_a_budget() -> None:
     for row in model.infer("chosen(x)").rows():
         assert row.probability == pytest.approx(shares[row.arguments[0]] / whole, abs=1e-9)
     assert model.infer("chosen(x)", map=True).log_weight == pytest.approx(best)
+
+
+@pytest.mark.parametrize("sign", list(COMPARED))
+@pytest.mark.parametrize("limit", ["0.3", "0.4", "0.9", "100.1"])
+def test_decimals_add_up_as_they_are_written(sign: str, limit: str) -> None:
+    """0.1 + 0.2 is no 0.3 in binary, nor is 0.1 + 0.3 exactly 0.4; nor three times 0.3 0.9."""
+    amounts = [Fraction(one) for one in ("0.1", "0.2", "0.3", "99.7")]
+    text = "predicate costs(item, number): observed\npredicate p(item)\npredicate q\n"
+    text += "0.5 :: p(x) :- costs(x, _)\n"
+    text += "".join(f"costs({i}, {float(one)})\n" for i, one in enumerate(amounts))
+    sums = [
+        sum((one for one, x in zip(amounts, taken, strict=True) if x), Fraction(0))
+        + Fraction("0.3") * (sum(taken) - 2)
+        for taken in itertools.product((0, 1), repeat=4)
+    ]
+    total = "sum(c, x: costs(x, c), p(x)) + 0.3 * count(x: p(x)) - 0.6"
+    answer = hb.Model(hb.parse(f"{text}q :- {total} {sign} {limit}")).infer("q")
+    reached = sum(COMPARED[sign](one, Fraction(limit)) for one in sums)
+    assert answer["q"] == pytest.approx(reached / 16, abs=1e-12)
+
+
+def test_integer_programs_take_tenths() -> None:
+    text = "predicate costs(item, number): observed\npredicate p(item)\n0.5 * c: costs(x, c) and p(x)\n"
+    text += "costs(1, 0.1)\ncosts(2, 0.2)\ncosts(3, 0.4)\nhard: sum(c, x: costs(x, c), p(x)) <= 0.3\n"
+    world = hb.Model(hb.parse(text)).infer("p(x)", map=True, engine="integer")
+    assert [row.probability for row in world.rows()] == [1, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ PRODUCT, SUM, MAXIMUM = 0, 1, 2
 """Of a node; a maximum decides a variable too, of those whose best values are wanted."""
 
 SPREAD, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
-"""What a constraint needs is spread over 64 bits before it multiplies keys. Needs that are 2^60 apart, as sums
-of powers of two have them, would differ in the last four bits of a key alone."""
+"""What a constraint needs is spread over 64 bits before it multiplies keys. Of needs that are 2^60 apart, as
+sums of powers of two have them, the products would differ only by the last four bits of a key."""
 
 DEPTH, TRAIL, POOL, KIDS, PARTS, NODES, STORE, STAMP, CACHED, ROOT, WORK = range(11)
 """Places in :attr:`SearchState.at`."""

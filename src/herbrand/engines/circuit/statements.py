@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import cast
 
 from herbrand.errors import UnsupportedError
@@ -33,7 +34,7 @@ from herbrand.language.syntax import (
     Variable,
     leaf_terms,
 )
-from herbrand.language.totals import compared_totals
+from herbrand.language.totals import as_written, compared_totals
 from herbrand.program.clauses import (
     Absence,
     Clause,
@@ -99,7 +100,7 @@ class Counted:
 
     predicate: str
     slots: tuple[int, ...]
-    amount: Callable[[tuple[int, ...]], float]
+    amount: Callable[[tuple[int, ...]], Fraction]
     """What an atom of such arguments adds where it holds."""
 
 
@@ -110,7 +111,7 @@ class Total:
 
     parts: tuple[Counted, ...]
     operator: Operator
-    number: Callable[[Binding], float]
+    number: Callable[[Binding], Fraction]
 
 
 Step = Find | Any | Check
@@ -399,20 +400,21 @@ def _counted(times: float, one: Aggregate, slots: _Slots, signature: Signature, 
     columns = zip(atom.arguments, types, strict=True)
     places = tuple(-1 if term in free else slots.of_terms([term], [kind])[0] for term, kind in columns)
     first = one.terms[0] if one.function == "sum" else Constant(1)
+    factor = as_written(times)
     if isinstance(first, Constant):
-        value = times * _number(first.value, one)
+        value = factor * _number(first.value, one)
         return Counted(atom.predicate, places, lambda row: value)
     assert isinstance(first, Variable), "what is computed has a variable"
     place = atom.arguments.index(first)
     domain = facts.domains[types[place]]
-    return Counted(atom.predicate, places, lambda row: times * _number(domain.value(row[place]), one))
+    return Counted(atom.predicate, places, lambda row: factor * _number(domain.value(row[place]), one))
 
 
-def _number(value: Value, part: Computed | Aggregate) -> float:
+def _number(value: Value, part: Computed | Aggregate) -> Fraction:
     if isinstance(value, str):
         what = "a total is compared with" if isinstance(part, Computed) else "a sum adds up"
         raise UnsupportedError(f"{what} {shown_constant(value)}, which is text", span=part.span)
-    return value
+    return as_written(value)
 
 
 def _check(part: Literal, slots: tuple[int, ...], clause: Clause, facts: Facts) -> Check:

@@ -216,8 +216,8 @@ def _totals(instance: Instance) -> Iterator[tuple[list[tuple[Fraction, Atom]], O
     """What each comparison of an instance adds up: amounts of atoms; the sign, and the number."""
     counted = iter(instance.counted)
     for total in instance.plan.totals:
-        weighted = [(Fraction(part.amount(atom[1])), atom) for part in total.parts for atom in next(counted)]
-        yield weighted, total.operator, Fraction(total.number(instance.binding))
+        weighted = [(part.amount(atom[1]), atom) for part in total.parts for atom in next(counted)]
+        yield weighted, total.operator, total.number(instance.binding)
 
 
 def _instance_holds(instance: Instance, holds: Callable[[Atom], bool]) -> bool:
