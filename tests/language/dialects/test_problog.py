@@ -31,6 +31,11 @@ READ = {
     "b(1). t(_, X)::c(X); t(_)::d(X) :- b(X).": "b(1)\n?[X] :: c(X); ?[X] :: d(X) :- b(X)\n",
     "P::a :- P = 0.3.": "0.3 :: a\n",
     "p('a\\rb\\tc').": 'p("a\\rb\\tc")\n',
+    "p(0x1F). p(0o17). p(0b101). p(0'a). p(0'''). p(0'\\n).": "p(31)\np(15)\np(5)\np(97)\np(39)\np(10)\n",
+    "a(X) :- X is floor(7.5) + ceiling(-7.5) - truncate(-7.5) + sqrt(16) + (-7) rem 3.": "a(X) :- X = 13\n",
+    "a(X) :- b(X), X =:= max(2, 3) * min(4, 5) - abs(-2) + 7 // 2 + sign(-3) + round(2.5). b(1).": (
+        "a(X) :- b(X), X = 14\nb(1)\n"
+    ),
     "a(X, Y) :- X is 2^3^2, Y is -(2)**2.": "a(X, Y) :- X = 512, Y = 4\n",
     "b(1). evidence(b(1), false). evidence(\\+a). a :- fail.": (
         "b(1) :- true\na :- false\nnot b(1)\nnot a\n"
@@ -66,7 +71,13 @@ REFUSED = {
     "0.5::p(X) :- between(1, N, X), n(N). n(2).": "has no numbers as its range",
     "b(1). 0.5::a(X) :- b(X). evidence(a(X)) :- a(X).": "the body of a query, or of evidence, names facts",
     "a(X) :- member(X, Y), b(Y). b(1).": "member/2 is a built-in predicate",
-    "a(X) :- b(X). b(1). evidence(a(X)).": "evidence is a ground atom",
+    "a(X) :- b(X), \\+c(X). b(1). 0.5::c(1). evidence(a(X)).": "evidence is a ground atom",
+    "a(X, Y) :- b(X). b(1). evidence(a(X, Y)).": "evidence is a ground atom",
+    "a(X) :- b(X), fail. b(1). evidence(a(_)).": "no clause can make this evidence true",
+    "p(X) :- q(Y), X is round(Y). q(1).": "round/1 computes no number",
+    "p(X) :- X is sqrt(-1).": "sqrt(-1) has no value",
+    "p(99999999999999999999999).": "this number is too large",
+    "p(0xfffffffffffffffffff).": "this number is too large",
     "p :- b(X), X @< Y, c(Y). b(a). c(a).": "Y has no value yet",
     "x::a.": "x is no probability",
     "a :- (b -> c ; d). b. c. d.": "if-then-else is not read",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
@@ -202,9 +203,51 @@ def test_powers_and_division_rounded_down() -> None:
     assert {atom: p for atom, p in answers(text).items() if p} == {"h(-2)": 0.3, "k(42)": 0.3}
 
 
-@pytest.mark.parametrize("value", ["X rem 4", "X ** 0.5", "X ^ X", "X ** 99", "X xor 1"])
+@pytest.mark.parametrize("number", [7.5, -7.5, 7, -7, 0, -0.25])
+def test_numbers_are_rounded_and_divided_as_problog_does(number: float) -> None:
+    """Its ``rem`` is its ``mod``: it computes by Python."""
+    right = {
+        "floor(X)": math.floor(number),
+        "ceiling(X)": math.ceil(number),
+        "truncate(X)": math.trunc(number),
+        "integer(X)": int(number),
+        "+X": number,
+        "floor(X) rem 3": math.floor(number) % 3,
+    }
+    for value, expected in right.items():
+        text = f"0.3::f({number}). h(Y) :- f(X), Y is {value}. query(h(_))."
+        assert {atom: p for atom, p in answers(text).items() if p} == {f"h({expected})": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("0.5::p(1). 0.4::p(2). q :- p(1), p(2). evidence(p(X)).", {"p(1)": 1, "p(2)": 1, "q": 1}),
+        (
+            "0.5::p(1). 0.4::p(2). q :- p(1). evidence(p(_), false).",
+            {"p(1)": 0, "p(2)": 0, "q": 0},
+        ),
+        (
+            "0.5::p(1,1). 0.4::q. p(1,2) :- q. evidence(p(X,X)).",
+            {"p(1, 1)": 1, "p(1, 2)": 0.4, "q": 0.4},
+        ),
+        ("0.5::e(1). 0.4::e(2). p(X) :- e(X). q :- e(1). evidence(\\+p(X)).", {"p(1)": 0, "p(2)": 0, "q": 0}),
+        (
+            "0.5::e(1,2). 0.4::q. p(2,3) :- q. p(X,Y) :- e(X,Y). p(X,Y) :- e(X,Z), p(Z,Y). evidence(p(1,_)).",
+            {"p(1, 2)": 1, "p(1, 3)": 1, "p(2, 3)": 1, "q": 1},
+        ),
+    ],
+)
+def test_evidence_with_a_variable_is_of_every_instance(program: str, expected: dict[str, float]) -> None:
+    """The numbers are those of ProbLog 2.3."""
+    asked = "query(q). query(p(_, _))." if "p(1," in program else "query(q). query(p(_))."
+    found = answers(f"{program} {asked}")
+    assert {atom: p for atom, p in found.items() if p or expected.get(atom) == 0} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("value", ["round(X)", "X ** 0.5", "X ^ X", "X ** 99", "X xor 1"])
 def test_what_computes_no_number_here_is_refused_by_name(value: str) -> None:
-    with pytest.raises(LanguageError, match=r"(rem|\*\*|\^|xor)/2 computes no number here"):
+    with pytest.raises(LanguageError, match=r"(round/1|(\*\*|\^|xor)/2) computes no number here"):
         read_theory_text(f"f(7). h(Y) :- f(X), Y is {value}. query(h(_)).", "pl")
 
 

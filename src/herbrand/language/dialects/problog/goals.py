@@ -52,7 +52,7 @@ _SIGNS |= {"=\\=": "!=", "<": "<", "=<": "<=", ">": ">", ">=": ">="}
 _SIGNS |= {"@<": "<", "@=<": "<=", "@>": ">", "@>=": ">="}
 _ARITHMETIC: dict[tuple[str, int], Sign] = {
     ("+", 2): "+", ("-", 2): "-", ("*", 2): "*", ("/", 2): "/", ("//", 2): "//", ("mod", 2): "%",
-    ("div", 2): "//",
+    ("div", 2): "//", ("rem", 2): "%",
     ("-", 1): "negative", ("abs", 1): "abs", ("min", 2): "min", ("max", 2): "max",
 }  # fmt: skip
 LARGEST_EXPONENT = 9
@@ -279,14 +279,39 @@ class Goals:
             return reduce(
                 lambda power, _: Arithmetic("*", (power, base), side.span), range(1, exponent), base
             )
+        if (rounded := _ROUNDED.get((side.name, len(side.arguments)))) is not None:
+            return rounded(self.number(side.arguments[0]), side.span)
         sign = _ARITHMETIC.get((side.name, len(side.arguments)))
         if side.kind != "name" or sign is None:
             hint = (
-                "the language computes with + - * / // mod, abs, min and max of numbers, and ** by a whole "
-                f"number from 1 to {LARGEST_EXPONENT}"
+                "the language computes with + - * / // mod rem, abs, min, max, floor, ceiling and truncate, "
+                f"and ** by a whole number from 1 to {LARGEST_EXPONENT}; more is read of constants alone"
             )
             raise LanguageError(f"{side.indicator} computes no number here", span=side.span, hint=hint)
         return Arithmetic(sign, tuple(self.number(operand) for operand in side.arguments), side.span)
+
+
+def _floor(number: Expression, span: Span | None) -> Expression:
+    return Arithmetic("//", (number, Constant(1, span)), span)
+
+
+def _ceiling(number: Expression, span: Span | None) -> Expression:
+    return _negative(_floor(_negative(number, span), span), span)
+
+
+def _truncated(number: Expression, span: Span | None) -> Expression:
+    """The floor of what is above zero, and the ceiling of what is below."""
+    zero = Constant(0, span)
+    above, below = Arithmetic("max", (number, zero), span), Arithmetic("min", (number, zero), span)
+    return Arithmetic("+", (_floor(above, span), _ceiling(below, span)), span)
+
+
+def _negative(number: Expression, span: Span | None) -> Expression:
+    return Arithmetic("negative", (number,), span)
+
+
+_ROUNDED = {("floor", 1): _floor, ("ceiling", 1): _ceiling, ("truncate", 1): _truncated}
+_ROUNDED |= {("integer", 1): _truncated, ("+", 1): lambda number, _: number}
 
 
 def _small_exponent(side: PrologTerm) -> int | None:

@@ -24,9 +24,11 @@ Values = Mapping[str, Term]
 
 def instances(atom: Atom, body: Body, clauses: Sequence[PrologClause]) -> Iterator[Atom]:
     """The atoms that are asked for, or observed, in the order of the facts."""
+    if Truth(False) in body:
+        return
+    body = tuple(part for part in body if not isinstance(part, Truth))
     if not variables_of(body):
-        if not any(isinstance(part, Truth) and not part.value for part in body):
-            yield atom
+        yield atom
         return
     atoms = [part for part in body if isinstance(part, Atom)]
     tests = [part for part in body if isinstance(part, Comparison)]
@@ -42,6 +44,34 @@ def instances(atom: Atom, body: Body, clauses: Sequence[PrologClause]) -> Iterat
     for values in found:
         if all(_passes(test, values) for test in tests):
             yield replace(atom, arguments=tuple(_value(term, values) for term in atom.arguments))
+
+
+def possible(atom: Atom, clauses: Sequence[PrologClause]) -> Iterator[Atom]:
+    """The instances of an atom that clauses can make true: those that hold where every choice is made."""
+    named, used = {atom.predicate}, list[PrologClause]()
+    while len(found := [each for each in clauses if any(h.predicate in named for h in each.heads)]) > len(
+        used
+    ):
+        used = found
+        named |= {part.predicate for clause in used for part in clause.body if isinstance(part, Atom)}
+    if any(not isinstance(part, Atom | Comparison | Truth) for clause in used for part in clause.body):
+        raise _not_ground(
+            atom, "its clauses negate or compute; name each instance, as in evidence(a(1), true)."
+        )
+    holding: dict[Atom, None] = {}
+    before = -1
+    while len(holding) > before:
+        before, facts = len(holding), [PrologClause((each,), ()) for each in holding]
+        for clause in used:
+            for head in clause.heads:
+                holding |= dict.fromkeys(instances(head, clause.body, facts))
+    if any(isinstance(term, Variable) for each in holding for term in each.arguments):
+        raise _not_ground(atom, "evidence(a(1), true).")
+    yield from instances(atom, (atom,), [PrologClause((each,), ()) for each in holding])
+
+
+def _not_ground(atom: Atom, hint: str) -> LanguageError:
+    return LanguageError("evidence is a ground atom", span=atom.span, hint=hint)
 
 
 def _given(test: Comparison) -> Iterator[tuple[str, Term]]:

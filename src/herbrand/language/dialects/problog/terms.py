@@ -10,10 +10,11 @@ Takes a source; gives the term of each clause. What a term means is for
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from herbrand.errors import LanguageError, Mistakes, Source, Span
 from herbrand.language.dialects.scanner import Cursor, Token
@@ -24,7 +25,8 @@ from herbrand.quick_values import quickly_made
 _TOKENS = re.compile(
     r"""(?P<comment>%[^\n]*|/\*.*?\*/)
     |(?P<blank>\s+)
-    |(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+    |(?P<number>0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+|0'(?:\\.|''|[^'\\\n])
+        |[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
     |(?P<variable>[A-Z_]\w*)
     |(?P<name>[^\W\d_]\w*)
     |(?P<quoted>'(?:[^'\\\n]|\\.|'')*')
@@ -206,8 +208,13 @@ def _named(cursor: Cursor) -> PrologTerm:
 
 
 def _number(cursor: Cursor, token: Token) -> int | float:
+    if token.text.startswith("0'"):  # the code of a character
+        return ord(_unquoted(f"'{token.text[2:]}'"))
     try:
-        return number_from(token.text)
+        number = int(token.text, 0) if token.text[1:2] in ("x", "o", "b") else number_from(token.text)
+        if isinstance(number, int) and not fits(number):
+            raise OverflowError
+        return number
     except OverflowError:
         raise cursor.refusal("this number is too large for a constant", token) from None
 
@@ -227,32 +234,35 @@ def constant_value(term: PrologTerm) -> int | float | None:
         return term.number
     values = [constant_value(argument) for argument in term.arguments]
     numbers = [value for value in values if value is not None]
-    if term.kind != "name" or not values or len(numbers) < len(values):
+    if term.kind != "name" or len(numbers) < len(values):
+        return None
+    computed = _FUNCTIONS.get((term.name, len(numbers)))
+    if computed is None:
         return None
     try:
-        number = _computed(term.name, numbers)
-        if number is not None and math.isinf(number):
+        number = computed(*numbers)
+        if math.isinf(number):
             raise OverflowError
-    except (ValueError, ZeroDivisionError, OverflowError):
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
         raise LanguageError(f"{term} has no value", span=term.span) from None
     if isinstance(number, int) and not fits(number):
         raise LanguageError(f"{term} is too large for a constant", span=term.span)
     return number
 
 
-def _computed(sign: str, numbers: list[int | float]) -> int | float | None:
-    match sign, numbers:
-        case "+", [left, right]:
-            return left + right
-        case "-", [left, right]:
-            return left - right
-        case "*", [left, right]:
-            return left * right
-        case "/", [left, right]:
-            return left / right
-        case (("**" | "^"), [left, right]):
-            math.pow(left, right)  # raises an error where the power is no real number, or a very long one
-            return left**right
-        case "-", [operand]:
-            return -operand
-    return None
+def _power(base: float, exponent: float) -> float:
+    math.pow(base, exponent)  # raises an error where the power is no real number, or a very long one
+    return base**exponent
+
+
+_FUNCTIONS: dict[tuple[str, int], Callable[..., Any]] = {
+    ("+", 2): operator.add, ("-", 2): operator.sub, ("*", 2): operator.mul, ("/", 2): operator.truediv,
+    ("//", 2): operator.floordiv, ("div", 2): operator.floordiv, ("mod", 2): operator.mod,
+    ("rem", 2): operator.mod, ("xor", 2): operator.xor, ("**", 2): _power, ("^", 2): _power,
+    ("+", 1): operator.pos, ("-", 1): operator.neg, ("abs", 1): abs, ("min", 2): min, ("max", 2): max,
+    ("sign", 1): lambda number: (number > 0) - (number < 0), ("float", 1): float,
+    ("floor", 1): math.floor, ("ceiling", 1): math.ceil, ("truncate", 1): int, ("integer", 1): int,
+    ("round", 1): round, ("pi", 0): lambda: math.pi, ("e", 0): lambda: math.e,
+    **{(name, 1): getattr(math, name) for name in ("sqrt", "exp", "log", "log10", "sin", "cos", "tan")},
+}  # fmt: skip
+"""What ProbLog computes, of constants; ``rem`` is its ``mod``, which is not Prolog's for negative numbers."""

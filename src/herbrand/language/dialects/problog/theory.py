@@ -30,7 +30,7 @@ from herbrand.language.dialects.problog.goals import (
     PrologClause,
     not_in_the_language,
 )
-from herbrand.language.dialects.problog.instances import instances
+from herbrand.language.dialects.problog.instances import instances, possible
 from herbrand.language.dialects.problog.modes import by_way_of_calling
 from herbrand.language.dialects.problog.names import LinkedPlaces, PredicateNames, unbound, with_one_kind
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value, parts_of
@@ -184,9 +184,7 @@ class _Reader:
             holds = truth.name == "true"
         if what.is_operator("\\+", 1):
             what, holds = what.arguments[0], not holds
-        atom = self._goals.atom(what)
-        if goal is None and any(isinstance(term, Variable) for term in atom.arguments):
-            raise LanguageError("evidence is a ground atom", span=said.span, hint="evidence(a(1), true).")
+        atom = self._goals.atom(what, open_ended=True)
         for body in [()] if goal is None else self._goals.bodies(goal, said):
             self._observed.append((atom, holds, body))
 
@@ -204,7 +202,16 @@ class _Reader:
                 self._queries += [(each, positive) for each in instances(atom, body, self._clauses)]
         for atom, holds, body in self._observed:
             with self._mistakes.collecting():
-                self._evidence += [(each, holds) for each in instances(atom, body, self._clauses)]
+                self._evidence += [(each, holds) for each in self._observed_instances(atom, holds, body)]
+
+    def _observed_instances(self, atom: Atom, holds: bool, body: Body) -> list[Atom]:
+        """As ProbLog takes a variable in evidence: all that the atom can be is observed."""
+        if body or not any(isinstance(term, Variable) for term in atom.arguments):
+            return list(instances(atom, body, self._clauses))
+        found = list(possible(atom, self._clauses))
+        if holds and not found:
+            raise LanguageError("no clause can make this evidence true", span=atom.span)
+        return found
 
     # The program as a whole
 
