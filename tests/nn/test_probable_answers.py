@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from itertools import product
 
@@ -548,6 +550,72 @@ def test_evidence_that_scores_exclude() -> None:
     scores[1, 2] = 0.0
     with pytest.raises(ContradictionError, match="probability 0 by the scores of example 0"):
         layer({"x": ["a"]}, {"edge": scores})
+
+
+Meant = Callable[[bool, bool, bool], bool]
+EXTREME: list[tuple[str, Meant, Meant]] = [
+    ("e(x) :- a(x), b(x). g(x) :- c(x)", lambda a, b, c: a and b, lambda a, b, c: c),
+    ("e(x) :- a(x), b(x). g(x) :- b(x), c(x)", lambda a, b, c: a and b, lambda a, b, c: b and c),
+    (
+        "e(x) :- a(x), b(x). e(x) :- a(x), c(x). g(x) :- b(x), not c(x)",
+        lambda a, b, c: a and (b or c),
+        lambda a, b, c: b and not c,
+    ),
+    (
+        "e(x) :- a(x), b(x). e(x) :- c(x), not b(x). g(x) :- a(x). g(x) :- b(x), c(x)",
+        lambda a, b, c: (a and b) or (c and not b),
+        lambda a, b, c: a or (b and c),
+    ),
+]
+
+
+def extreme(text: str) -> QueryLayer:
+    named = "".join(f"predicate {name}(t)\n" for name in "abceg")
+    theory = hb.parse(named + 'type t = {"1"}\ne("1")\n' + text.replace(". ", "\n"))
+    return QueryLayer(hb.Model(theory), "g(x)", given=(), neural=["a", "b", "c"], algebra="probability")
+
+
+@pytest.mark.parametrize("chances", [(1e-300, 0.7, 0.3), (1e-150, 1e-150, 1e-5), (1e-300, 0.5, 1e-300)])
+@pytest.mark.parametrize(("text", "evidence", "goal"), EXTREME)
+def test_slopes_of_evidence_of_extreme_scores(
+    text: str, evidence: Meant, goal: Meant, chances: tuple[float, ...]
+) -> None:
+    """Beside sums over worlds in fractions; what answers do not depend on has a slope of exactly 0."""
+    given = (torch.tensor([chance], dtype=torch.float64, requires_grad=True) for chance in chances)
+    scores = dict(zip("abc", given, strict=True))
+
+    def weights(fixed: int | None = None) -> tuple[Fraction, Fraction]:
+        """Of goal and evidence, and of the evidence; or their slopes in a chance."""
+        both = alone = Fraction(0)
+        for world in product((False, True), repeat=3):
+            weight = Fraction(1)
+            for place, (chance, holds) in enumerate(zip(chances, world, strict=True)):
+                own = 1 if place == fixed else Fraction(chance)
+                weight *= own if holds else (-1 if place == fixed else 1 - own)
+            alone += weight * evidence(*world)
+            both += weight * (evidence(*world) and goal(*world))
+        return both, alone
+
+    found = extreme(text)(None, scores)
+    found.sum().backward()
+    both, alone = weights()
+    assert found.item() == pytest.approx(float(both / alone), rel=1e-9)
+    for place, score in enumerate(scores.values()):
+        more, most = weights(place)
+        right = (more * alone - both * most) / alone**2
+        assert score.grad is not None and score.grad.item() == pytest.approx(
+            float(right), rel=1e-6, abs=1e-15
+        )
+
+
+def test_evidence_too_improbable_for_floats_is_refused() -> None:
+    """Its slopes were no numbers."""
+    layer = extreme(EXTREME[3][0])
+    for kind, less, said in ((torch.float64, 1e-320, "give less extreme"), (torch.float32, 1e-40, "float64")):
+        scores = {name: torch.tensor([less if name != "b" else 0.5], dtype=kind) for name in "abc"}
+        with pytest.raises(UnsupportedError, match=r"below .* by the scores of example 0") as caught:
+            layer(None, scores)
+        assert said in str(caught.value)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")

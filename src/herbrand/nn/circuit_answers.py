@@ -17,7 +17,7 @@ from torch import Tensor
 from herbrand.engines.circuit.differentiable import KEPT, Leaves, evaluated
 from herbrand.engines.proof.scored_answers import Answering, ScoredAnswers
 from herbrand.engines.proof.sources import Row, Sources
-from herbrand.errors import ContradictionError
+from herbrand.errors import ContradictionError, UnsupportedError
 
 
 def answered(
@@ -83,14 +83,24 @@ def _conditioned(asked: ScoredAnswers, weights: Tensor, numbers: Sequence[int]) 
     """What answers weigh, given the evidence."""
     if not asked.observed:
         return weights
-    impossible = weights[:, -1] <= 0
+    answers, factors = weights[:, : -asked.observed], weights[:, -asked.observed :].detach()
+    impossible = (factors <= 0).any(1)
     if bool(impossible.any()):
         number = numbers[int(impossible.nonzero()[0])]
         raise ContradictionError(
             f"the evidence has probability 0 by the scores of example {number}",
             hint="scores of exactly 0 and 1 leave no doubt; or state other evidence",
         )
-    return weights[:, :-1] / weights[:, -1:]
+    evidence = weights[:, -asked.observed]
+    least, kind = torch.finfo(weights.dtype).tiny, str(weights.dtype).removeprefix("torch.")
+    small = evidence.detach() < least
+    if bool(small.any()):  # below it numbers lose their digits, and slopes are infinite
+        raise UnsupportedError(
+            f"the evidence has a probability below {least:.1e} by the scores of example "
+            f"{numbers[int(small.nonzero()[0])]}, which {kind} cannot divide by",
+            hint="give less extreme scores" + ("" if kind == "float64" else ", or scores of torch.float64"),
+        )
+    return answers / evidence[:, None]
 
 
 def _by_form(asked: Sequence[ScoredAnswers]) -> list[tuple[list[int], list[ScoredAnswers]]]:

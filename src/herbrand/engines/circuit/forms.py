@@ -88,6 +88,44 @@ class Nodes:
             return kept[0] if kept else ZERO
         return self._number((PLUS, kept), 1 + max(self._heights[kid] for kid in kept))
 
+    def without_common(self, roots: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The roots, each without the factors that all share which are not 0, and these factors.
+
+        A ratio of two roots does not depend on them: by rounding alone it would, and a weight of 1e-300 would
+        have a slope of 1e284 instead of 0.
+        """
+        found, common = [*roots], list[int]()
+        factors = list[frozenset[int]]()
+        while shared := self._shared(found, factors):
+            common.append(max(shared))  # a sum before what all of its kids share
+            found = [root if root == ZERO else self._divided(root, common[-1], factors) for root in found]
+        return found, common
+
+    def _shared(self, roots: Sequence[int], factors: list[frozenset[int]]) -> frozenset[int]:
+        """The factors of all roots but those of 0; ``factors`` of each node are completed."""
+        for number in range(len(factors), len(self._nodes)):
+            below = [factors[kid] for kid in self._below(number)]
+            if self._nodes[number][0] == TIMES:
+                factors.append(below[0] | below[1])
+                continue
+            own = frozenset([number] if number != ONE else [])
+            factors.append(own | frozenset.intersection(*below) if below else own)
+        kept = [factors[root] for root in roots if root != ZERO]
+        return frozenset.intersection(*kept) if kept else frozenset()
+
+    def _divided(self, root: int, factor: int, factors: Sequence[frozenset[int]]) -> int:
+        """A node without one of its factors."""
+        made = {factor: ONE}
+        for node in range(factor + 1, root + 1):
+            if factor not in factors[node]:
+                continue
+            kids = self._below(node)
+            if self._is_sum(node):
+                made[node] = self.sum([made[kid] for kid in kids])
+            else:
+                made[node] = self.product([made.get(kid, kid) for kid in kids])
+        return made[root]
+
     def circuit(self, circuit: Circuit, leaf: Callable[[int], int]) -> int:
         """The root of a circuit; ``leaf`` gives the node of a literal's weight."""
         made = {FALSE_NODE: ZERO, TRUE_NODE: ONE}

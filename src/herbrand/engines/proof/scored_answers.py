@@ -35,18 +35,19 @@ from herbrand.graphs import reached
 @dataclass(frozen=True, eq=False)
 class ScoredAnswers:
     """The answers that are possible, a root of the form each: their ``places`` among all there could be, in
-    order. The last root is the evidence where something is ``observed``. A leaf is a source's number, or 1
+    order. Behind them are the ``observed`` roots of the evidence, if there is any: what answers are
+    conditioned on, and each factor that it shares with all of them. A leaf is a source's number, or 1
     ``less`` it."""
 
     form: Form
     places: np.ndarray
-    observed: bool
+    observed: int
     sources: np.ndarray
     less: np.ndarray
 
     @classmethod
     def of(
-        cls, form: Form, places: Sequence[int], sources: Mapping[int, int], observed: bool = False
+        cls, form: Form, places: Sequence[int], sources: Mapping[int, int], observed: int = 0
     ) -> ScoredAnswers:
         """``sources``: of each variable."""
         return cls(
@@ -144,7 +145,8 @@ class Forms:
         return len(self._known)
 
     def of(self, made: SeparateChoices, roots: Sequence[int]) -> Form:
-        """What literals weigh together with the evidence, a root each."""
+        """What literals weigh together with the evidence, a root each. Where there is evidence, the last one
+        stands for it alone: factors that all share are gone from these roots, and are roots behind them."""
         key = tuple(roots), tuple(made.net.restrictions), frozenset(made.grouped)
         if key not in self._known:
             self._known[key] = form_of(made, roots, self._budget)
@@ -172,7 +174,10 @@ def form_of(made: SeparateChoices, roots: Sequence[int], budget: Budget) -> Form
         normal = made.normal | (made.grouped - met)
         return nodes.circuit(compiled(net, budget, normal=normal, assumed=held), leaf)
 
-    return nodes.form([root(literal) for literal in roots])
+    found, common = [root(literal) for literal in roots], list[int]()
+    if made.evidence:
+        found, common = nodes.without_common(found)
+    return nodes.form([*found, *common])
 
 
 def _connected(net: Constraints, variables: Iterable[int]) -> tuple[Constraints, set[int]]:

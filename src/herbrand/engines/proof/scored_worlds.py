@@ -67,9 +67,10 @@ class ScoredWorlds(FoundOnce):
             for _, atom in grounded.answers
             if (literal := grounded.derived.literal(atom)) != FALSE
         }
-        places, observed = sorted(literals), bool(made.evidence)
-        form = self._forms.of(made, [*(literals[place] for place in places), *[TRUE] * observed])
-        if observed and form.roots[-1] == ZERO:
+        places = sorted(literals)
+        form = self._forms.of(made, [*(literals[place] for place in places), *[TRUE] * bool(made.evidence)])
+        observed = len(form.roots) - len(places)
+        if observed and form.roots[len(places)] == ZERO:
             raise impossible_evidence(made.smallest_evidence(self._budget))
         return ScoredAnswers.of(form, places, self._numbered(grounded), observed)
 
