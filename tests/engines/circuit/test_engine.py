@@ -148,15 +148,22 @@ def test_a_formula_about_an_atom_that_may_lack_a_value(formula: str) -> None:
 
 
 @pytest.mark.parametrize("rule", ["p(x, z) :- e(x, y), p(y, z)", "p(x, z) :- p(x, y), e(y, z)"])
-def test_a_run_gives_its_memory_back_at_once(rule: str) -> None:
+@pytest.mark.parametrize("command", ["infer", "query"])
+def test_a_run_gives_its_memory_back_at_once(rule: str, command: str) -> None:
     """Nothing holds in a circle what a run makes: no collector is needed between questions."""
-    links = "\n".join(f'0.5 :: e("{n}", "{(n + 1) % 6}")' for n in range(6))
+    pairs = [f'e("{n}", "{(n + 1) % 6}")' for n in range(6)]
+    links = "\n".join(f"0.5 :: {pair}" if command == "infer" else f"{pair} @ 0.5" for pair in pairs)
     theory = hb.parse(f"{links}\np(x, y) :- e(x, y)\n{rule}\n")
-    hb.Model(theory).infer('p("0", x)')
+    options = {"algebra": "probability"} if command == "query" else {}
+
+    def run() -> None:
+        getattr(hb.Model(theory), command)('p("0", x)', **options)
+
+    run()
     gc.collect()
     gc.disable()
     try:
-        hb.Model(theory).infer('p("0", x)')
+        run()
         left = gc.collect()
     finally:
         gc.enable()

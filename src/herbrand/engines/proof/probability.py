@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, count
+from typing import cast
+from weakref import proxy
 
 import numpy as np
 
@@ -335,8 +337,10 @@ class Grounded:
         self._facts: dict[Atom, int] = {}
         statements = list(worlds.statements(goal, calls))
         self.instance_count, self._most = 0, most
-        grounding = Grounding(statements, self, budget, self._count)
-        self.derived = DerivedLiterals(grounding, self._stated, self.made, budget, str)
+        # Weakly, as one that holds the other back keeps all memory of a run until garbage is looked for.
+        back = cast(Grounded, proxy(self))
+        grounding = Grounding(statements, back, budget, lambda instances: back._count(instances))
+        self.derived = DerivedLiterals(grounding, lambda atom: back._stated(atom), self.made, budget, str)
         name = statements[0].heads[0].predicate
         self.answers = [
             (number, (name, row))
