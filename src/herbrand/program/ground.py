@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
@@ -28,11 +29,12 @@ from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Constant, Formula, Term, Value, WeightedFormula
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
+from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.lower import forbidding
 from herbrand.program.program import Argument, Conjunction, Literal, Program, Template, differing, literals_of
 from herbrand.program.question import Question
-from herbrand.row_keys import places_among
+from herbrand.row_keys import fit, places_among
 
 # How many groundings there are, without making them
 
@@ -170,25 +172,31 @@ class GroundTemplate:
 class LatentAtoms:
     """Numbers for the latent ground atoms, predicate by predicate in the order of the signature.
 
-    ``only``: of these predicates; all if None.
+    ``only``: of these predicates; all if None. ``counts``: how many each has. Atoms of what choices derive
+    may be more than memory holds, as few of them are ever named: they are listed only if all are asked for.
     """
 
     def __init__(self, evidence: Evidence, budget: Budget, only: Collection[str] | None = None) -> None:
-        self.evidence = evidence
+        self.evidence, self._allowed = evidence, budget.bytes
         predicates = [p for p in evidence.program.signature.predicates if only is None or p in only]
         counts = {name: evidence.known(name).latent_count() for name in predicates}
-        _refuse_too_many(counts, budget)
-        self.codes = {name: evidence.known(name).latent_codes() for name, count in counts.items() if count}
-        starts = np.cumsum([0, *(len(codes) for codes in self.codes.values())])
-        self._names, self._starts = list(self.codes), list(map(int, starts[:-1]))
+        self.counts = {name: count for name, count in counts.items() if count}
+        named = derived_by(evidence.program.uncertain)
+        unlisted = {name for name in named & self.counts.keys() if evidence.known(name).all_latent}
+        _refuse_too_many({name: n for name, n in self.counts.items() if name not in unlisted}, self._allowed)
+        if not fit([sum(self.counts.values())]):  # numbers of 64 bits do not tell them apart
+            _refuse_too_many(self.counts, self._allowed)
+        self.codes: Mapping[str, np.ndarray] = _LatentCodes(evidence, self.counts, self._allowed)
+        starts = list(accumulate(self.counts.values(), initial=0))
+        self._names, self._starts, self.count = list(self.counts), starts[:-1], starts[-1]
         self.start = dict(zip(self._names, self._starts, strict=True))
-        self.count = int(starts[-1])
 
     @cached_property
     def value_counts(self) -> np.ndarray:
         """How many values each atom has, none among them where that may be."""
+        _refuse_too_many(self.counts, self._allowed)
         program = self.evidence.program
-        parts = [np.full(len(codes), program.outcome_count(name)) for name, codes in self.codes.items()]
+        parts = [np.full(count, program.outcome_count(name)) for name, count in self.counts.items()]
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     @property
@@ -198,12 +206,35 @@ class LatentAtoms:
 
     def numbers(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """The numbers of atoms that are latent."""
-        return self.start[predicate] + places_among(self.codes[predicate], codes)
+        every = self.evidence.known(predicate).all_latent
+        return self.start[predicate] + (codes if every else places_among(self.codes[predicate], codes))
 
     def atom(self, number: int) -> tuple[str, np.ndarray]:
         """The predicate and the code [1] of the atom with a number."""
         name = self._names[bisect(self._starts, number) - 1]
-        return name, self.codes[name][[number - self.start[name]]]
+        place = number - self.start[name]
+        every = self.evidence.known(name).all_latent
+        return name, np.array([place]) if every else self.codes[name][[place]]
+
+
+class _LatentCodes(Mapping[str, np.ndarray]):
+    """The codes of each predicate's latent atoms, listed when they are asked for."""
+
+    def __init__(self, evidence: Evidence, counts: dict[str, int], allowed: float) -> None:
+        self._evidence, self._counts, self._allowed = evidence, counts, allowed
+        self._listed: dict[str, np.ndarray] = {}
+
+    def __getitem__(self, predicate: str) -> np.ndarray:
+        if predicate not in self._listed:
+            _refuse_too_many({predicate: self._counts[predicate]}, self._allowed)
+            self._listed[predicate] = self._evidence.known(predicate).latent_codes()
+        return self._listed[predicate]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts)
+
+    def __len__(self) -> int:
+        return len(self._counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,22 +365,25 @@ def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
     )
 
 
-def refuse_long_answer(evidence: Evidence, question: Question, budget: Budget) -> None:
-    """Raises ``BudgetError`` where all atoms are asked for, and listing them takes more than is allowed."""
-    if not question.everything:
-        return
-    count = sum(evidence.known(name).latent_count() for name in evidence.program.signature.predicates)
+def refuse_long_answer(
+    evidence: Evidence, question: Question, budget: Budget, but: Collection[str] = ()
+) -> None:
+    """Raises ``BudgetError`` where all atoms are asked for, or all of some predicates, and listing them takes
+    more than is allowed. ``but``: predicates of which few atoms are listed."""
+    whole = {pattern.predicate for pattern in question.atoms if pattern.latent}
+    names = evidence.program.signature.predicates if question.everything else whole
+    count = sum(evidence.known(name).latent_count() for name in names if name not in but)
     said = f"the answer would list {count:,} atoms:"
     hint = "ask for the predicates or atoms that matter by --query"
     refuse_beyond(count * BYTES_A_LISTED_ATOM, budget.bytes, said, hint)
 
 
-def _refuse_too_many(counts: dict[str, int], budget: Budget) -> None:
+def _refuse_too_many(counts: dict[str, int], allowed: float) -> None:
     total = sum(counts.values())
-    if total * BYTES_AN_ATOM > budget.bytes:
+    if total * BYTES_AN_ATOM > allowed:
         largest = max(counts, key=lambda name: counts[name])
         raise BudgetError(
             f"there are {total:,} latent ground atoms, {counts[largest]:,} of them of {largest}: about "
-            f"{readable(total * BYTES_AN_ATOM)}, and {readable(budget.bytes)} are allowed",
+            f"{readable(total * BYTES_AN_ATOM)}, and {readable(allowed)} are allowed",
             hint=f"declare {largest} as observed if what is not listed is false, or allow more by --memory",
         )

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from herbrand.errors import LanguageError, Mistake
 from herbrand.facts.domain import absence
 from herbrand.facts.facts import Facts
@@ -50,6 +52,14 @@ class AtomPattern:
     def is_ground(self) -> bool:
         """Whether it is one atom."""
         return not self.latent and all(isinstance(argument, int) for argument in self.arguments)
+
+    def fits(self, rows: np.ndarray) -> np.ndarray:
+        """Whether each atom, [n, arguments], is among them."""
+        found, first = np.ones(len(rows), bool), dict[str, int]()
+        for place, argument in enumerate(() if self.latent else self.arguments):
+            equal = argument if isinstance(argument, int) else rows[:, first.setdefault(argument, place)]
+            found &= rows[:, place] == equal
+        return found
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from herbrand.language.syntax import (
     Value,
     formulas_in,
 )
+from herbrand.program.dependencies import derived_by
 from herbrand.program.program import Program
 from herbrand.program.question import Question, named_predicates
 
@@ -99,9 +100,9 @@ def question_remarks(program: Program, question: Question, theory: Theory) -> It
     for name, domain in program.facts.domains.items():
         if not len(domain):
             yield f"type {name} has no constants; point at facts, or declare them: type {name} = {{...}}"
-    derived = {rule.head.predicate for rule in theory.rules}
+    certain = {rule.head.predicate for rule in theory.rules} - derived_by(program.uncertain)
     for pattern in question.atoms:
-        if pattern.latent and pattern.predicate in derived:
+        if pattern.latent and pattern.predicate in certain:
             yield (
                 f"rules derive {pattern.predicate}, so each of its atoms is known: those that hold are "
                 "listed, and all others are false"

@@ -168,3 +168,36 @@ def test_a_run_gives_its_memory_back_at_once(rule: str, command: str) -> None:
     finally:
         gc.enable()
     assert left < 100
+
+
+def test_atoms_that_nothing_names_take_no_memory() -> None:
+    """Paths between 30,000 places are 9 * 10^8 atoms; only what is asked for is made."""
+    edges = [(i, i + 1) for i in range(29_999)]
+    theory = "0.5 :: edge(x, y) :- road(x, y)\npath(x, y) :- edge(x, y)\npath(x, y) :- edge(x, z), path(z, y)"
+    model = hb.Model(hb.parse(theory), {"road": edges})
+    assert model.infer("path(29989, 29999)", memory="500MB")["path(29989, 29999)"] == pytest.approx(0.5**10)
+    answers = model.query("path(29989, y)", memory="500MB")
+    assert [row.bindings["y"] for row in answers.rows()] == list(range(29990, 30000))
+
+
+def test_of_many_atoms_those_are_listed_that_may_hold() -> None:
+    facts = {"road": [(i, i + 1) for i in range(1_500)]}
+    model = hb.Model(hb.parse("0.5 :: edge(x, y) :- road(x, y)"), facts)
+    found = model.infer("edge")
+    assert len(found) == 1_500 and found["edge(3, 4)"] == 0.5
+    assert model.infer("edge(4, 3)")["edge(4, 3)"] == 0.0
+    assert len(model.infer()) == 1_500
+
+
+def test_what_rests_on_choices_is_not_said_to_be_known() -> None:
+    notes: list[str] = []
+    hb.Model(hb.parse('t("a")\n0.3 :: r(x) :- t(x)\nq(x) :- r(x)')).infer("q", note=notes.append)
+    assert not any("is known" in note for note in notes)
+
+
+def test_a_probability_that_is_text_names_the_type_to_declare() -> None:
+    model = hb.Model(hb.parse("p :: r(x) :- t(x, p)"), {"t": [("a", "0.5")]})
+    with pytest.raises(
+        UnsupportedError, match=r'(?s)p is "0.5" in an instance .* declare `type t_2 = number`'
+    ):
+        model.infer()

@@ -20,6 +20,7 @@ from herbrand.budget import Budget
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import compiled
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
+from herbrand.engines.circuit.factoring import factored
 from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.reduction import reduced, used
 from herbrand.errors import ContradictionError
@@ -162,7 +163,8 @@ class ChoiceConstraints(WeightedConstraints):
     def task(self, literals: Collection[int]) -> Task:
         """What a circuit that tells of these literals is compiled from."""
         told = self._told(literals)
-        found = reduced(used(self.net, told), self.log_weights(), self.normal, told)
+        net, weights = factored(used(self.net, told), told), self.log_weights()
+        found = reduced(net, np.pad(weights, ((0, len(net) - len(weights)), (0, 0))), self.normal, told)
         return Task(found.net, found.log_weights, told, found.normal - told)
 
     def _told(self, literals: Collection[int]) -> set[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -37,12 +37,16 @@ from herbrand.factors.graph import FactorGraph
 from herbrand.language.collection import collector_paused
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
-from herbrand.program.evidence import LATENT
+from herbrand.program.evidence import LATENT, rows_of
 from herbrand.program.expansion import instances
-from herbrand.program.ground import MOST_GROUNDINGS, ground
+from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
 from herbrand.program.normal_form import has_many_cases
 from herbrand.program.program import Program
 from herbrand.program.question import Question
+from herbrand.row_keys import places_among
+
+MOST_LISTED = 1_000_000
+"""Of a derived predicate with more atoms only those are listed that may hold; of the others it is 0."""
 
 PATIENCE, EARLY = 5.0, 0.25
 """Seconds, or the share of all time if that is less, for which a circuit is compiled before bounds begin."""
@@ -198,15 +202,15 @@ class CircuitEngine:
     def _tables(self, state: CircuitState, number_of: Callable[[int], float]) -> list[AtomTable]:
         """The tables asked for, with a number for each literal; what is known is 1 or 0."""
         ground, places = state.worlds.ground, np.unique(np.array(state.asked, np.int64))
-        numbers = np.zeros((len(places), max((len(state.worlds.axis(a)) for a in state.asked), default=1)))
+        widest = max((ground.program.value_count(name) for name, _ in state.listed), default=1)
+        numbers = np.zeros((len(places) + 1, widest))  # the last is of atoms that are impossible
         for place, axis in enumerate(places.tolist()):
             for value, literal in enumerate(state.worlds.axis(axis)):
                 numbers[place, value] = number_of(literal)
 
         def look_up(predicate: str, codes: np.ndarray) -> np.ndarray:
-            return numbers[np.searchsorted(places, ground.atoms.numbers(predicate, codes))][
-                :, : ground.program.value_count(predicate)
-            ]
+            own = numbers[:, : ground.program.value_count(predicate)]
+            return own[places_among(places, ground.atoms.numbers(predicate, codes))]
 
         return list(listed_tables(ground.evidence, look_up, state.listed))
 
@@ -245,31 +249,55 @@ def _reach_of(reach: np.ndarray, literal: int) -> float:
 def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndarray], ...], tuple[int, ...]]:
     """The atoms that a question names, and the latent ones among them, their literals made."""
     ground, found = worlds.ground, list[int]()
-    predicates = ground.program.signature.predicates
-    if question.everything:
-        stated = sorted(name for name in worlds.derived if not predicates[name].computed)
-        worlds.solve((name, (ANY,) * len(predicates[name].column_types)) for name in stated)
-        listed = [(n, codes) for n, codes in ground.atoms.codes.items() if not predicates[n].computed]
-        for name, codes in listed:
-            found += range(ground.atoms.start[name], ground.atoms.start[name] + len(codes))
-    else:
-        patterns = [
-            (pattern.predicate, [a if isinstance(a, int) else ANY for a in pattern.arguments])
-            for pattern in question.atoms
-            if pattern.predicate in worlds.derived
-        ]
-        worlds.solve(
-            (name, arguments if predicates[name].value_type is None else [*arguments, ANY])
-            for name, arguments in patterns
-        )
-        listed = list(asked_codes(ground.evidence, question))
-        for predicate, codes in listed:
-            latent = codes[ground.evidence.known(predicate).lookup(codes) == LATENT]
-            if len(latent):
-                found.extend(ground.atoms.numbers(predicate, latent).tolist())
+    refuse_long_answer(ground.evidence, question, worlds.budget, _sparse(worlds))
+    worlds.solve(_patterns(worlds, question))
+    listed = list(_listed(worlds, question))
+    for predicate, codes in listed:
+        latent = codes[ground.evidence.known(predicate).lookup(codes) == LATENT]
+        if predicate in worlds.derived and not question.everything:  # of all others the probability is 0
+            latent = latent[np.isin(latent, worlds.possible(predicate))]
+        if len(latent):
+            found.extend(ground.atoms.numbers(predicate, latent).tolist())
     for axis in found:
         worlds.axis(axis)
     return tuple(listed), tuple(found)
+
+
+def _patterns(worlds: Worlds, question: Question) -> Iterator[tuple[str, Sequence[int]]]:
+    """What to solve: the derived atoms that may be asked for."""
+    predicates = worlds.program.signature.predicates
+    if question.everything:
+        stated = sorted(name for name in worlds.derived if not predicates[name].computed)
+        yield from ((name, (ANY,) * len(predicates[name].column_types)) for name in stated)
+    for pattern in question.atoms:
+        if pattern.predicate in worlds.derived:
+            arguments = [a if isinstance(a, int) else ANY for a in pattern.arguments]
+            valued = predicates[pattern.predicate].value_type is not None
+            yield pattern.predicate, [*arguments, ANY] if valued else arguments
+
+
+def _sparse(worlds: Worlds) -> set[str]:
+    """The derived predicates of which only atoms that may hold are listed: all would be too many."""
+    counts = worlds.ground.atoms.counts
+    return {name for name in worlds.derived if counts.get(name, 0) > MOST_LISTED}
+
+
+def _listed(worlds: Worlds, question: Question) -> Iterator[tuple[str, np.ndarray]]:
+    """Each predicate asked for, and the codes of its atoms that are."""
+    atoms, sparse = worlds.ground.atoms, _sparse(worlds)
+    if question.everything:
+        for name in atoms.counts:
+            if not worlds.program.signature.predicates[name].computed:
+                yield name, worlds.possible(name) if name in sparse else atoms.codes[name]
+        return
+    for predicate in dict.fromkeys(pattern.predicate for pattern in question.atoms):
+        own = tuple(pattern for pattern in question.atoms if pattern.predicate == predicate)
+        if predicate in sparse and not all(pattern.is_ground for pattern in own):
+            codes = worlds.possible(predicate)
+            rows = rows_of(codes, worlds.ground.evidence.sizes(predicate))
+            yield predicate, codes[np.any([pattern.fits(rows) for pattern in own], axis=0)]
+        else:
+            yield from asked_codes(worlds.ground.evidence, replace(question, atoms=own))
 
 
 def _left_out(state: CircuitState, likeliest: bool) -> float:
@@ -278,8 +306,8 @@ def _left_out(state: CircuitState, likeliest: bool) -> float:
         return 0.0
     ground = state.worlds.ground
     return sum(
-        math.log(ground.program.value_count(name)) * (len(codes) - state.worlds.named(name))
-        for name, codes in ground.atoms.codes.items()
+        math.log(ground.program.value_count(name)) * (count - state.worlds.named(name))
+        for name, count in ground.atoms.counts.items()
         if name not in state.worlds.derived
     )
 

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.engines.circuit.constraints import NO_OWNER, Constraints, negated
+from herbrand.engines.circuit.constraints import NO_OWNER, Constraints
+from herbrand.engines.circuit.factoring import conjunctions
 
 NOBODY, MANY = -2, -3
 """In place of the gate that rests on a variable; not NO_OWNER, which restrictions of nobody's have."""
@@ -42,16 +43,12 @@ def reduced(
 ) -> Reduced:
     """The constraints without ``normal`` variables that stand in one gate alone, except those ``kept``."""
     weights, free, users = log_weights.copy(), set(normal), _users(net)
-    inputs = {
-        owner: [negated(literal) for literal in literals if literal != 2 * owner]
-        for literals, least, _, owner in net.restrictions
-        if owner != NO_OWNER and least == 1 and 2 * owner in literals
-    }
+    inputs = conjunctions(net)
     left = dict(inputs)
     gates = list(net.gates)
     for gate, literals in inputs.items():  # a gate comes after its inputs
         own = [x for x in literals if users[x >> 1] == gate and x >> 1 in free and x >> 1 not in kept]
-        if len(own) < 2:
+        if len(own) < min(2, len(literals)):
             continue
         holds = sum(float(weights[x >> 1, 1 - (x & 1)]) for x in own)
         fails = _log_less(holds)

@@ -362,15 +362,19 @@ def _chance(
     if not isinstance(chance, Variable):
         number = float(chance)
         return lambda binding: number
-    slot, domain = slots.of_variable(chance), facts.domains[types[chance.name]]
+    slot, type_name = slots.of_variable(chance), types[chance.name]
+    domain = facts.domains[type_name]
 
     def at(binding: Binding) -> float:
         value = domain.value(binding[slot])
         if isinstance(value, str) or not 0 <= value <= 1:
+            shown = shown_constant(value)
             raise UnsupportedError(
-                f"{chance.name} is {value!r} in an instance of this statement, which is no probability",
+                f"{chance.name} is {shown} in an instance of this statement, which is no probability",
                 span=statement.span,
-                hint="expected numbers from 0 to 1",
+                hint=f"if they are numbers, declare `type {type_name} = number`"
+                if isinstance(value, str)
+                else "expected numbers from 0 to 1",
             )
         return float(value)
 

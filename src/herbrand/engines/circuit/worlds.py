@@ -47,7 +47,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.language.syntax import Atom as AtomFormula
 from herbrand.program.dependencies import derived_by
-from herbrand.program.evidence import arguments_of
+from herbrand.program.evidence import arguments_of, codes_of
 from herbrand.program.ground import Ground
 from herbrand.program.program import Program
 
@@ -133,6 +133,15 @@ class Worlds:
         code, value = self.ground.evidence.coded(predicate, row)
         return self.axis(int(self.ground.atoms.numbers(predicate, code)[0]))[value]
 
+    def possible(self, predicate: str) -> np.ndarray:
+        """The codes of a derived predicate's atoms that were asked for and may hold, each once."""
+        found = {
+            row for (name, row), one in self._derived.literals.items() if name == predicate and one != FALSE
+        }
+        sizes = self.ground.evidence.sizes(predicate)
+        rows = {row[: len(sizes)] for row in found}  # without the value, where there is one
+        return np.unique(codes_of(np.array(sorted(rows), np.int64).reshape(len(rows), len(sizes)), sizes))
+
     def axis(self, number: int) -> list[int]:
         """The literals of a latent atom's values."""
         if number not in self._axes:
@@ -167,7 +176,7 @@ class Worlds:
     def named(self, predicate: str) -> int:
         """How many latent atoms of a predicate have literals."""
         first = self.ground.atoms.start[predicate]
-        last = first + len(self.ground.atoms.codes[predicate])
+        last = first + self.ground.atoms.counts[predicate]
         return sum(first <= number < last for number in self._axes)
 
     def atom(self, number: int) -> tuple[str, Row]:

@@ -1,0 +1,131 @@
+"""What alternatives share is taken out of them: a b or a c becomes a (b or c), where no other gate has a.
+
+Grounding gives each proof a gate of its own. Where a cause stands in many proofs of one atom and nowhere
+else, one gate over what is left of them takes their place. Then each variable stands in one gate alone, and
+:mod:`~herbrand.engines.circuit.reduction` makes one choice of them, whatever their number.
+
+>>> net = Constraints()
+>>> a, b, c = (2 * net.variable() for _ in range(3))
+>>> some = net.either([net.every([a, b]), net.every([a, c])])
+>>> conjunctions(net)  # a is 0, b is 2, c is 4, and odd literals are negated
+{3: [0, 2], 4: [0, 4], 5: [7, 9]}
+>>> conjunctions(factored(net, {some >> 1}))
+{6: [3, 5], 7: [0, 13], 5: [15]}
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+from herbrand.engines.circuit.constraints import NO_OWNER, Constraints, negated
+
+ELSEWHERE = 2
+"""Counts as so many gates, as no gate may be changed that something else than a gate rests on."""
+
+
+def factored(net: Constraints, kept: Collection[int]) -> Constraints:
+    """The same constraints, with new gates numbered behind the others. What is ``kept`` means what it did."""
+    making = _Factoring(net, kept)
+    changed = [making.changes(gate) for gate in conjunctions(net)]
+    return making.made() if any(changed) else net
+
+
+def conjunctions(net: Constraints) -> dict[int, list[int]]:
+    """The gates that hold where all of some literals do, and these; a gate comes after its inputs."""
+    return {
+        owner: [negated(literal) for literal in literals if literal != 2 * owner]
+        for literals, least, _, owner in net.restrictions
+        if owner != NO_OWNER and least == 1 and 2 * owner in literals
+    }
+
+
+class _Factoring:
+    def __init__(self, net: Constraints, kept: Collection[int]) -> None:
+        self._net, self._kept = net, kept
+        self.inputs = conjunctions(net)
+        self._uses = [0] * len(net)
+        for literals, _, _, owner in net.restrictions:
+            for literal in literals:
+                if owner == NO_OWNER or owner not in self.inputs:
+                    self._uses[literal >> 1] += ELSEWHERE
+        for literals in self.inputs.values():
+            for literal in literals:
+                self._uses[literal >> 1] += 1
+        self._before: dict[int, list[int]] = defaultdict(list)
+        """New gates, which come before the gate that they were made for."""
+        self._gates = list(net.gates)
+
+    def changes(self, gate: int) -> bool:
+        """Whether something could be taken out of the alternatives of a gate; it is then."""
+        if gate in self.inputs:
+            self.inputs[gate] = self._taken_out(gate, self.inputs[gate])
+        return gate in self._before
+
+    def _taken_out(self, place: int, literals: Sequence[int]) -> list[int]:
+        """The literals of a gate, with new gates for alternatives that share something."""
+        own = [x >> 1 for x in literals if x & 1 and self._is_own(x >> 1)]
+        if len(own) < 2:
+            return list(literals)
+        having: dict[int, list[int]] = defaultdict(list)
+        for gate in own:
+            for literal in self.inputs[gate]:
+                having[literal].append(gate)
+        left, made = dict.fromkeys(own), list[int]()
+        for shared, gates in sorted(having.items(), key=lambda pair: -len(pair[1])):
+            if (
+                len(gates) > 1
+                and self._uses[shared >> 1] == len(gates)
+                and all(gate in left for gate in gates)
+            ):
+                made.append(negated(self._shared(place, shared, gates)))
+                for gate in gates:
+                    del left[gate]
+        taken = set(own).difference(left)
+        return [*(x for x in literals if not (x & 1 and x >> 1 in taken)), *made]
+
+    def _is_own(self, gate: int) -> bool:
+        """Whether it is an alternative of one gate and nothing else."""
+        return gate in self.inputs and self._uses[gate] == 1 and gate not in self._kept
+
+    def _shared(self, place: int, shared: int, gates: Sequence[int]) -> int:
+        """The literal of what is shared together with some of what is left of the gates."""
+        rests = list[int]()
+        for gate in gates:
+            rest = [literal for literal in self.inputs[gate] if literal != shared]
+            if len(rest) > 1:
+                self.inputs[gate] = rest
+                rests.append(2 * gate + 1)
+            else:
+                del self.inputs[gate]
+                rests.append(negated(rest[0]))
+        self._uses[shared >> 1] = 1
+        if not set(map(negated, rests)).isdisjoint(rests):  # one of them holds in any case
+            return shared
+        none = self._gate(place, self._taken_out(place, rests))
+        return self._gate(place, [shared, negated(none)])
+
+    def _gate(self, place: int, literals: Sequence[int]) -> int:
+        if len(literals) == 1:
+            return literals[0]
+        gate = len(self._gates)
+        self._gates.append(True)
+        self._uses.append(1)
+        self.inputs[gate] = list(literals)
+        self._before[place].append(gate)
+        return 2 * gate
+
+    def made(self) -> Constraints:
+        """The constraints over the gates as they are now, each after its inputs."""
+        before = conjunctions(self._net)
+        smaller, met = self._net.keeping(()), set[int]()
+        smaller.gates, smaller.consistent = self._gates, self._net.consistent
+        for one in self._net.restrictions:
+            gate = one.owner
+            if gate not in before or self.inputs.get(gate) == before[gate]:
+                smaller.restrictions.append(one)
+            elif gate not in met and gate in self.inputs:
+                met.add(gate)
+                for new in (*self._before.get(gate, ()), gate):
+                    smaller.define(new, self.inputs[new])
+        return smaller

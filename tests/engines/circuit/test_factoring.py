@@ -1,0 +1,100 @@
+"""Constraints with shared parts taken out sum to the same, and nested proofs leave nothing to decide."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import herbrand as hb
+from herbrand.budget import UNLIMITED
+from herbrand.engines.circuit.choices import ChoiceConstraints
+from herbrand.engines.circuit.compile import compiled
+from herbrand.engines.circuit.constraints import Constraints
+from herbrand.engines.circuit.factoring import conjunctions, factored
+from herbrand.engines.circuit.reduction import reduced
+from tests.laws import tries
+
+
+@pytest.mark.parametrize("seed", range(tries(600)))
+def test_totals_and_shares_stay(seed: int) -> None:
+    dice = random.Random(seed)
+    net = Constraints()
+    normal = {net.variable() for _ in range(dice.randint(4, 9))}
+    literals = [2 * variable + side for variable in normal for side in (0, 1)]
+    gates = [alternatives(net, literals, dice) for _ in range(dice.randint(1, 3))]
+    gates = [gate for gate in gates if gate >= 0]
+    if gates and dice.random() < 0.5:
+        gates.append(net.every([dice.choice(gates) ^ dice.randint(0, 1), dice.choice(literals)]))
+    if dice.random() < 0.4:
+        net.require(dice.sample([*literals, *gates], 2))
+    told = [literal for literal in [*gates, *literals] if literal >= 0]
+    kept = {literal >> 1 for literal in dice.sample(told, min(2, len(told)))} | {max(told) >> 1}
+    weights = np.zeros((len(net), 2))
+    for variable in normal:
+        chance = dice.choice([dice.random(), 1e-9])
+        weights[variable] = np.log1p(-chance), np.log(chance)
+
+    whole, smaller = compiled(net, UNLIMITED, kept, normal - kept), factored(net, kept)
+    padded = np.pad(weights, ((0, len(smaller) - len(net)), (0, 0)))
+    found = reduced(smaller, padded, normal, kept)
+    less = compiled(found.net, UNLIMITED, kept, found.normal - kept)
+    before, after = whole.values(weights), less.values(found.log_weights)
+    assert after[less.root] == pytest.approx(before[whole.root], abs=1e-12)
+    if before[whole.root] > -np.inf:
+        shares = whole.shares(weights, before), less.shares(found.log_weights, after)
+        expected, told_shares = (each.reshape(-1, 2)[list(kept)] for each in shares)
+        assert told_shares == pytest.approx(expected, abs=1e-12)
+
+
+def alternatives(net: Constraints, literals: list[int], dice: random.Random) -> int:
+    """The literal of alternatives of which some share a literal, or several."""
+    found = []
+    for _ in range(dice.randint(1, 3)):
+        shared = dice.sample(literals, dice.randint(1, 2))
+        more = [dice.sample(literals, dice.randint(0, 2)) for _ in range(dice.randint(1, 4))]
+        found += [net.every([*shared, *own]) for own in more]
+    return net.either([*found, *dice.sample(literals, dice.randint(0, 1))])
+
+
+def test_each_gate_comes_after_its_inputs() -> None:
+    for seed in range(tries(200)):
+        dice = random.Random(seed)
+        net = Constraints()
+        made = {net.variable() for _ in range(8)}
+        some = alternatives(net, [2 * variable for variable in made], dice)
+        for gate, inputs in conjunctions(factored(net, {some >> 1})).items():
+            assert all(literal >> 1 in made for literal in inputs)
+            made.add(gate)
+
+
+@pytest.mark.parametrize(
+    ("rules", "goal", "expected"),
+    [
+        ("some :- a(x), b(x, y)", "some", 1 - (1 - 0.3 * (1 - 0.6**2)) ** 3),
+        ("found(x) :- a(x), b(x, y)\nsome :- found(x)", "some", 1 - (1 - 0.3 * (1 - 0.6**2)) ** 3),
+        ("some :- a(x), b(x, y), c(x, y, z)", "some", 1 - (1 - 0.3 * (1 - (1 - 0.4 * 0.75) ** 2)) ** 3),
+    ],
+)
+def test_nested_proofs_leave_nothing_to_decide(
+    rules: str, goal: str, expected: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled_nets: list[Constraints] = []
+    task = ChoiceConstraints.task
+
+    def noted(self: object, literals: object) -> object:
+        found = task(self, literals)  # type: ignore[arg-type]
+        compiled_nets.append(found.net)
+        return found
+
+    monkeypatch.setattr(ChoiceConstraints, "task", noted)
+    facts = {
+        "n": [(x,) for x in range(3)],
+        "m": [(x, y) for x in range(3) for y in range(2)],
+        "o": [(x, y, z) for x in range(3) for y in range(2) for z in range(2)],
+    }
+    choices = "0.3 :: a(x) :- n(x)\n0.4 :: b(x, y) :- m(x, y)\n0.5 :: c(x, y, z) :- o(x, y, z)"
+    found = hb.Model(hb.parse(f"{choices}\n{rules}"), facts).infer(goal)
+    assert found[goal] == pytest.approx(expected, abs=1e-12)
+    assert [one.restrictions for one in compiled_nets] == [[]]
