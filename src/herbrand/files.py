@@ -34,7 +34,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from herbrand.errors import HerbrandError
+from herbrand.errors import HerbrandError, nearest
 
 # Files that can be read to their end
 
@@ -174,6 +174,14 @@ def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
             )
     except (OSError, ValueError):
         return  # writing says what is wrong with the name
+
+
+def similar_file(path: Path) -> str:
+    """A hint at the file of the same folder that a path which leads nowhere may mean, or nothing."""
+    try:
+        return "" if path.exists() else nearest(path.name, os.listdir(path.parent))
+    except (OSError, ValueError):
+        return ""
 
 
 def refuse_losing(path: str | Path) -> None:

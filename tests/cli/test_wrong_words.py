@@ -40,6 +40,11 @@ FILES: dict[str, str | bytes] = {
 }
 WRONG = [
     ("infer gone.hb", 1, "'gone.hb'"),
+    ("infer sh.hb", 1, "there is no file 'sh.hb'\n  did you mean 's.hb'?"),
+    ("infer project", 1, "name a theory file, such as smokers.hb"),
+    ("infer s.hb smokes.csv", 1, "theories end in .hb, .mln"),
+    ("infer s.hb --facts smokes.csv tables/deep.csv", 1, "tables of facts are named by --facts"),
+    ("fmt smokes.csv", 1, "only .hb files have a style here, and 'smokes.csv' is another\n"),
     ("infer binary.hb", 1, "byte 0xff on line 1"),
     ("infer syntax.hb", 1, "syntax.hb:1:17: this '(' is never closed"),
     ("infer hard.hb", 1, "no world satisfies these 2 statements together"),
@@ -157,6 +162,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, content in FILES.items():
         (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    (place / "project" / "facts").mkdir(parents=True)  # as init makes it
     return place
 
 

@@ -79,3 +79,17 @@ def test_closed_predicates_are_named() -> None:
     told.clear()
     hb.Model(hb.parse(THEORY), {"friends": [("anna", "bob")]}).infer("friends", note=told.append)
     assert any("friends is closed (it is declared observed)" in text for text in told)
+
+
+def test_a_variable_named_as_a_constant_is_told() -> None:
+    """Most likely its quotes are missing."""
+    model = hb.Model(hb.parse('predicate near(town, town)\n1: near(x, y)\nnear("bern", "x")'))
+    for query, names in (
+        ("near(bern, x)", ["bern"]),
+        ('near("bern", y)', []),
+        ("near", []),
+        ("near(x, x)", []),
+    ):
+        told = list[str]()
+        model.infer(query, note=told.append)
+        assert [text.split()[0] for text in told if "is a variable, and stands" in text] == names

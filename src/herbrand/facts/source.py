@@ -18,12 +18,12 @@ from typing import Any
 
 import duckdb
 
-from herbrand.errors import FactsError, Mistake, nearest
+from herbrand.errors import FactsError, Mistake
 from herbrand.extras import later, member
 from herbrand.facts.address import Address, is_server, parse_address, parse_selection
 from herbrand.facts.sources.base import OPENERS, FactSource, is_compressed
 from herbrand.facts.sources.memory import PythonRows
-from herbrand.files import irregular
+from herbrand.files import irregular, similar_file
 from herbrand.language.dialects import fact_endings, theory_endings
 
 Reader = Callable[[str, Path], FactSource]
@@ -264,7 +264,7 @@ def _refuse_equal_names(files: Sequence[Path]) -> None:
 def _of_file(path: Path, predicate: str | None = None) -> FactSource:
     ending, name = _ending(path)
     if not path.is_file():
-        raise FactsError(_missing(path), hint=_similar(path))
+        raise FactsError(_missing(path), hint=similar_file(path))
     if _is_database(path):
         return (_duckdb if ending == ".duckdb" else _sqlite)(path, predicate)
     if ending in fact_endings():  # such a file names its predicates itself
@@ -278,10 +278,6 @@ def _of_file(path: Path, predicate: str | None = None) -> FactSource:
 def _missing(path: Path) -> str:
     kind = irregular(path)
     return f"there is no file '{path}'" if kind is None else f"'{path}' is {kind}, not a table"
-
-
-def _similar(path: Path) -> str:
-    return nearest(path.name, os.listdir(path.parent)) if path.parent.is_dir() and not path.exists() else ""
 
 
 def _ending(path: Path) -> tuple[str, str]:

@@ -19,7 +19,15 @@ from typing import Any
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.check import check, check_all
-from herbrand.language.dialects import DIALECTS, read_source, read_theory_file, write, write_facts
+from herbrand.language.dialects import (
+    DIALECTS,
+    fact_endings,
+    read_source,
+    read_theory_file,
+    theory_endings,
+    write,
+    write_facts,
+)
 from herbrand.language.formatting import spaced
 from herbrand.language.parse import Reading, parse_theory, read_theory, refuse_no_text
 from herbrand.language.show import show
@@ -128,16 +136,26 @@ def formatted_file(path: str | PathLike[str]) -> str | None:
     if place.suffix.lower() not in (".hb", ""):
         raise UnsupportedError(
             f"only .hb files have a style here, and '{path}' is another",
-            hint=f"herbrand convert {path} -o {place.with_suffix('.hb')}",
+            hint=f"herbrand convert {path} -o {place.with_suffix('.hb')}" if _is_known(place) else "",
         )
     before = read_source(place).text
     after = formatted(before, place.name)
     return after if after != before else None
 
 
+def _is_known(path: Path) -> bool:
+    """Whether a dialect has files of this ending or name."""
+    return any(name in (*theory_endings(), *fact_endings()) for name in (path.suffix.lower(), path.name))
+
+
 def _read_one(path: Path, dialect: str | None, budget: Budget) -> Reading:
     own = dialect == OWN if dialect else path.suffix.lower() in (".hb", "") and not isdir(path)
     try:
+        if not own and dialect is None and not isdir(path) and not _is_known(path):
+            raise LanguageError(
+                f"nothing says which dialect '{path}' is in",
+                hint=f"theories end in {', '.join(theory_endings())}; tables of facts are named by --facts",
+            )
         if not own:
             return Reading(read_theory_file(path, dialect))
         source = read_source(path)

@@ -29,7 +29,7 @@ from lark import Lark, UnexpectedInput
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span, UnsupportedError
 from herbrand.extras import later
-from herbrand.files import irregular, is_open_pipe
+from herbrand.files import irregular, is_open_pipe, similar_file
 from herbrand.language.arguments import computes_argument
 from herbrand.language.build import Builder
 from herbrand.language.collection import collector_paused
@@ -272,7 +272,7 @@ def _bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise LanguageError(f"there is no file '{path}'") from None
+        raise LanguageError(f"there is no file '{path}'", hint=similar_file(path)) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise LanguageError(f"'{path}' cannot be read: {reason}") from None

@@ -107,7 +107,18 @@ def question_remarks(program: Program, question: Question, theory: Theory) -> It
                 f"rules derive {pattern.predicate}, so each of its atoms is known: those that hold are "
                 "listed, and all others are false"
             )
+    yield from _named_as_constants(program, question)
     yield from nothing_uncertain(question, theory, program.facts)
+
+
+def _named_as_constants(program: Program, question: Question) -> Iterator[str]:
+    """Remarks on variables that bear the name of a constant: most likely quotes are missing."""
+    for pattern in question.atoms:
+        types = program.signature.predicates[pattern.predicate].types
+        for argument, kind in zip(pattern.arguments, types, strict=False):
+            named = isinstance(argument, str) and len(argument) > 1
+            if named and program.facts.domains[kind].index_of(argument) is not None:
+                yield f'{argument} is a variable, and stands for every {kind}; the constant is "{argument}"'
 
 
 def nothing_uncertain(question: Question, theory: Theory, facts: Facts) -> Iterator[str]:

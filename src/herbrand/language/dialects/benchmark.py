@@ -44,7 +44,7 @@ class Benchmark:
 
 def read_benchmark(folder: str | Path) -> Benchmark:
     """What the folder says; all mistakes of its four files are raised together."""
-    if not any((Path(folder) / name).exists() for name in FILES):
+    if not any((Path(folder) / name).is_file() for name in FILES):
         raise LanguageError(
             f"'{folder}' is no folder with the files {', '.join(FILES)} of the published benchmarks",
             hint="name a theory file, such as smokers.hb; a folder of tables is named by --facts",
