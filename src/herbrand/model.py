@@ -574,7 +574,7 @@ class Model:
         ``options``: as on the command line; one that the method does not use is refused.
         """
         methods = imported("herbrand.learning.methods")
-        choices = methods.choices_to_learn(self._knowledge.used, options.get("relearn", False))
+        choices = methods.choices_to_learn(self._knowledge.used_as_written, options.get("relearn", False))
         if method in ("auto", "likelihood") and choices is not None:
             chosen = replace(methods.settings_from(options, within), watch=watch)
             methods.refuse_unused("likelihood", chosen)

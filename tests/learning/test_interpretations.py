@@ -14,7 +14,7 @@ import herbrand as hb
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show_statement
+from herbrand.language.show import show, show_statement
 from herbrand.language.syntax import Choice
 from herbrand.learning.learned import Learning
 from tests.laws import tries
@@ -36,6 +36,48 @@ def test_hidden_causes_are_summed_out() -> None:
     assert found.weights[0].weight == pytest.approx(0.6, abs=1e-3)  # 1 - 0.5 (1 - p) = 4/5
     values = [progress.value for progress in found.curve]
     assert values[0] < max(values) == pytest.approx(4 * math.log(0.8) + math.log(0.2), abs=1e-6)
+
+
+NUMBERS = "type n = number\npredicate o(n): observed\npredicate d(n)\npredicate e(n)\no(1)\no(2)\no(5)\n"
+
+
+@pytest.mark.parametrize(
+    ("statements", "worlds", "expected"),
+    [
+        ("? :: d(x) :- o(x), x * 2 > 3", ("d(2)", "not d(5)", "not d(2)"), [1 / 3]),
+        ("? :: d(x) :- o(x), count(y: o(y), y < x) >= 1", ("d(2)", "not d(5)", "not d(2)"), [1 / 3]),
+        ("? :: d(x) :- o(x)\ne(y) :- d(x), y = x + 1", ("e(3)", "not e(6)", "not e(2)"), [1 / 3]),
+        ("?[z] :: e(z) :- o(x), z = x * 2 + 1", ("e(5)", "not e(11)", "not e(5)"), [1 / 2, 0]),
+        # d(5), and one of the others: p (1 - (1 - p)^2) is 1/2
+        ("? :: d(x) :- o(x)\ne(1) :- sum(y: d(y)) >= 6", ("e(1)", "not e(1)"), [0.5970]),
+    ],
+)
+def test_what_statements_compute_and_count(
+    statements: str, worlds: tuple[str, ...], expected: list[float]
+) -> None:
+    found = hb.Model(hb.parse(NUMBERS + statements)).learn("likelihood", worlds=[*map(hb.parse, worlds)])
+    assert [w.weight for w in found.weights] == pytest.approx(expected, abs=1e-3)
+    assert "`" not in found.text
+
+
+BIF = """network unknown {}
+variable m { type discrete [ 2 ] { x, y }; }
+variable k { type discrete [ 2 ] { a, b }; }
+probability ( m ) { table 0.3, 0.7; }
+probability ( k | m ) { (x) 0.2, 0.8; (y) 0.9, 0.1; }
+"""
+
+
+@pytest.mark.parametrize("ending", ["hb", "bif"])
+def test_the_tables_of_a_network_are_learned_anew(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "n.bif").write_text(BIF)
+    (tmp_path / "n.hb").write_text(show(hb.read(tmp_path / "n.bif")))
+    model = hb.Model(hb.read(tmp_path / f"n.{ending}"))
+    worlds = [f'm = "{m}"\nk = "{k}"' for m, k in ("xa", "xb", "xb", "ya", "ya", "yb", "ya", "yb")]
+    found = model.learn(worlds=[*map(hb.parse, worlds)], relearn=True)
+    assert [w.weight for w in found.weights] == pytest.approx(
+        [3 / 8, 5 / 8, 1 / 3, 2 / 3, 3 / 5, 2 / 5], abs=1e-4
+    )
 
 
 def _learned(folder: Path, program: str, examples: str) -> Learning:

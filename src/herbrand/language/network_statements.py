@@ -97,8 +97,7 @@ def with_network_tables(theory: Theory, signature: Signature) -> Theory:
     Beside rules it is the other way round: what rests on choices is derived with them, world by world.
     """
     if theory.rules:
-        parts = (statements_of(s) if _is_conditional(s) else (s,) for s in theory.statements)
-        return replace(theory, statements=tuple(chain.from_iterable(parts))) if theory.tables else theory
+        return with_rows_as_choices(theory)
     labels = argumentless(signature)
     if not theory.choices or not labels:
         return theory
@@ -109,6 +108,12 @@ def with_network_tables(theory: Theory, signature: Signature) -> Theory:
     if {table.scope[-1] for table in tables} & {t.scope[-1] for t in theory.tables if t.conditional}:
         return theory
     return replace(theory, statements=(*(s for s in theory.statements if not isinstance(s, Choice)), *tables))
+
+
+def with_rows_as_choices(theory: Theory) -> Theory:
+    """The theory with a choice for each row of its networks' tables."""
+    parts = (statements_of(s) if _is_conditional(s) else (s,) for s in theory.statements)
+    return replace(theory, statements=tuple(chain.from_iterable(parts))) if theory.tables else theory
 
 
 def _is_conditional(statement: object) -> TypeGuard[NetworkTable]:

@@ -40,6 +40,7 @@ from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.grounding import Instance
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.errors import UnsupportedError
+from herbrand.language.computed import separated
 from herbrand.language.scope import with_terms
 from herbrand.language.show import statement_text
 from herbrand.language.syntax import (
@@ -127,7 +128,7 @@ def learn(
     """The theory with the likeliest probabilities; ``worlds`` are those of :func:`with_starts`. ``closed``:
     derived predicates of which what is not listed is false."""
     began = time.perf_counter()
-    stated = with_starts(theory).statements
+    stated = separated(with_starts(theory)).theory.statements
     numbers = {_place(s): n for n, s in enumerate(stated) if isinstance(s, Choice)}
     same: dict[bytes, Program] = {}
     times: Counter[bytes] = Counter()
@@ -336,8 +337,10 @@ def _choice(theory: Theory, number: int) -> Choice:
 
 
 def _place(choice: Choice) -> Any:
-    """What tells a statement from others, also after it was rewritten."""
-    return choice if choice.span is None else (choice.span.source.name, choice.span.start)
+    """What tells a statement from others, whatever its probabilities: the rows of a network's table stand at
+    one place."""
+    place = None if choice.span is None else (choice.span.source.name, choice.span.start)
+    return place, choice.body, *(alternative.head for alternative in choice.alternatives)
 
 
 def _relearned(choice: Choice) -> Choice:

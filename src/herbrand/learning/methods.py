@@ -12,6 +12,7 @@ from herbrand.errors import UnsupportedError, nearest
 from herbrand.extras import imported as imported_module
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.text import without_empty_tables
+from herbrand.language.network_statements import with_rows_as_choices
 from herbrand.language.syntax import Learned, Theory
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
@@ -77,6 +78,8 @@ def learned(
 def choices_to_learn(theory: Theory, relearn: bool) -> Theory | None:
     """The theory, if the probability of some choice is to be learned; with ``relearn`` those that are given,
     too, from where they are."""
+    if relearn or theory.rules:
+        theory = with_rows_as_choices(theory)
     if relearn and theory.choices:
         theory = imported("herbrand.learning.interpretations:relearned")(theory)
     learned = any(isinstance(a.probability, Learned) for c in theory.choices for a in c.alternatives)
@@ -98,7 +101,7 @@ def learned_choices(
     interpretations = imported_module("herbrand.learning.interpretations")
     started = interpretations.with_starts(theory)
     settled = started.derived.keys() | {name for table in started.tables for name in table.scope}
-    closed = knowledge.signature.predicates.keys() - settled - set(knowledge.open)
+    closed = knowledge.signature.named.keys() - settled - set(knowledge.open)
     given = separate_facts(worlds) or [()]
     separate = sources_apart(knowledge, [() if isinstance(own, Theory) else own for own in given])
 
@@ -117,8 +120,7 @@ def learned_choices(
     def learn(watched: LearningSettings) -> Learning:
         return interpretations.learn(theory, programs(), watched, knowledge.closed)
 
-    found = with_curve(learn, settings)
-    return found.as_written if knowledge.definitions else found
+    return with_curve(learn, settings)
 
 
 def refuse_unused(method: str, settings: LearningSettings) -> None:

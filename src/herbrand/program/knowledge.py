@@ -142,10 +142,16 @@ class Knowledge:
     @cached_property
     def used(self) -> Theory:
         """The theory without what is ignored; choices that make up a Bayesian network are its tables."""
+        return with_network_tables(self._without_ignored(self.separated.theory), self.signature)
+
+    @property
+    def used_as_written(self) -> Theory:
+        """The theory without what is ignored, with what it computes, and choices as they are written."""
+        return self._without_ignored(self.theory)
+
+    def _without_ignored(self, theory: Theory) -> Theory:
         dropped = tuple(kind for name in self._ignored for kind in KINDS[name])
-        stated = self.separated.theory.statements
-        kept = Theory(tuple(s for s in stated if not isinstance(s, dropped)))
-        return with_network_tables(kept, self.signature)
+        return Theory(tuple(s for s in theory.statements if not isinstance(s, dropped)))
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
