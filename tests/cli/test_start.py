@@ -220,7 +220,7 @@ def test_the_package_runs_as_the_program() -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("herbrand infer t.hb --engine ", "auto exact circuit lifted regions bp mean-field gibbs"),
+        ("herbrand infer t.hb --engine ", "auto exact lifted circuit regions bp mean-field gibbs"),
         ("herbrand bound t.hb --engine a", "auto ariel"),
         ("herbrand query t.hb --algebra p", "probability"),
         ("herbrand infer t.hb --format ", "table json csv parquet"),

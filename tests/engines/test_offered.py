@@ -106,7 +106,7 @@ def test_a_name_of_ours_stays_ours() -> None:
         ("fare", "there is no engine 'fare' for infer\n  did you mean 'far'?"),
         (
             "zzz",
-            "there is no engine 'zzz' for infer\n  engines: auto, exact, circuit, lifted, regions, bp, "
+            "there is no engine 'zzz' for infer\n  engines: auto, exact, lifted, circuit, regions, bp, "
             "mean-field, gibbs, integer, far, gone, missing, broken, number",
         ),
     ],

@@ -25,8 +25,8 @@ Given = TypeVar("Given")
 
 INFERENCE: dict[str, str | type] = {
     "exact": "herbrand.engines.exact:Exact",
-    "circuit": "herbrand.engines.circuit.engine:CircuitEngine",
     "lifted": "herbrand.engines.lifted.engine:Lifted",
+    "circuit": "herbrand.engines.circuit.engine:CircuitEngine",
     "regions": "herbrand.engines.regions.engine:Regions",
     "bp": "herbrand.engines.belief.engine:BeliefPropagation",
     "mean-field": "herbrand.engines.mean_field.engine:MeanField",

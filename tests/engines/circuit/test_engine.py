@@ -201,3 +201,37 @@ def test_a_probability_that_is_text_names_the_type_to_declare() -> None:
         UnsupportedError, match=r'(?s)p is "0.5" in an instance .* declare `type t_2 = number`'
     ):
         model.infer()
+
+
+ORDERS = """type n = 1..8
+predicate before(n, n)
+hard: before(x, y) xor before(y, x) where x != y
+hard: not before(x, x)
+hard: before(x, y) and before(y, z) => before(x, z)
+"""
+
+
+def test_auto_compiles_what_hard_statements_leave_few_worlds_of() -> None:
+    notes: list[str] = []
+    found = hb.Model(hb.parse(ORDERS)).infer(log_partition=True, note=notes.append)
+    assert (found.engine, found.guarantee) == ("circuit", "exact")
+    assert found.log_partition == pytest.approx(math.lgamma(9))
+    assert notes == ["engine circuit, exact at once: about 9.5e+03 operations"]
+    weighted = hb.Model(hb.parse(f"{ORDERS}1.5: before(1, x)"))
+    known = weighted.infer(engine="circuit")
+    assert {row.atom: row.probability for row in weighted.infer().rows()} == pytest.approx(
+        {row.atom: row.probability for row in known.rows()}, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("limit", ["TRIED_WORK", "TRIED_ROWS"])
+def test_auto_leaves_what_takes_more_work(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"herbrand.engines.circuit.engine.{limit}", 10)
+    found = hb.Model(hb.parse(ORDERS)).infer()
+    assert found.guarantee == "approximation" and found.engine != "circuit"
+    assert hb.Model(hb.parse(ORDERS)).infer(engine="circuit").guarantee == "exact"
+
+
+def test_auto_says_that_hard_statements_hold_in_no_world() -> None:
+    with pytest.raises(ContradictionError):
+        hb.Model(hb.parse(f"{ORDERS}hard: before(1, 2)\nhard: before(2, 1)")).infer()

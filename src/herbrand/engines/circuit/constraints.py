@@ -149,7 +149,11 @@ class Constraints:
         return self._shared[key]
 
     def totalled(
-        self, weighted: Iterable[tuple[float, int]], operator: Operator, number: float, budget: Budget
+        self,
+        weighted: Iterable[tuple[float | Fraction, int]],
+        operator: Operator,
+        number: float | Fraction,
+        budget: Budget,
     ) -> int:
         """The literal of the gate that holds where the weights of the literals that hold add up so.
 

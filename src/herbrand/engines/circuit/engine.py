@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from herbrand.answers.samples import Samples
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.bounds import Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
+from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import compiled
 from herbrand.engines.circuit.explanation import attributed
 from herbrand.engines.circuit.grounding import ANY
@@ -32,7 +32,7 @@ from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.reading import ExplainedAtom, asked_codes, listed_tables
-from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.factors.graph import FactorGraph
 from herbrand.language.collection import collector_paused
 from herbrand.language.show import show_formula
@@ -47,6 +47,10 @@ from herbrand.row_keys import places_among
 
 MOST_LISTED = 1_000_000
 """Of a derived predicate with more atoms only those are listed that may hold; of the others it is 0."""
+
+TRIED_ROWS, TRIED_WORK = 3_000, 100_000_000
+"""So many groundings a statement may have, and so much work the search, where ``auto`` tries the engine on a
+theory without choices: about a second. It does where most groundings are of hard statements."""
 
 PATIENCE, EARLY = 5.0, 0.25
 """Seconds, or the share of all time if that is less, for which a circuit is compiled before bounds begin."""
@@ -76,6 +80,35 @@ class CircuitState:
         """Whether there are bounds, which hold whenever the engine is stopped."""
         return self.reach is not None
 
+    @property
+    def settled(self) -> bool:
+        """Whether all that is asked for is known exactly."""
+        return self.shares is not None and self.reach is None
+
+    @property
+    def literals(self) -> list[int]:
+        """Those of all that is asked for."""
+        found = [literal for axis in self.asked for literal in self.worlds.axis(axis)]
+        return found + [literal for _, literal in self.formulas]
+
+    @property
+    def constant(self) -> float:
+        """What every world's log-weight has beside its literals'."""
+        return self.worlds.made.constant + _left_out(self, False)
+
+    def begun(self) -> Unfinished:
+        """The compilation of all that is asked for."""
+        return Unfinished.of(self.worlds.made.task(self.literals), self.worlds.budget)
+
+    def told_by(self, circuit: Circuit, compilation: Unfinished) -> CircuitState:
+        """The state with the probabilities that a compiled circuit gives."""
+        weights = compilation.task.log_weights
+        values = circuit.values(weights)
+        total, shares = float(values[circuit.root]), compilation.spread(circuit.shares(weights, values))
+        if total == -math.inf:
+            raise _contradiction(self.worlds)
+        return replace(self, shares=shares, total=total + self.constant, unfinished=None, reach=None)
+
 
 @dataclass(frozen=True)
 class CircuitEngine:
@@ -89,8 +122,13 @@ class CircuitEngine:
         return cls(settings.budget)
 
     def prepare(self, program: Program, question: Question, within: Budget) -> Prepared[CircuitState]:
+        trial = _Trial(self, program, question, within)
+        return Prepared(trial.begin, trial.cost)
+
+    def started(self, program: Program, question: Question) -> CircuitState:
+        """The first state."""
         whole = question.most_probable and not question.summed_out
-        return Prepared(partial(self._started, program, question, whole), partial(_cost, program, question))
+        return self._started(program, question, whole)
 
     def _started(self, program: Program, question: Question, whole: bool) -> CircuitState:
         """``whole``: single worlds are wanted, not sums over them."""
@@ -110,11 +148,11 @@ class CircuitEngine:
         return CircuitState(worlds, question, listed, asked, tuple(zip(shown, literals, strict=True)))
 
     def step(self, state: CircuitState) -> CircuitState:
-        worlds, likeliest = state.worlds, state.question.most_probable
-        literals = [literal for axis in state.asked for literal in worlds.axis(axis)]
-        literals += [literal for _, literal in state.formulas]
+        if state.settled:
+            return state
+        worlds, likeliest, literals = state.worlds, state.question.most_probable, state.literals
         if not likeliest and worlds.net.consistent:
-            return self._gone_on(state, literals)
+            return self._gone_on(state)
         summed = not likeliest or state.question.summed_out
         circuit, weights = worlds.made.circuit(literals, worlds.budget, summed, likeliest and summed)
         if likeliest:
@@ -129,26 +167,20 @@ class CircuitEngine:
             state, shares=shares, total=total + worlds.made.constant + _left_out(state, not summed)
         )
 
-    def _gone_on(self, state: CircuitState, literals: list[int]) -> CircuitState:
+    def _gone_on(self, state: CircuitState) -> CircuitState:
         """Compile for a while. What takes longer has bounds beside it, which narrow; what needs more memory
         than there is goes on with these alone."""
-        worlds = state.worlds
-        left = state.unfinished or Unfinished.of(worlds.made.task(literals), worlds.budget)
+        left = state.unfinished or state.begun()
         seconds = max(min(PATIENCE, EARLY * self.budget.seconds_left), left.elapsed / 2)
-        circuit, weights = left.compiled(seconds), left.task.log_weights
-        constant = worlds.made.constant + _left_out(state, False)
+        circuit = left.compiled(seconds)
         if circuit is not None:
-            values = circuit.values(weights)
-            total, shares = float(values[circuit.root]), left.spread(circuit.shares(weights, values))
-            if total == -math.inf:
-                raise _contradiction(worlds)
-            return replace(state, shares=shares, total=total + constant, unfinished=None, reach=None)
+            return state.told_by(circuit, left)
         cases = left.narrowed(seconds / 2)
         lower, upper = map(left.spread, cases.bounds())
         return replace(
             state,
             shares=(lower + upper) / 2,
-            total=cases.log_total + constant,
+            total=cases.log_total + state.constant,
             unfinished=left,
             reach=(upper - lower) / 2,
         )
@@ -171,9 +203,7 @@ class CircuitEngine:
         """How far apart the bounds of some answer are; 0 once the circuit is compiled."""
         if state.reach is None:
             return 0.0
-        literals = [literal for axis in state.asked for literal in state.worlds.axis(axis)]
-        literals += [literal for _, literal in state.formulas]
-        return 2 * max((_reach_of(state.reach, literal) for literal in literals), default=math.inf)
+        return 2 * max((_reach_of(state.reach, literal) for literal in state.literals), default=math.inf)
 
     def read(self, state: CircuitState, status: Status) -> Marginals:
         assert state.shares is not None
@@ -232,13 +262,47 @@ class CircuitEngine:
         return Explanation(asked.text, "probability", found.value, self.name, Guarantee.EXACT, *numbers)
 
 
-def _cost(program: Program, question: Question) -> Cost | Refusal:
-    """Of choices, and of queries that others would take apart into too many cases, this is the engine,
-    whatever the cost, which nothing tells beforehand."""
-    if program.uncertain or any(map(has_many_cases, question.formulas)):
-        return Cost(guarantee=Guarantee.EXACT)
-    why = "only compiling shows how large its circuit becomes; --engine circuit tries it"
-    return Refusal(UnsupportedError(why))
+@dataclass(eq=False)
+class _Trial:
+    """A run that may begin with what was found when it was asked what it costs."""
+
+    engine: CircuitEngine
+    program: Program
+    question: Question
+    within: Budget
+    found: CircuitState | None = None
+
+    def begin(self) -> CircuitState:
+        return self.found or self.engine.started(self.program, self.question)
+
+    def cost(self) -> Cost | Refusal:
+        """Of choices, and of queries that others would take apart into too many cases, this is the engine,
+        whatever the cost, which nothing tells beforehand. Of others it is where little work compiles them."""
+        if self.program.uncertain or any(map(has_many_cases, self.question.formulas)):
+            return Cost(guarantee=Guarantee.EXACT)
+        if self.question.most_probable or not self.program.states_laws:
+            return _only_by_name("only compiling shows how large its circuit becomes")
+        try:
+            if not self._is_mostly_hard():
+                return _only_by_name("weighted groundings are more than hard ones")
+            state = replace(self.engine, budget=self.within).started(self.program, self.question)
+            compilation = state.begun()
+            circuit = compilation.advanced(TRIED_WORK)
+        except BudgetError as error:
+            return Refusal(error)
+        if circuit is None:
+            return _only_by_name("its circuit is not compiled with little work")
+        self.found = state.told_by(circuit, compilation)
+        return Cost(float(circuit.size), 16.0 * circuit.size, Guarantee.EXACT)
+
+    def _is_mostly_hard(self) -> bool:
+        rows = ground(self.program, self.within, TRIED_ROWS).templates
+        hard = sum(len(one.conjunction) for one in rows if one.template.weight is None)
+        return 2 * hard >= sum(len(one.conjunction) for one in rows)
+
+
+def _only_by_name(why: str) -> Refusal:
+    return Refusal(UnsupportedError(f"{why}; --engine circuit tries it"))
 
 
 def _reach_of(reach: np.ndarray, literal: int) -> float:
