@@ -93,3 +93,9 @@ def test_a_variable_named_as_a_constant_is_told() -> None:
         told = list[str]()
         model.infer(query, note=told.append)
         assert [text.split()[0] for text in told if "is a variable, and stands" in text] == names
+
+
+def test_a_theory_of_nothing_is_told() -> None:
+    told = list[str]()
+    hb.Model(hb.parse("# nothing yet")).infer(note=told.append)
+    assert "the theory names no predicate, so there is nothing to infer" in told

@@ -126,7 +126,9 @@ def nothing_uncertain(question: Question, theory: Theory, facts: Facts) -> Itera
     if not question.everything:
         asked = dict.fromkeys(pattern.predicate for pattern in question.atoms if pattern.latent)
         yield from _closed_queries(asked, theory, facts)
-    elif facts.tables and all(table.world == "closed" for table in facts.tables.values()):
+    elif not facts.tables:
+        yield "the theory names no predicate, so there is nothing to infer"
+    elif all(table.world == "closed" for table in facts.tables.values()):
         yield (
             f"every predicate is closed, so nothing is left to infer: {_listed(facts.tables)}; what has "
             "facts and is not declared is closed, and --open PRED makes what is not stated of it uncertain"

@@ -137,7 +137,10 @@ def _accuracy(training: Training) -> float | None:
 
 
 def _refuse_misfit(kind: type[Games], plan: Curriculum) -> None:
-    """Raise where a game's own words about its objects and actions do not go together."""
+    """Raise where a game's own words about its objects and actions are missing or do not go together."""
+    lacking = sorted(kind.__abstractmethods__) + ["vocabulary"] * (not hasattr(kind, "vocabulary"))
+    if lacking:
+        raise UnsupportedError(f"{kind.__name__} does not define {', '.join(lacking)}")
     games = kind.draw(np.random.default_rng(0), 2, plan.first)
     seen = next((t.shape[1] for arity, t in games.predicates().items() if arity), games.objects)
     if seen != games.objects:

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -38,7 +38,13 @@ def worlds_task(
     ``examples``: worlds to learn from at most; ``depth``: layers of the machine; ``breadth``: how many
     objects its predicates relate, 3 where a pair of the target depends on what stands between the two;
     ``rare``: the target holds in few worlds, which are preferred."""
+    if not (isinstance(sizes, tuple | list) and [*map(type, sizes)] == [int, int] and min(sizes) > 0):
+        raise UnsupportedError(f"sizes are two whole numbers from 1 on, not {sizes}", hint="sizes=(6, 12)")
     drawn = draw(np.random.default_rng(0), 1, sizes[0])
+    if not isinstance(drawn, Mapping):
+        raise UnsupportedError(
+            f"worlds are tables by the names of their relations, not {type(drawn).__name__}"
+        )
     if target not in drawn:
         raise UnsupportedError(
             f"the worlds say nothing of the target '{target}'",
@@ -52,5 +58,6 @@ def worlds_task(
         truth = channels(found, {arity: (target,)})[arity]
         return Sample(channels(found, known), truth[..., 0])
 
+    sample(np.random.default_rng(0), 1, sizes[0])  # raises for tables of another shape
     widest = max(arity, breadth, *known)
     return Task(target, target, arity, known, sample, sizes, sizes[1], examples, depth, widest, rare)

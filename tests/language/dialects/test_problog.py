@@ -75,6 +75,7 @@ REFUSED = {
     "a(X, Y) :- b(X). b(1). evidence(a(X, Y)).": "evidence is a ground atom",
     "a(X) :- b(X), fail. b(1). evidence(a(_)).": "no clause can make this evidence true",
     "p(X) :- q(Y), X is round(Y). q(1).": "round/1 computes no number",
+    "0.1::Rain. query(Rain).": "a capital begins a variable; names begin small",
     "p(X) :- X is sqrt(-1).": "sqrt(-1) has no value",
     "p(99999999999999999999999).": "this number is too large",
     "p(0xfffffffffffffffffff).": "this number is too large",

@@ -127,7 +127,8 @@ class Goals:
     def atom(self, term: PrologTerm, open_ended: bool = False) -> Atom:
         """An atom; ``open_ended``: each ``_`` gets a name of its own, as a head needs it."""
         if term.kind != "name":
-            raise LanguageError(f"{term} stands where an atom is expected", span=term.span)
+            hint = "a capital begins a variable; names begin small" if term.kind == "variable" else ""
+            raise LanguageError(f"{term} stands where an atom is expected", span=term.span, hint=hint)
         if term.name in _REFUSED:
             raise LanguageError(_REFUSED[term.name], span=term.span)
         if term.name in BUILT_IN and any(argument.arguments for argument in term.arguments):
