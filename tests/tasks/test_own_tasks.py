@@ -189,7 +189,7 @@ def right_ways(predicates: dict[int, torch.Tensor]) -> torch.Tensor:
 
 def test_a_policy_that_is_a_rule_is_read_out_as_that_rule() -> None:
     rng, limits = np.random.default_rng(0), readout.effort(3_000)
-    found = policy_rules(Corridor, ByScores(right_ways), (6, 15), rng, 60, 40, limits, 0.5)
+    found = policy_rules(Corridor, ByScores(right_ways), (6, 15), rng, 60, 40, limits, 0.5)  # type: ignore[arg-type]
     assert sorted(found.text.splitlines()) == [
         "go(x) :- right(x, y), here(y), before(z, y), out(z)",
         "go(x) :- right(y, x), here(y), before(y, z), out(z)",
@@ -200,11 +200,11 @@ def test_a_policy_that_is_a_rule_is_read_out_as_that_rule() -> None:
 def test_rules_play_what_they_derive() -> None:
     """Beside the scores told by hand, in every position of a corridor."""
     clauses = policy_rules(
-        Corridor, ByScores(right_ways), (5, 6), np.random.default_rng(1), 30, 5, readout.effort(3_000), 0.5
+        Corridor, ByScores(right_ways), (5, 6), np.random.default_rng(1), 30, 5, readout.effort(3_000), 0.5  # type: ignore[arg-type]
     ).clauses  # fmt: skip
     pairs = np.array([(here, out) for here in range(7) for out in range(7) if here != out])
     games = Corridor(pairs[:, 0], pairs[:, 1], np.full(len(pairs), 7))
-    task = tasks.Task("go", "go", 1, Corridor.vocabulary, two_steps, (5, 5), 5, 1)
+    task = tasks.Task("go", "go", 1, Corridor.vocabulary, two_steps, (5, 5), 5, 1)  # type: ignore[arg-type]
     told = RulePolicy(task, clauses)(games)
     assert torch.equal(told == 0, right_ways(games.predicates()) > 0)
 
@@ -217,7 +217,7 @@ def test_what_no_rule_tells_is_refused() -> None:
         return 9 * torch.from_numpy(rng.random(predicates[1].shape[:2])).float()
 
     try:
-        found = policy_rules(Corridor, ByScores(by_chance), (6, 9), rng, 40, 20, readout.effort(200), 0.5)
+        found = policy_rules(Corridor, ByScores(by_chance), (6, 9), rng, 40, 20, readout.effort(200), 0.5)  # type: ignore[arg-type]
     except HerbrandError as refused:
         assert "no rule was found for 'go'" in str(refused)
     else:
