@@ -66,6 +66,12 @@ BAD = [
 ]
 
 
+def test_a_large_whole_number_that_a_float_holds_may_stand_beside_fractions() -> None:
+    """3e17 is beyond 2^53. It was refused, with no row that could be named."""
+    rows = {"born": [("a", 3 * 10**17), ("b", 0.5)]}
+    assert set(constants(load(rows), "born")) == {("a", 3e17), ("b", 0.5)}
+
+
 @pytest.mark.parametrize(("facts", "expected"), BAD)
 def test_rows(facts, expected):
     assert message(facts) == expected

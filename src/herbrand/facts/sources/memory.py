@@ -171,6 +171,8 @@ def python_array(column: list[Any]) -> pa.Array:
     found.discard(type(None))
     if found <= {str}:
         return pa.array(column, TEXT)
+    if found == _NUMBER_TYPES:
+        return _floats(column)
     if found <= _NUMBER_TYPES:
         return pa.array(column)
     if found <= {Decimal} | _NUMBER_TYPES:
@@ -180,6 +182,14 @@ def python_array(column: list[Any]) -> pa.Array:
     if not any(issubclass(kind, np.generic) for kind in found):
         raise TypeError("neither text nor numbers alone")
     return python_array([value.item() if isinstance(value, np.generic) else value for value in column])
+
+
+def _floats(column: list[Any]) -> pa.Array:
+    """Whole numbers beside fractions; Arrow refuses all beyond 2^53, also what a float holds exactly."""
+    whole = [value for value in column if isinstance(value, int)]
+    if any(not _is_constant(value) or float(value) != value for value in whole):
+        raise ValueError("no float is this whole number")
+    return pa.array([None if value is None else float(value) for value in column])
 
 
 def wrong_constants(
