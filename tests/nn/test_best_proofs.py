@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import random
 from collections.abc import Mapping
 
 import pytest
@@ -137,9 +139,76 @@ def test_values_of_one_atom_exclude_each_other() -> None:
         assert layer({}, {"hue": scores}).item() == pytest.approx(wanted)
 
 
+COINS, HEADS = ("a", "b", "c"), ("red", "green", "blue")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_likeliest_proofs_by_choices_of_several_heads(seed: int) -> None:
+    """Beside sums over all worlds of the choices; what is left of each to 1 gives no head."""
+    draw = random.Random(seed)
+    chances = [draw.uniform(0.05, 0.3) for _ in HEADS]
+    needs = [
+        {coin: draw.choice(HEADS) for coin in draw.sample(COINS, draw.randint(1, 3))}
+        for _ in range(draw.randint(2, 6))
+    ]
+    rules = [", ".join(f'{head}("{coin}")' for coin, head in need.items()) for need in needs]
+    choice = "; ".join(f"{p} :: {head}(x)" for p, head in zip(chances, HEADS, strict=True))
+    lines = [
+        f"{choice} :- coin(x), near(x, y)",
+        *(f'coin("{c}")' for c in COINS),
+        *(f"w :- {r}" for r in rules),
+    ]
+    lines += [f'near("{coin}", "far")' for coin in COINS] + ["w :- red(x), green(x)"]
+    layer = QueryLayer(
+        hb.Model(hb.parse("\n".join(lines))), "w", algebra="top-k", k=(k := draw.randint(1, 4))
+    )
+
+    def chance(world: Mapping[str, str]) -> float:
+        return math.prod(
+            dict(zip(HEADS, chances, strict=True)).get(world[coin], 1 - sum(chances)) for coin in world
+        )
+
+    kept = list[Mapping[str, str]]()
+    for need in sorted(needs, key=chance, reverse=True):
+        if not any(less.items() <= need.items() for less in kept):
+            kept.append(need)
+    worlds = [dict(zip(COINS, values, strict=True)) for values in itertools.product((*HEADS, ""), repeat=3)]
+    right = sum(chance(w) for w in worlds if any(need.items() <= w.items() for need in kept[:k]))
+    assert layer().item() == pytest.approx(right, abs=1e-6)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_choices_of_several_heads_in_all_proofs(depth: int) -> None:
+    """Where all proofs are among the likeliest, values and slopes are those of worlds, at each depth."""
+    text = """\
+        type t = {"1", "2", "3"}
+        predicate s(t, t): observed
+        predicate c(t, t)
+        predicate d(t)
+        predicate w(t)
+        0.3 :: c(x, y); 0.2 :: d(x) :- s(x, y), s(y, z), x != z
+        w(x) :- c(x, y), d(y)
+        w(x) :- d(x)
+    """
+    model = hb.Model(hb.parse(text))
+    scores = torch.rand(3, 3, generator=torch.Generator().manual_seed(depth), dtype=torch.float64)
+    found = list[tuple[torch.Tensor, torch.Tensor]]()
+    for algebra in ("top-k", "probability"):
+        layer = QueryLayer(model, "w(x)", given=[], neural=["s"], algebra=algebra, k=1_000, depth=depth)
+        given = scores.clone().requires_grad_()
+        weights = layer({}, {"s": given})
+        weights.square().sum().backward()
+        assert given.grad is not None
+        found.append((weights.detach(), given.grad))
+    for one, other in zip(*found, strict=True):
+        assert torch.allclose(one, other, atol=1e-12)
+    assert bool((found[0][0] > 0).any()) == (depth > 0)
+
+
 @pytest.mark.parametrize(
     ("rules", "told"),
     [
+        ("0.3 :: path(x, y); 0.2 :: red(x) :- edge(x, y), edge(y, _)\n", "cannot use this statement"),
         ("path(x, y) :- edge(x, y), not edge(y, x)\n", "'not' stands before edge"),
         ('path(x, y) :- edge(x, y)\npath("a", "b")\n', "is evidence"),
     ],

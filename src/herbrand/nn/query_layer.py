@@ -65,6 +65,7 @@ from herbrand.nn.layer import Layer
 from herbrand.nn.rule_weights import RuleWeights, as_rule, rule_of_totals, rules_of_alternatives
 from herbrand.nn.transformed import called
 from herbrand.options.kinds import FIXPOINT
+from herbrand.program.choice_instances import with_choice_instances
 from herbrand.program.clauses import Clause
 from herbrand.program.formula_rules import with_formulas_as_rules
 from herbrand.program.program import Program
@@ -138,7 +139,8 @@ class QueryLayer(Layer):
     distribution, and an answer has the probability of the worlds in which it follows, given stated facts of
     derived predicates. ``not`` counts there too, and choices (``::``) of one or several heads, atoms or
     values. ``"max"``: the product of the best proof. ``"top-k"``: the probability that one of the ``k``
-    likeliest proofs holds, which is at most that of all; they are found anew for each example.
+    likeliest proofs holds, which is at most that of all; they are found anew for each example. Choices have
+    stated numbers there, and several heads are atoms.
     """
 
     def __init__(
@@ -168,6 +170,8 @@ class QueryLayer(Layer):
         program, ranging = model.stated_with_open(neural), tuple[Rule, ...]()
         if algebra == PROBABILITY:
             program, ranging = with_formulas_as_rules(_with_counting(program), neural)
+        if algebra == TOP_K:
+            program = with_choice_instances(program)
         signature = program.signature
         rules, choices = self._rules(program.statements)
         stated = facts = program.facts
@@ -195,8 +199,8 @@ class QueryLayer(Layer):
         return tuple(one for one in used if isinstance(one, Rule)), whole
 
     def _rules_of(self, statement: Choice | Rule) -> tuple[Rule, ...]:
-        """One for each head; none where the algebra does not draw such a choice. The likeliest proofs know
-        choices of one head and one number only, which are rules of that weight."""
+        """One for each head; none where the algebra does not draw such a choice. To the likeliest proofs a
+        choice of one head and one number is a rule of that weight; those of several are rules by now."""
         if isinstance(statement, Rule):
             return (rule_of_totals(statement),)
         if not self._are_probabilities:

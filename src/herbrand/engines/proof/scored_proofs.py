@@ -8,6 +8,7 @@ one that needs all that another does adds nothing; gradients are those of the pr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from herbrand.budget import Budget
@@ -18,8 +19,9 @@ from herbrand.engines.proof.goals import Shape, is_part
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
 from herbrand.engines.proof.scored_answers import Forms, FoundOnce, ScoredAnswers, SeparateChoices, place_of
-from herbrand.engines.proof.sources import Row, Sources, Used
+from herbrand.engines.proof.sources import OneOf, Row, Sources, Used
 from herbrand.engines.proof.unrolled import GroundProofs
+from herbrand.program.choice_instances import chosen_by
 
 ProofUse = tuple[Used, ...]
 """All that a proof uses, each as often as it does."""
@@ -107,6 +109,8 @@ class LikeliestProofs:
         self._proofs, self._count = proofs, count
         self._graphs: dict[Row, list[tuple[int, Derivations, Node]]] = {}
         self._forms = Forms(budget)
+        for rules in proofs.sources.heads.values():  # what is left to 1, which no proof uses
+            proofs.sources.of_number(1 - math.fsum(OneOf((), 0, rules).chances))
 
     def prepare(self, inputs: Row) -> None:
         if inputs not in self._graphs:
@@ -151,26 +155,39 @@ class LikeliestProofs:
     def _used(self, tree: ProofTree) -> Iterator[Used]:
         own = self._proofs.of_clause(tree.instance)
         if own is not None:
-            yield Used(_choice(tree), own)
+            yield Used(self._chosen(tree), own)
         for part in tree.parts:
             if isinstance(part, ProofTree):
                 yield from self._used(part)
             elif (source := self._proofs.of_fact(part)) is not None:
                 yield Used((part.predicate, part.row), source)
 
+    def _chosen(self, tree: ProofTree) -> Hashable:
+        rule = tree.instance.clause.rule
+        name = chosen_by(rule)
+        if rule is None or name is None:
+            return _choice(tree)
+        (body,) = tree.parts
+        assert isinstance(body, ProofTree)
+        rules = self._proofs.sources.heads[name]
+        place = next(place for place, one in enumerate(rules) if one is rule)
+        return OneOf((name, body.instance.binding), place, rules)
+
     def _is_possible(self, proof: Iterable[Used]) -> bool:
-        """Whether no atom has two values."""
+        """Whether no atom has two values, and no instance of a choice two heads."""
         exclusive = self._proofs.sources.exclusive
-        atoms = [id(exclusive[one.source]) for one in proof if one.source in exclusive]
-        return len(set(atoms)) == len(atoms)
+        groups = [one.choice.instance for one in proof if isinstance(one.choice, OneOf)]
+        groups += [id(exclusive[one.source]) for one in proof if one.source in exclusive]
+        return len(set(groups)) == len(groups)
 
     def _either(self, places: Sequence[int], proofs: Sequence[Sequence[ProofUse]]) -> ScoredAnswers:
         """The probability that one of each answer's proofs holds."""
         made, literals, sources = SeparateChoices(), dict[Hashable, int](), dict[int, int]()
         for one in (one for own in proofs for proof in own for one in proof):
             if one.choice not in literals:
-                values = self._proofs.sources.exclusive.get(one.source, (one,))
-                drawn = made.choice([1 / len(values)] * len(values))
+                values = self._proofs.sources.values(one)
+                equal = [1 / len(values)] * len(values)
+                drawn = made.choice(one.choice.chances if isinstance(one.choice, OneOf) else equal)
                 for value, literal in zip(values, drawn.outcomes, strict=True):
                     literals[value.choice] = literal
                     sources[literal >> 1] = value.source
@@ -178,6 +195,7 @@ class LikeliestProofs:
             made.net.either(made.net.every(literals[one.choice] for one in proof) for proof in own)
             for own in proofs
         ]
+        sources |= {v: self._proofs.sources.of_number(p) for v, p in made.numbers.items()}
         return ScoredAnswers.of(self._forms.of(made, roots), places, sources)
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from herbrand.engines.circuit.grounding import Row
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.language.syntax import Rule
+from herbrand.program.choice_instances import chosen_by
 
 
 class Used(NamedTuple):
@@ -23,6 +24,18 @@ class Used(NamedTuple):
 
     choice: Hashable
     source: int
+
+
+class OneOf(NamedTuple):
+    """The head that an instance of a choice has at a place among the ``rules`` of all its heads."""
+
+    instance: Hashable
+    place: int
+    rules: tuple[Rule, ...]
+
+    @property
+    def chances(self) -> list[float]:
+        return [cast(float, rule.weight) for rule in self.rules]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +79,22 @@ class Sources:
                 own = found[place] = atoms.setdefault((name, row[:-1]), [])
                 own.append(Used((name, row), place))
         return found
+
+    @cached_property
+    def heads(self) -> Mapping[str, tuple[Rule, ...]]:
+        """The rules of the heads of each choice of several, by the predicate of its instances."""
+        found: dict[str, tuple[Rule, ...]] = {}
+        for rule in self.program.weighted:
+            if (name := chosen_by(rule)) is not None:
+                found[name] = (*found.get(name, ()), rule)
+        return found
+
+    def values(self, one: Used) -> Sequence[Used]:
+        """All that exclude each other, with the one that is used among them."""
+        if isinstance(one.choice, OneOf):
+            rules = enumerate(one.choice.rules)
+            return [Used(one.choice._replace(place=place), self.of_rule(rule)) for place, rule in rules]
+        return self.exclusive.get(one.source, (one,))
 
     def of_fact(self, predicate: str, row: Row, weight: float) -> int:
         """Of a fact; one that takes no score weighs what it states."""

@@ -1,0 +1,87 @@
+"""Choices of several heads as rules over a predicate of their own that holds where their bodies do.
+
+A single proof knows an instance of a choice by the constants of its body. Rules that each had the whole body
+would order its variables, and split it, each in its own way; these all rest on one atom.
+
+    0.4 :: heads(c); 0.6 :: tails(c) :- coin(c)        `choice 1(c) :- coin(c)
+                                                        heads(c) :- `choice 1(c) @ 0.4
+                                                        tails(c) :- `choice 1(c) @ 0.6
+
+>>> from herbrand.facts.load import load_facts
+>>> from herbrand.language.check import check
+>>> from herbrand.language.parse import parse_theory
+>>> from herbrand.program.lower import lower
+>>> theory = parse_theory("0.4 :: heads(c); 0.6 :: tails(c) :- coin(c)")
+>>> program = lower(theory, *load_facts((), check(theory)), uncertain=theory.choices)
+>>> [rule.head.predicate for rule in with_choice_instances(program).statements]
+['`choice 1', 'heads', 'tails']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from herbrand.facts.facts import Facts, FactTable
+from herbrand.language.scope import free_variables, variable_types
+from herbrand.language.signature import Predicate
+from herbrand.language.syntax import (
+    Atom,
+    Choice,
+    Comparison,
+    Not,
+    Rule,
+    Statement,
+    Truth,
+    Variable,
+    leaf_terms,
+)
+from herbrand.program.program import Program
+
+_MADE = "`choice "
+"""No written name holds a back-quote, and a call of such a predicate takes no depth."""
+
+
+def chosen_by(rule: Rule | None) -> str | None:
+    """The predicate whose atoms are instances of the choice that a rule is a head of, if it is one."""
+    match rule:
+        case Rule(body=(Atom(predicate=name),)) if name.startswith(_MADE):
+            return name
+    return None
+
+
+def with_choice_instances(program: Program) -> Program:
+    """The program with each choice of several boolean heads of stated numbers as rules; others stay."""
+    statements, predicates = list[Statement](), dict[str, Predicate]()
+    for statement in program.statements:
+        if not isinstance(statement, Choice) or not (heads := _heads(statement)):
+            statements.append(statement)
+            continue
+        parts = (*(head for _, head in heads), *statement.body)
+        types = variable_types(parts, program.signature)
+        free = list(dict.fromkeys(name for part in parts for name in free_variables(part)))
+        name = f"{_MADE}{len(predicates) + 1}"
+        predicates[name] = Predicate(name, tuple(types[variable] for variable in free), computed=True)
+        instance = Atom(name, tuple(map(Variable, free)), statement.span)
+        statements.append(Rule(instance, statement.body, span=statement.span))
+        statements += [Rule(head, (instance,), p, statement.label, statement.span) for p, head in heads]
+    tables = {name: FactTable.empty(len(one.types), "open") for name, one in predicates.items()}
+    return replace(
+        program,
+        statements=tuple(statements),
+        signature=replace(program.signature, predicates={**program.signature.predicates, **predicates}),
+        facts=Facts(program.facts.domains, {**program.facts.tables, **tables}),
+    )
+
+
+def _heads(choice: Choice) -> Sequence[tuple[float, Atom]]:
+    """The heads with their numbers; none where there is one head, or something else than these."""
+    found = [
+        (float(one.probability), one.head)
+        for one in choice.alternatives
+        if isinstance(one.probability, int | float) and isinstance(one.head, Atom)
+    ]
+    plain = all(isinstance(part, Atom | Comparison | Truth | Not) for part in choice.body)
+    terms = [term for part in choice.body for term in leaf_terms(part)] if plain else []
+    named = not any(isinstance(term, Variable) and term.anonymous for term in terms)
+    return found if plain and named and 1 < len(found) == len(choice.alternatives) else ()
