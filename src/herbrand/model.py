@@ -404,7 +404,9 @@ class Model:
         budget: Budget,
     ) -> Explanation:
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
-        chosen = settings_from(options, budget)
+        kept = dict(options)
+        proofs = kept.pop("proofs", None)
+        chosen = settings_from(kept, budget)
         refuse_unused("infer", engine, chosen)
         named = queried_predicates((query,), self.signature)
         program = self.measured_program(budget, given=given, queried=named)
@@ -414,7 +416,7 @@ class Model:
         if known is not None and derived.isdisjoint(named) and not program.states_laws:
             return known
         settled = self._settled(program, question, engine, chosen, note)  # refuses what holds in no world
-        return settled.explain() if known is None else known
+        return settled.explain(proofs) if known is None else known
 
     def _explained_bounds(
         self,

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -64,12 +64,59 @@ class Reason:
         return fields | {"parts": [part.to_dict() for part in self.parts]} if self.parts else fields
 
 
+@dataclass(frozen=True)
+class ProvingChoice:
+    """A choice that comes out so: ``atom`` is what it makes true, with this probability."""
+
+    atom: str
+    statement: str
+    grounding: Mapping[str, Value]
+    probability: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Choices that are enough for an atom, and how probable they are together. ``conditions``: what else must
+    hold, or must not, which the probability leaves out."""
+
+    probability: float
+    choices: tuple[ProvingChoice, ...]
+    conditions: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " and ".join([*(choice.atom for choice in self.choices), *self.conditions]) or "true"
+
+    def to_dict(self) -> dict[str, Any]:
+        choices = [choice.to_dict() for choice in self.choices]
+        return {"probability": self.probability, "choices": choices, "conditions": list(self.conditions)}
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """The likeliest proofs, and whether there are no others."""
+
+    listed: tuple[Proof, ...]
+    are_all: bool
+
+    @property
+    def formula(self) -> str:
+        """When the atom holds, over choices; an ellipsis stands for proofs that are not listed."""
+        parts = [f"({one})" if " and " in str(one) else str(one) for one in self.listed]
+        return " or ".join([*parts, *([] if self.are_all else ["..."])]) or "false"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"proofs": [one.to_dict() for one in self.listed], "provenance": self.formula}
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation(Sheet):
     """``value`` is the ``quantity`` of ``subject``; it equals base + contributions + remainder.
 
     ``remainder`` is what reasons that are not listed add. ``value`` may be infinite: the reasons that force
-    it then have infinite contributions.
+    it then have infinite contributions. ``proofs``: of an atom that rests on choices, if they are asked for.
     """
 
     subject: str
@@ -81,6 +128,7 @@ class Explanation(Sheet):
     base: float = 0.0
     remainder: float = 0.0
     note: str = ""
+    proofs: Proofs | None = None
 
     words = (1, 2)
 
@@ -106,6 +154,7 @@ class Explanation(Sheet):
             "remainder": in_json(self.remainder),
             "note": self.note,
             "reasons": [_finite(reason.to_dict()) for reason in self.reasons],
+            **(self.proofs.to_dict() if self.proofs is not None else {}),
         }
 
     def to_arrow(self) -> pa.Table:
@@ -124,7 +173,9 @@ class Explanation(Sheet):
         sure = self.guarantee.value
         credit = sure if self.engine == sure else f"{self.engine}; {sure}"
         summary = f"{self.subject}: {self.quantity} {self.value:.4f} ({credit})"
-        return f"{summary}\n{self.note}" if self.note else summary
+        listed = self.proofs.listed if self.proofs is not None else ()
+        proofs = [f"proof {one.probability:.4f}: {one}" for one in listed]
+        return "\n".join([summary, *([self.note] if self.note else []), *proofs])
 
     @property
     def ends(self) -> tuple[Explanation, ...]:

@@ -25,7 +25,7 @@ from herbrand.engines.engine import Cost, Engine, Prepared, Refusal, Settings, f
 from herbrand.engines.fallback import Fallback, HandedOver
 from herbrand.engines.loop import Limits, settle, watching
 from herbrand.engines.registry import APPROXIMATE, INFERENCE, WORLDS, engine_named, installed, used_settings
-from herbrand.errors import BudgetError, HerbrandError, Mistake, OutOfTimeError
+from herbrand.errors import BudgetError, HerbrandError, Mistake, OutOfTimeError, UnsupportedError
 from herbrand.program.dependencies import only_count, unusable_by
 from herbrand.program.lower import in_cells
 from herbrand.program.program import Program
@@ -173,9 +173,17 @@ class Settled:
         """The engine's answer."""
         return self.engine.read(self.state, self.status)
 
-    def explain(self) -> Any:
-        """Why the answer is what it is."""
-        return self.engine.explain(self.state, self.status)
+    def explain(self, proofs: int | None = None) -> Any:
+        """Why the answer is what it is; with so many ``proofs``, where the engine lists them."""
+        if proofs is None:
+            return self.engine.explain(self.state, self.status)
+        listing = getattr(self.engine, "proofs", None)
+        if listing is None:
+            raise UnsupportedError(
+                f"{self.engine.name} does not use --proofs",
+                hint="proofs are listed of what rests on choices (::)",
+            )
+        return replace(self.engine.explain(self.state, self.status), proofs=listing(self.state, proofs))
 
 
 @dataclass(eq=False)

@@ -56,6 +56,7 @@ class ExplainOptions(InferOptions, total=False):
     independence: Literal["markov", "none"] | None
     mode: Literal["sound", "paper"] | None
     depth: int | str | None
+    proofs: int | None
 
 
 class SampleOptions(LimitOptions, total=False):

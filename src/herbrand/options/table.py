@@ -171,6 +171,8 @@ TABLE = (
     _row("top", "infer", Whole(0), "The K most probable rows.", metavar="K"),
     _row("top", "query", Whole(0), "The K heaviest answers.", metavar="K"),
     _row("top", "explain", Whole(0), "The K heaviest reasons.", metavar="K"),
+    _row("proofs", "explain", Whole(1, 10_000), "The K likeliest proofs too, and when the atom holds.",
+         "circuit", metavar="K"),
     _row("min", "infer", Number(0, 1), "Rows of at least this probability.", metavar="P"),
     _row("map", "infer", Flag(), "The most probable world instead."),
     _row("of", "infer", Texts(), "With --map: the best values of these, the rest summed out.", "circuit",

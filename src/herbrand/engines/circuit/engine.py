@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from herbrand.answers.explanation import Explanation
+from herbrand.answers.explanation import Explanation, Proofs
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals, Row
 from herbrand.answers.samples import Samples
@@ -26,6 +26,7 @@ from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import compiled
 from herbrand.engines.circuit.explanation import attributed
 from herbrand.engines.circuit.grounding import ANY
+from herbrand.engines.circuit.likeliest_proofs import likeliest
 from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.sampling import drawn, drawn_atom
 from herbrand.engines.circuit.worlds import Worlds
@@ -37,7 +38,7 @@ from herbrand.factors.graph import FactorGraph
 from herbrand.language.collection import collector_paused
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
-from herbrand.program.evidence import LATENT, rows_of
+from herbrand.program.evidence import LATENT, arguments_of, rows_of
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
 from herbrand.program.normal_form import has_many_cases
@@ -260,6 +261,15 @@ class CircuitEngine:
         found = attributed(scaled.worlds, scaled.worlds.axis(axis)[asked.value])
         numbers = found.reasons, found.base, found.remainder
         return Explanation(asked.text, "probability", found.value, self.name, Guarantee.EXACT, *numbers)
+
+    def proofs(self, state: CircuitState, most: int) -> Proofs:
+        """At most so many proofs of the one atom asked for, the likeliest first."""
+        worlds, evidence = state.worlds, state.worlds.ground.evidence
+        asked = ExplainedAtom.of(state.question, evidence)
+        columns = arguments_of(asked.codes, evidence.sizes(asked.predicate))
+        row = tuple(int(column[0]) for column in columns)
+        atom = asked.predicate, (*row, asked.value) if evidence.is_valued(asked.predicate) else row
+        return likeliest(worlds, atom, most)
 
 
 @dataclass(eq=False)

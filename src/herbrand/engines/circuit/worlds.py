@@ -8,7 +8,7 @@ of them. Atoms get literals only when something names them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import cast
@@ -94,6 +94,11 @@ class Worlds:
     def drawn(self) -> Sequence[tuple[Instance, Drawn]]:
         """The choices that atoms rest on."""
         return self._derived.drawn
+
+    @property
+    def instances(self) -> Mapping[Atom, Sequence[Instance]]:
+        """The instances of statements by each atom that they may make true."""
+        return self._derived.instances
 
     # Atoms
 

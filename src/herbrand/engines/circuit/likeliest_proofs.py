@@ -1,0 +1,170 @@
+"""The likeliest proofs of an atom: outcomes of choices that are enough for it, and no more than needed.
+
+Best first: a proof that is begun is at most as probable as its choices so far, and as the best proof of each
+atom that is still to be proved. So proofs come in the order of their probabilities. An atom that rests on
+itself proves nothing, and of two proofs of which one has all choices of the other only the smaller counts.
+What stands behind ``not``, and open atoms, are conditions of a proof that its probability leaves out.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from herbrand.answers.explanation import Proof, Proofs, ProvingChoice
+from herbrand.budget import Budget
+from herbrand.engines.circuit.grounding import Atom, Instance
+from herbrand.engines.circuit.worlds import Worlds
+from herbrand.errors import UnsupportedError
+from herbrand.language.show import statement_text
+from herbrand.language.syntax import Choice
+
+MOST_STEPS = 200_000
+"""So many begun proofs are looked at; where proofs are very many, the likeliest found by then are told."""
+
+Instances = Mapping[Atom, Sequence[Instance]]
+Outcome = tuple[Instance, int]
+"""An instance of a choice, and which of its heads comes true."""
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A proof that is begun. ``todo``: atoms to be proved, each with those that it is to prove; ``proved``:
+    all that the proof derives."""
+
+    probability: float
+    outcomes: Mapping[tuple[int, tuple[int, ...]], Outcome]
+    todo: tuple[tuple[Atom, frozenset[Atom]], ...]
+    proved: frozenset[Atom]
+    held: frozenset[Atom]
+    absent: frozenset[Atom]
+
+    def is_part_of(self, other: _Begun) -> bool:
+        """Whether the other has all that this one needs."""
+        mine = {(key, outcome) for key, (_, outcome) in self.outcomes.items()}
+        theirs = {(key, outcome) for key, (_, outcome) in other.outcomes.items()}
+        return mine <= theirs and self.held <= other.held and self.absent <= other.absent
+
+
+def likeliest(worlds: Worlds, atom: Atom, most: int) -> Proofs:
+    """At most so many proofs, the likeliest first."""
+    found = list[_Begun]()
+    search = _Search(worlds.instances, worlds.budget)
+    for proof in search.proofs(atom) if atom in worlds.instances else ():
+        if any(one.is_part_of(proof) for one in found):
+            continue
+        if len(found) == most:
+            return Proofs(tuple(_shown(one, worlds) for one in found), False)
+        found.append(proof)
+    return Proofs(tuple(_shown(one, worlds) for one in found), search.steps <= MOST_STEPS)
+
+
+class _Search:
+    def __init__(self, instances: Instances, budget: Budget) -> None:
+        self._instances, self._budget, self.steps = instances, budget, 0
+        self._best = best_probabilities(instances)
+
+    def proofs(self, atom: Atom) -> Iterator[_Begun]:
+        """All of them, the likeliest first."""
+        nothing = frozenset[Atom]()
+        waiting, numbers = list[tuple[float, int, _Begun]](), count()
+
+        def add(one: _Begun) -> None:
+            bound = min([one.probability, *(self._best.get(part, 0.0) for part, _ in one.todo)])
+            if bound > 0:
+                heapq.heappush(waiting, (-bound, next(numbers), one))
+
+        add(_Begun(1.0, {}, ((atom, nothing),), nothing, nothing, nothing))
+        while waiting and self.steps <= MOST_STEPS:
+            self.steps += 1
+            self._budget.check()
+            _, _, one = heapq.heappop(waiting)
+            if not one.todo:
+                yield one
+                continue
+            (part, above), rest = one.todo[0], one.todo[1:]
+            if part in one.proved:
+                add(replace(one, todo=rest))
+                continue
+            for instance in self._instances[part]:
+                for begun in self._with(replace(one, todo=rest), part, above | {part}, instance):
+                    add(begun)
+
+    def _with(self, one: _Begun, atom: Atom, above: frozenset[Atom], instance: Instance) -> Iterator[_Begun]:
+        """The proof with an atom proved by an instance, by each of its heads that is this atom."""
+        if instance.counted:
+            raise UnsupportedError(
+                "proofs by counts of what is uncertain are not listed",
+                span=instance.plan.statement.span,
+                hint="leave out --proofs",
+            )
+        derived = [part for part in instance.held if part in self._instances]
+        if not above.isdisjoint(derived) or not one.proved.isdisjoint(instance.absent):
+            return
+        key = instance.plan.number, instance.binding
+        for place, (head, reached) in enumerate(zip(instance.plan.heads, instance.heads, strict=True)):
+            if reached != atom:
+                continue
+            outcomes, probability = one.outcomes, one.probability
+            if head.chance is not None:
+                if key in outcomes and outcomes[key][1] != place:
+                    continue
+                if key not in outcomes:
+                    probability *= head.chance(instance.binding)
+                    outcomes = {**outcomes, key: (instance, place)}
+            todo = (*((part, above) for part in derived), *one.todo)
+            held = one.held.union(part for part in instance.held if part not in self._instances)
+            absent = one.absent.union(instance.absent)
+            yield _Begun(probability, outcomes, todo, one.proved | {atom}, held, absent)
+
+
+def best_probabilities(instances: Instances) -> dict[Atom, float]:
+    """How probable the choices of an atom's likeliest proof are at most: best atoms first (Knuth's order),
+    each no better than its choice and its parts, which may share their choices."""
+    users: dict[Atom, list[tuple[Atom, int]]] = defaultdict(list)
+    ways, missing, waiting = list[list[float]](), list[int](), list[tuple[float, Atom]]()
+    for atom, own in instances.items():
+        for instance in own:
+            for head, reached in zip(instance.plan.heads, instance.heads, strict=True):
+                if reached != atom:
+                    continue
+                chance = 1.0 if head.chance is None else head.chance(instance.binding)
+                parts = {part for part in instance.held if part in instances}
+                for part in parts:
+                    users[part].append((atom, len(ways)))
+                if not parts:
+                    heapq.heappush(waiting, (-chance, atom))
+                ways.append([chance])
+                missing.append(len(parts))
+    best: dict[Atom, float] = {}
+    while waiting:
+        negative, atom = heapq.heappop(waiting)
+        if atom in best:
+            continue
+        best[atom] = -negative
+        for user, way in users[atom]:
+            ways[way].append(best[atom])
+            missing[way] -= 1
+            if missing[way] == 0 and user not in best:
+                heapq.heappush(waiting, (-min(ways[way]), user))
+    return best
+
+
+def _shown(proof: _Begun, worlds: Worlds) -> Proof:
+    text = worlds.program.atom_text
+    conditions = (*(text(*atom) for atom in proof.held), *(f"not {text(*atom)}" for atom in proof.absent))
+    choices = tuple(_choice(instance, place, worlds) for instance, place in proof.outcomes.values())
+    return Proof(
+        proof.probability, tuple(sorted(choices, key=lambda one: one.atom)), tuple(sorted(conditions))
+    )
+
+
+def _choice(instance: Instance, place: int, worlds: Worlds) -> ProvingChoice:
+    statement, chance = instance.plan.statement, instance.plan.heads[place].chance
+    assert isinstance(statement, Choice) and chance is not None
+    atom = worlds.program.atom_text(*list(instance.heads)[place])
+    told = statement_text(replace(statement, alternatives=(statement.alternatives[place],)))
+    return ProvingChoice(atom, told, instance.constants(worlds.program.facts), chance(instance.binding))
