@@ -224,3 +224,9 @@ class TestTheCollector:
             assert len(made) == 100
         gc.freeze()  # as the tests' own collection did
         assert seen() is None
+
+
+def test_a_path_is_no_text() -> None:
+    with pytest.raises(UnsupportedError, match=r"not its path 'people/theory\.hb'\n  hb\.read\(path\)"):
+        hb.parse("people/theory.hb")
+    assert len(hb.parse('0.5: made("theory.hb")  # theory.hb').formulas) == 1

@@ -147,6 +147,10 @@ def refuse_no_text(text: object) -> None:
         raise UnsupportedError(
             f"expected the text of a theory, not {type(text).__name__}", hint="hb.read(path) reads a file"
         )
+    if text.endswith(".hb") and text.splitlines() == [text] and "#" not in text:  # no statement ends so
+        raise UnsupportedError(
+            f"expected the text of a theory, not its path '{text}'", hint="hb.read(path) reads a file"
+        )
 
 
 def plain_source(text: str, name: str) -> Source:
