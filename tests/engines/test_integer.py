@@ -97,3 +97,12 @@ def test_auto_takes_it_for_a_matching_that_is_too_wide_to_eliminate() -> None:
     found = hb.Model(theory, {"m": frame}).infer(map=True)
     assert found.engine == "integer"
     assert sum(row.probability for row in found.rows()) == 40
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_known_alone_is_exact(sign: int) -> None:
+    """HiGHS solves it without a search, which alone has a bound: it said that a better world may exist."""
+    text = f'predicate o(t): observed\npredicate p(t)\no("a")\np("a")\n{-1.2 * sign}: o(x)\n0.1: p(x)'
+    found = hb.Model(hb.parse(text)).infer(map=True, engine="integer")
+    assert found.log_weight == pytest.approx(0.1 - 1.2 * sign)
+    assert (found.guarantee.value, found.status.converged) == ("exact", True)

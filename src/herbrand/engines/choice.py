@@ -239,18 +239,29 @@ def choose(name: str, settings: Settings, program: Program, question: Question) 
     """The engine of this name, unasked whether it can; for ``auto`` the best that says it can."""
     if program.uncertain:
         name = _for_choices(name, program, question)
+        if name == "auto":
+            return _best_world(settings, program, question)
     if name == "auto":
         return best(choices(settings, program, question, past_exact=False))
     engine = engine_named("infer", name, settings)
     return unasked(engine, settings, readable_by(engine, program), question)
 
 
+def _best_world(settings: Settings, program: Program, question: Question) -> Choice:
+    """The engine of integer programs, or that of choices where amounts are no numbers for a solver."""
+    engine = engine_named("infer", BEST_WORLD, settings)
+    offer = offered(engine, settings, engine.prepare(program, question, settings.budget))
+    if isinstance(offer, Choice):
+        return offer
+    return unasked(engine_named("infer", CHOICES, settings), settings, program, question)
+
+
 def _for_choices(name: str, program: Program, question: Question) -> str:
-    """The engine of theories with ``::``, and for the most probable world under counts the one of integer
-    programs; raises where another one is named."""
+    """The engine of theories with ``::``; ``auto`` for the most probable world under counts, which integer
+    programs may find. Raises where another one is named."""
     whole_world = question.most_probable and not question.summed_out
     if whole_world and name in ("auto", BEST_WORLD) and only_count(program.uncertain):
-        return BEST_WORLD
+        return name
     if name not in ("auto", CHOICES):
         raise unusable_by(name, program.uncertain[0], program.signature)
     return CHOICES

@@ -128,7 +128,7 @@ def _run(
     ):
         return Optimum(infeasible=True)
     solved = status == HighsModelStatus.kOptimal
-    if whole is not None:
+    if whole is not None and whole.any():  # else HiGHS has no search to tell a bound of
         point = np.array(solution.col_value) if solution.value_valid else None
         return Optimum(False, point, None, solver.getInfo().mip_dual_bound)
     if not solved:

@@ -271,6 +271,22 @@ def test_integer_programs_take_tenths() -> None:
     assert [row.probability for row in world.rows()] == [1, 1, 0]
 
 
+@pytest.mark.parametrize("amount", ["1e-9", "300000000000000000"])
+def test_amounts_that_no_solver_tells_apart_go_to_circuits(amount: str) -> None:
+    """The solver found no world, and said that it lacked time."""
+    text = "predicate costs(item, number): observed\npredicate p(item)\ncosts(1, 0.1)\n"
+    text += f"costs(2, {amount})\n-3: sum(c, x: costs(x, c), p(x)) >= 0.1\n2: p(1)\n1.5: p(2)\n"
+    model = hb.Model(hb.parse(text))
+    found = model.infer("p(x)", map=True)
+    assert (found.engine, found.guarantee.value) == ("circuit", "exact")
+    taken = [row.probability for row in found.rows()]
+    # Both and the cost, or the second alone where it costs less than 0.1.
+    assert taken == ([0, 1] if float(amount) < 0.1 else [1, 1])
+    assert found.log_weight == pytest.approx(1.5 if float(amount) < 0.1 else 0.5)
+    with pytest.raises(UnsupportedError, match="do not add up amounts so large beside the steps"):
+        model.infer("p(x)", map=True, engine="integer")
+
+
 @pytest.mark.parametrize(
     ("constraints", "count"),
     [

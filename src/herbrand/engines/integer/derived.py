@@ -35,8 +35,8 @@ from herbrand.program.dependencies import derived_by, only_count, unusable_by
 from herbrand.program.evidence import arguments_of
 from herbrand.program.ground import Ground
 
-FINEST = 10**6
-"""Amounts are added up in whole parts; finer ones would be near the solver's rounding."""
+LARGEST = 10**8
+"""Amounts are added up in whole parts of one size; totals of more of them are near the solver's rounding."""
 
 
 @dataclass(frozen=True)
@@ -176,12 +176,12 @@ class Derived:
         return self._every(parts)
 
     def _compared(self, weighted: Sequence[tuple[Fraction, Atom]], sign: Operator, number: Fraction) -> Sum:
-        parts = math.lcm(*(amount.denominator for amount, _ in weighted))
-        if parts > FINEST:
+        finest = math.lcm(*(amount.denominator for amount, _ in weighted))
+        parts = Fraction(finest, math.gcd(*(int(amount * finest) for amount, _ in weighted)) or 1)
+        if sum(abs(amount * parts) for amount, _ in weighted) > LARGEST:
             raise UnsupportedError(
-                "integer programs do not add up such fine amounts",
-                hint="round the amounts to thousandths or so and give them as whole numbers, or name "
-                "--engine circuit",
+                "integer programs do not add up amounts so large beside the steps between them",
+                hint="round the amounts, or name --engine circuit",
             )
         total, number = ZERO, number * parts
         for amount, atom in weighted:
