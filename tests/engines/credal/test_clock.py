@@ -6,6 +6,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.budget import Budget
+from herbrand.engines.credal.solve import Optimum
 from herbrand.errors import OutOfTimeError
 from tests.language.test_clock import Clock
 
@@ -45,3 +46,29 @@ def test_a_search_without_time_is_wider_or_told(
         assert row.lower <= whole.lower + 1e-9 and whole.upper <= row.upper + 1e-9
         cut += not found.status.converged
     assert cut, "a clock that goes on by a second each time it is asked ends the first of these"
+
+
+DIAMOND = """P(a) in [0.2, 0.4]
+P(b | a) in [0.3, 0.6]
+P(b | not a) in [0.1, 0.5]
+P(c | a) in [0.2, 0.7]
+P(c | not a) in [0.3, 0.4]
+P(d | b and c) in [0.1, 0.3]
+P(d | b and not c) in [0.6, 0.7]
+P(d | not b and c) in [0.2, 0.9]
+P(d | not b and not c) in [0.4, 0.5]
+"""
+
+
+def test_what_vertices_leave_open_is_searched_on_as_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search over vertices closes some networks late or never, which the other one closes at once."""
+    known = hb.Model(hb.parse(DIAMOND)).bound("P(d)", engine="exact")
+
+    def nothing(masses: object, least: bool, clock: object, ends_left: int) -> Optimum:
+        return Optimum(0.0 if least else 1.0, None, 0, proved=False)
+
+    monkeypatch.setattr("herbrand.engines.credal.interval._at_vertices", nothing)
+    found = hb.Model(hb.parse(DIAMOND)).bound("P(d)", engine="exact")
+    assert found.guarantee == "exact"
+    (row,), (expected,) = found.rows(), known.rows()
+    assert (row.lower, row.upper) == pytest.approx((expected.lower, expected.upper), abs=1e-5)

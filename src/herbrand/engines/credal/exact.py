@@ -233,7 +233,7 @@ class Exact:
             rows = separate_masses(part, local.atoms, local.event, local.given) is not None
             if not rows:
                 size.check(self.budget.memory, query.text)
-            again = not rows and size.products > 0 and size.fits(self.budget.memory)
+            again = (rows or size.products > 0) and size.fits(self.budget.memory)
             soon = replace(clock, most=min(clock.most, AT_FIRST)) if again else clock
             ends = ends_of(part, local, soon, ends_left)
             if ends.proved:
