@@ -73,7 +73,7 @@ predicate friends(p, p): observed
 
 
 def times() -> str:
-    lines = ["| people | links | atoms foretold | seconds |", "| ---: | ---: | ---: | ---: |"]
+    lines = ["| people | links | atoms predicted | seconds |", "| ---: | ---: | ---: | ---: |"]
     for people in (1_000, 100_000):
         rng = random.Random(people)
         names = [f"p{i:06}" for i in range(people)]
