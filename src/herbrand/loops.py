@@ -54,7 +54,7 @@ def chosen(function: Function, operations: float) -> Function:
 
 def compiled(function: Function) -> Function:
     """The function compiled by numba."""
-    return cast(Function, _compiled(function))
+    return cast(Function, _compiled(function, True))
 
 
 def often(function: Function, operations: float) -> Function:
@@ -65,19 +65,26 @@ def often(function: Function, operations: float) -> Function:
 
 
 @cache
-def _compiled(function: Any) -> Any:
+def _compiled(function: Any, from_python: bool) -> Any:
+    """Compiled for calls from Python, or only for those of other compiled loops.
+
+    numba translates the arguments of a call from Python by code of its own, which for named tuples of many
+    arrays is longer than most loops: what only loops call goes without it.
+    """
     import numba  # only here: importing it alone takes as long as a small problem
 
     own = function.__globals__
     called = [name for name in function.__code__.co_names if hasattr(own.get(name), "is_loop")]
     # numba compiles calls of what it has compiled only, so that the copy's globals hold those.
-    known = {**own, **{name: _compiled(own[name]) for name in called}}
+    known = {**own, **{name: _compiled(own[name], False) for name in called}}
     copy = FunctionType(function.__code__, known, function.__name__, function.__defaults__)
     copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
     keeps = Path(function.__code__.co_filename).exists()
     if keeps:  # the name of what numba keeps on disk is made of this one
-        copy.__qualname__ += f"_{_fingerprint(function.__module__)}"
-    options: dict[str, Any] = {"_nrt": False} if hasattr(function, "is_in_place") else {}
+        copy.__qualname__ += f"_{_fingerprint(function.__module__)}{'' if from_python else '_inner'}"
+    options: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": not from_python}
+    if hasattr(function, "is_in_place"):
+        options["_nrt"] = False
     return numba.njit(copy, cache=keeps, nogil=True, **options)
 
 

@@ -350,13 +350,10 @@ def search(p: Problem, s: SearchState, work: Any) -> Any:
             if s.at[WORK] >= work:
                 return PAUSE
             s.at[WORK] += 1
-            if _begin_branch(p, s, frame):
-                s.frames[frame, PHASE] += 1
-            else:
-                _end_branch(p, s, frame, False)
-        elif s.frames[frame, FAILED] == 1:
-            _end_branch(p, s, frame, False)
-        elif s.frames[frame, NEXT] < s.at[PARTS]:
+            if not _begin_branch(p, s, frame):
+                s.frames[frame, FAILED] = 1
+            s.frames[frame, PHASE] += 1
+        elif s.frames[frame, FAILED] == 0 and s.frames[frame, NEXT] < s.at[PARTS]:
             part = s.frames[frame, NEXT]
             s.frames[frame, NEXT] += 1
             node = _look_up(s, s.part_keys[part, 0], s.part_keys[part, 1])
@@ -368,7 +365,7 @@ def search(p: Problem, s: SearchState, work: Any) -> Any:
                 low, high = s.parts[part, 0], s.parts[part, 1]
                 _push(p, s, low, high, s.part_keys[part, 0], s.part_keys[part, 1], True)
         else:
-            _end_branch(p, s, frame, True)
+            _end_branch(p, s, frame, s.frames[frame, FAILED] == 0)
     return DONE
 
 

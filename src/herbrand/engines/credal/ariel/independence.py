@@ -21,10 +21,10 @@ from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Any, NamedTuple, Protocol
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.engines.credal.ariel.compiling import compiled
 from herbrand.engines.credal.ariel.simplex import Cells
 from herbrand.engines.credal.markov import Arrows, Graph, graph_of
 from herbrand.engines.credal.network import Network
@@ -50,7 +50,7 @@ class Marks(NamedTuple):
     waiting: Array
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def statements_within(scopes: Array, arrows: Arrows) -> tuple[Array, Array]:
     """For each atom x of each scope the part of its Markov statement that lies in the scope, as bit masks.
 
@@ -89,7 +89,7 @@ def statements_within(scopes: Array, arrows: Arrows) -> tuple[Array, Array]:
     return given, others
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _not_reached(
     scope: Array, wanted: int, x: int, arrows: Arrows, seen: Array, walls: Array, waiting: Array, walk: int
 ) -> int:
@@ -117,7 +117,7 @@ def _not_reached(
     return wanted
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def separators_within(scopes: Array, subsets: Array, arrows: Arrows) -> Array:
     """``found[f, i, s]``: the atoms (a bit mask) of scope f that atom i is d-separated from given subset s.
 
@@ -149,7 +149,7 @@ def separators_within(scopes: Array, subsets: Array, arrows: Arrows) -> Array:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _separated(scope: Array, i: int, j: int, subset: int, arrows: Arrows, marks: Marks, walk: int) -> bool:
     """Whether every path between two atoms is blocked; only their ancestors and the subset's matter."""
     above, opened, seen, waiting = marks
@@ -189,7 +189,7 @@ def _separated(scope: Array, i: int, j: int, subset: int, arrows: Arrows, marks:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _mark_above(scope: Array, subset: int, arrows: Arrows, marks: Array, waiting: Array, walk: int) -> int:
     """Marks the atoms of a subset and their ancestors; gives their number, -1 where they are too many."""
     into_start, into = arrows.into_start, arrows.into

@@ -22,21 +22,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.engines.credal.ariel.compiling import compiled, copy_row
 from herbrand.engines.credal.rounding import UNIT
 
 Array = NDArray[Any]
 
 SLACK = 512 * UNIT
 """Some 100 roundings lie behind the value of a form, or of two with one variable eliminated."""
+CHANCES = np.array([[0.0, 0, 0, 1], [1, -1, -1, 1], [0, 1, 0, -1], [0, 0, 1, -1]])
+"""That q11, q00, q10 and q01 are at least 0, in terms of one, a, b and q11."""
 MOST_CORNERS = 96
 """Each half-plane adds at most one corner to a polygon; forms beyond this limit are left out: still sound."""
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def tighten_linked(forms: Array, box: Array) -> bool:
     """Shrinks the box to the values that some q with ``forms @ q >= 0`` gives; false where there is none.
 
@@ -48,14 +50,12 @@ def tighten_linked(forms: Array, box: Array) -> bool:
     xs[1], ys[1] = box[1], box[2]
     xs[2], ys[2] = box[1], box[3]
     xs[3], ys[3] = box[0], box[3]
-    count = 4
+    count = len(box)  # four corners; for a plain 4 numba compiled `_clip` once more
     m = len(forms)
     bounds = np.empty((m + 4, 4))  # one, a, b, q11: what the form says with q in terms of a, b and q11
     sizes = np.ones(m + 4)
-    bounds[0] = (0.0, 0.0, 0.0, 1.0)
-    bounds[1] = (1.0, -1.0, -1.0, 1.0)
-    bounds[2] = (0.0, 1.0, 0.0, -1.0)
-    bounds[3] = (0.0, 0.0, 1.0, -1.0)
+    for i in range(4):
+        copy_row(CHANCES[i], bounds[i], 4)
     for i in range(m):
         sizes[i + 4] = _curve(forms[i], bounds[i + 4])
     for i in range(m + 4):
@@ -85,7 +85,7 @@ def tighten_linked(forms: Array, box: Array) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _curve(form: Array, curve: Array) -> float:
     """Write ``form @ q`` in terms of one, a, b and q11; gives the size of the form's numbers."""
     g00, g01, g10, g11 = form[0], form[1], form[2], form[3]
@@ -93,7 +93,7 @@ def _curve(form: Array, curve: Array) -> float:
     return max(max(abs(g00), abs(g01)), max(abs(g10), abs(g11)))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _clip(
     xs: Array,
     ys: Array,
@@ -112,7 +112,8 @@ def _clip(
     """
     slack = SLACK * size
     if max(abs(one), abs(by_x), abs(by_y)) <= slack or count + 2 > MOST_CORNERS:
-        new_xs[:count], new_ys[:count] = xs[:count], ys[:count]
+        copy_row(xs, new_xs, count)
+        copy_row(ys, new_ys, count)
         return count
     found = 0
     before_x, before_y = xs[count - 1], ys[count - 1]
@@ -131,7 +132,7 @@ def _clip(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def tighten_unlinked(forms: Array, box: Array) -> bool:
     """Shrinks the box to the values that some independent a and b with ``forms @ q >= 0`` have.
 
@@ -154,7 +155,7 @@ def tighten_unlinked(forms: Array, box: Array) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _reach(
     curves: Array, sizes: Array, low_x: float, high_x: float, low_y: float, high_y: float
 ) -> tuple[float, float]:
@@ -181,7 +182,7 @@ def _reach(
     return best[0], best[1]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _try_crossings(
     curves: Array,
     sizes: Array,
@@ -219,7 +220,7 @@ def _try_crossings(
         _try(curves, sizes, constant / root, off, low_x, high_x, low_y, high_y, best)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _try(
     curves: Array,
     sizes: Array,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.engines.credal.ariel.compiling import compiled, inlined
 from herbrand.engines.credal.ariel.simplex import Cells, Workspace, lowest
 
 Array = NDArray[Any]
@@ -21,20 +21,23 @@ SLACK = 1e-10
 """Intervals of atoms are widened by this much inside a program, so that equal ends do not contradict."""
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def place_box(lows: Array, highs: Array, box: Array, forms: Array, count: int) -> int:
     """Writes the forms that keep each atom in its interval; gives the new number of forms."""
+    states = lows.shape[1]
     for i in range(len(box)):
         if box[i, 0] > 0.0:
-            forms[count] = highs[i] - (box[i, 0] - SLACK)
+            for j in range(states):
+                forms[count, j] = highs[i, j] - (box[i, 0] - SLACK)
             count += 1
         if box[i, 1] < 1.0:
-            forms[count] = (box[i, 1] + SLACK) - lows[i]
+            for j in range(states):
+                forms[count, j] = (box[i, 1] + SLACK) - lows[i, j]
             count += 1
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def place_ranges(cells: Cells, box: Array, ranges: Array) -> None:
     for c in range(len(cells.atom)):
         ranges[c, 0], ranges[c, 1] = 0.0, 1.0
@@ -43,7 +46,7 @@ def place_ranges(cells: Cells, box: Array, ranges: Array) -> None:
             ranges[c, 1] = min(box[cells.atom[c], 1] + SLACK, 1.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@inlined
 def tighten(
     forms: Array,
     count: int,
@@ -72,10 +75,8 @@ def tighten(
             continue
         filled = place_box(lows, highs, box, forms, count)
         place_ranges(cells, box, ranges)
-        if upper:
-            costs[:] = -highs[atom]
-        else:
-            costs[:] = lows[atom]
+        for j in range(states):
+            costs[j] = -highs[atom, j] if upper else lows[atom, j]
         bound, finished = lowest(costs, forms, filled, cells, ranges, scale, 1.0, most_nodes, room, point)
         if bound > 1.0 + 1e-6:
             return False
@@ -91,7 +92,7 @@ def tighten(
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inlined
 def extremes(
     event: Array,
     given: Array,
@@ -122,18 +123,17 @@ def extremes(
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _note(marginals: Array, point: Array, lows: Array, highs: Array, finished: bool) -> None:
-    marginals[:] = 0.0
     for i in range(len(lows)):
+        low, high = 0.0, 0.0
         for j in range(len(point)):
-            marginals[i, 0] += point[j] * lows[i, j]
-            marginals[i, 1] += point[j] * highs[i, j]
-    if not finished:
-        marginals[:] = np.nan
+            low += point[j] * lows[i, j]
+            high += point[j] * highs[i, j]
+        marginals[i, 0], marginals[i, 1] = (low, high) if finished else (np.nan, np.nan)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _inside(marginals: Array, box: Array, atom: int) -> bool:
     """Whether a known optimal point still lies in the box, in all that is not the atom itself."""
     for i in range(len(box)):

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.engines.credal.ariel.compiling import compiled
 from herbrand.engines.credal.ariel.factors import children_of, intervals_at_once, tables_of, truths_of
 from herbrand.engines.credal.ariel.independence import cells_of, pairwise
 from herbrand.engines.credal.ariel.messages import CROSSED, FoundContradictionError, single_atoms
@@ -48,7 +48,7 @@ class _Pairs(Published):
         return sent, _send_pairs(forms, start, heard, sent)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _send_pairs(forms: Array, start: Array, heard: Array, sent: Array) -> int:
     box = np.empty(4)
     for f in range(len(heard)):
@@ -72,7 +72,7 @@ class _Tables(Published):
         return sent, _send_tables(self.low, self.high, heard, sent)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _send_tables(low: Array, high: Array, heard: Array, sent: Array) -> int:
     turned_low, turned_high = np.empty(4), np.empty(4)
     for f in range(len(heard)):
@@ -195,7 +195,7 @@ def _published(scopes: tuple[Scope, ...]) -> Iterator[Published]:
                 yield _Programs(part, part.atoms)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _least_of_others(atoms: Array, spoken: Array, single: Array) -> Array:
     """For each link the least that the atom hears from all but this link."""
     least, second = single.copy(), np.full(len(single), np.inf)

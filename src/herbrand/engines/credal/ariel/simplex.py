@@ -35,14 +35,16 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.engines.credal.ariel.compiling import compiled, copy_row, copy_table, fill_row, inlined
 from herbrand.engines.credal.rounding import UNIT
 
 Array = NDArray[Any]
 
+NONE: Any = np.int64(-1)
+"""No row or column. A plain -1 has a type of its own, for which what it is given to is compiled once more."""
 PIVOT = 1e-11
 OPTIMAL = 1e-10
 NUDGE = 1e-10
@@ -78,7 +80,7 @@ def workspace(forms: int, states: int, seconds: float = math.inf) -> Workspace:
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@inlined
 def least(
     costs: Array, forms: Array, count: int, scale: Array, weight: float, room: Workspace
 ) -> tuple[float, bool]:
@@ -89,7 +91,7 @@ def least(
     """
     states = len(costs)
     table, labels, columns = room.table, room.row_labels, room.column_labels
-    first = -1
+    first = NONE
     for j in range(states):
         if scale[j] > 0.0 and (first < 0 or costs[j] < costs[first]):
             first = j
@@ -113,14 +115,14 @@ def least(
         room.left[0] -= states * (width + 1)
         if room.left[0] < 0.0:
             break
-        entering, steepest = -1, -OPTIMAL
+        entering, steepest = NONE, -OPTIMAL
         for i in range(width):
             if table[first, i] < steepest:
                 entering, steepest = i, table[first, i]
         if entering < 0:
             optimal = True
             break
-        leaving, nearest = -1, np.inf
+        leaving, nearest = NONE, np.inf
         for j in range(states):
             if j != first and table[j, entering] > PIVOT:
                 ratio = table[j, width] / table[j, entering]
@@ -135,12 +137,12 @@ def least(
     return _safe_bound(costs, forms, count, scale, weight, first, room), optimal
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _weaker(entry: float) -> float:
     return entry + WEAKER * abs(entry)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _pivot(table: Array, row: int, column: int, rows: int, columns: int) -> None:
     inverse = 1.0 / table[row, column]
     for i in range(columns):
@@ -154,15 +156,15 @@ def _pivot(table: Array, row: int, column: int, rows: int, columns: int) -> None
     table[row, column] = inverse
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _safe_bound(
     costs: Array, forms: Array, count: int, scale: Array, weight: float, first: int, room: Workspace
 ) -> float:
     """What the prices in the table prove; writes them and the point."""
     states = len(costs)
     table, point, prices = room.table, room.point, room.prices
-    prices[:count] = 0.0
-    point[:states] = 0.0
+    fill_row(prices, count, 0.0)
+    fill_row(point, states, 0.0)
     for j in range(states):
         if j != first and room.row_labels[j] < count:
             prices[room.row_labels[j]] = max(table[j, count + 1], 0.0)
@@ -188,12 +190,12 @@ def _safe_bound(
     return bound - excess / weight * (1.0 + 8.0 * UNIT) - 8.0 * UNIT if weight > 0.0 else -np.inf
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _no_point(forms: Array, count: int, scale: Array, first: int, entering: int, room: Workspace) -> bool:
     """Whether the ray of prices on which the dual has no limit proves that no p satisfies the forms."""
     states = len(room.point)
     prices = room.prices
-    prices[:count] = 0.0
+    fill_row(prices, count, 0.0)
     if room.column_labels[entering] < count:
         prices[room.column_labels[entering]] = 1.0
     for j in range(states):
@@ -234,12 +236,12 @@ class Cells(NamedTuple):
     spread: Array  # [spreads, states]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def form_count(cells: Cells) -> int:
     return 4 * len(cells.products) + 2 * len(cells.spread_cell)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def lowest(
     costs: Array,
     forms: Array,
@@ -258,18 +260,21 @@ def lowest(
     ``forms[:count]`` are in force; those of the cells are written behind them. ``ranges``: [cells, 2].
     """
     bound, exact = _relaxed(costs, forms, count, cells, ranges, scale, weight, room)
-    best_point[:] = room.point[: len(costs)]
+    copy_row(room.point, best_point, len(costs))
     if len(cells.atom) == 0 or bound == np.inf:
         return bound, exact
     cell, value = _most_violated(room.point, cells, ranges)
     if cell < 0:
         return bound, exact
     nodes = np.empty((most_nodes + 2, len(cells.atom), 2))
+    child_ranges = np.empty((len(cells.atom), 2))
     bounds = np.empty(most_nodes + 2)
     split_cell = np.empty(most_nodes + 2, np.int64)
     split_at = np.empty(most_nodes + 2)
     points = np.empty((most_nodes + 2, len(costs)))
-    nodes[0], bounds[0], split_cell[0], split_at[0], points[0] = ranges, bound, cell, value, best_point
+    copy_table(ranges, nodes[0], len(ranges))
+    copy_row(best_point, points[0], len(costs))
+    bounds[0], split_cell[0], split_at[0] = bound, cell, value
     count_nodes, done = 1, exact
     solved = 0
     while count_nodes > 0:
@@ -279,14 +284,15 @@ def lowest(
                 lowest_node = i
         cell, value, bound = split_cell[lowest_node], split_at[lowest_node], bounds[lowest_node]
         if cell < 0 or solved >= most_nodes or count_nodes >= most_nodes or room.left[0] < 0.0:
-            best_point[:] = points[lowest_node]
+            copy_row(points[lowest_node], best_point, len(costs))
             return bound, done and cell < 0
         low, high = nodes[lowest_node, cell, 0], nodes[lowest_node, cell, 1]
         last = count_nodes - 1
-        child_ranges = nodes[lowest_node].copy()
-        nodes[lowest_node], bounds[lowest_node] = nodes[last], bounds[last]
+        copy_table(nodes[lowest_node], child_ranges, len(ranges))
+        copy_table(nodes[last], nodes[lowest_node], len(ranges))
+        bounds[lowest_node] = bounds[last]
         split_cell[lowest_node], split_at[lowest_node] = split_cell[last], split_at[last]
-        points[lowest_node] = points[last]
+        copy_row(points[last], points[lowest_node], len(costs))
         count_nodes -= 1
         for side in range(2):
             child_ranges[cell, 0] = low if side == 0 else value
@@ -296,15 +302,15 @@ def lowest(
             if here > 1.0 + 1e-6:  # more than any probability: there is no point here
                 continue
             done = done and exact
-            nodes[count_nodes] = child_ranges
+            copy_table(child_ranges, nodes[count_nodes], len(ranges))
             bounds[count_nodes] = max(here, bound)
-            points[count_nodes] = room.point[: len(costs)]
+            copy_row(room.point, points[count_nodes], len(costs))
             split_cell[count_nodes], split_at[count_nodes] = _most_violated(room.point, cells, child_ranges)
             count_nodes += 1
     return np.inf, True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _relaxed(
     costs: Array,
     forms: Array,
@@ -329,7 +335,8 @@ def _relaxed(
                 forms[at + 2, j] = above_x * below_t
                 forms[at + 3, j] = below_x * above_t
             else:
-                forms[at : at + 4, j] = 0.0
+                for form in range(at, at + 4):
+                    forms[form, j] = 0.0
         at += 4
     for i in range(len(cells.spread_cell)):
         cell = cells.spread_cell[i]
@@ -341,7 +348,7 @@ def _relaxed(
     return least(costs, forms, at, scale, weight, room)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _most_violated(point: Array, cells: Cells, ranges: Array) -> tuple[int, float]:
     """The cell to split and where; -1 where the point breaks no independence."""
     states = cells.given.shape[1]

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.budget import Budget
+from herbrand.engines.credal.ariel.compiling import compiled, copy_table
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.ariel.programs import extremes, tighten
 from herbrand.engines.credal.ariel.scopes import Scope
@@ -55,7 +55,7 @@ class Factors(ABC):
         """Tightens beliefs in place; gives the factor that finds a contradiction, or -1."""
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
     """Whether one of its atoms has changed since the factor was last visited; then it is visited now."""
     latest = -1
@@ -69,7 +69,7 @@ def _visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def learn(atom: int, low: float, high: float, beliefs: Beliefs, threshold: float) -> None:
     """Takes over an interval; ends that rounding has crossed are put back in order."""
     low, high = max(low, beliefs.lower[atom]), min(high, beliefs.upper[atom])
@@ -83,7 +83,7 @@ def learn(atom: int, low: float, high: float, beliefs: Beliefs, threshold: float
     beliefs.lower[atom], beliefs.upper[atom] = low, high
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def sweep_pairs(
     atoms: Array,
     start: Array,
@@ -107,7 +107,7 @@ def sweep_pairs(
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def sweep_tables(
     atoms: Array, low: Array, high: Array, unlinked: Array, visited: Array, beliefs: Beliefs, threshold: float
 ) -> int:
@@ -124,7 +124,7 @@ def sweep_tables(
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def sweep_programs(
     atoms: Array,
     start: Array,
@@ -151,7 +151,7 @@ def sweep_programs(
         for i in range(k):
             box[i, 0], box[i, 1] = beliefs.lower[atoms[f, i]], beliefs.upper[atoms[f, i]]
         count = start[f + 1] - start[f]
-        working_forms[:count] = forms[start[f] : start[f + 1]]
+        copy_table(forms[start[f] :], working_forms, count)
         shared = 0 if len(lows) == 1 else f
         if not tighten(
             working_forms, count, lows[shared], highs[shared], cells, box, marginals[f], most_nodes, room
@@ -162,7 +162,7 @@ def sweep_programs(
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def event_intervals(
     forms: Array,
     start: Array,
@@ -180,7 +180,7 @@ def event_intervals(
     """The interval of P(event | given) in each factor, each with a box of its own: ``found`` [factors, 2]."""
     for f in range(len(box)):
         count = start[f + 1] - start[f]
-        working_forms[:count] = forms[start[f] : start[f + 1]]
+        copy_table(forms[start[f] :], working_forms, count)
         if not extremes(
             event,
             given,
@@ -199,7 +199,7 @@ def event_intervals(
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def forms_needed(most_own: int, atoms: int, cells: Cells) -> int:
     """How many forms a factor's programs have at most."""
     return most_own + 2 * atoms + form_count(cells)
