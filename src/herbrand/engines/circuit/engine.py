@@ -302,6 +302,7 @@ class _Trial:
             return Refusal(error)
         if circuit is None:
             return _only_by_name("its circuit is not compiled with little work")
+        state.worlds.budget = self.engine.budget  # what follows is the run's, and no estimate
         self.found = state.told_by(circuit, compilation)
         return Cost(float(circuit.size), 16.0 * circuit.size, Guarantee.EXACT)
 
