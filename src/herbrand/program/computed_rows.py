@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +75,8 @@ def with_computed(
         grown = source.grown()
     return with_new_constants(facts, signature, grown, rows), tuple(computation.counting)
 
+
+Part = TypeVar("Part", bound=Formula)
 
 _LIMITS = (
     "declare their type with a range, such as: type steps = 0..100; or count in whole numbers towards a "
@@ -213,7 +215,7 @@ class Computation:
         if any(one for test in definition.tests for one in aggregates(test)):
             raise NotFewError
         types = variable_types([definition.head, *definition.typing.body], self.signature)
-        body = [literal for literal in definition.body if self._counts(literal)]
+        body = self._certain_part(definition.body)
         names = _bound_names(definition, body, types)
         clause = self._goal(body, names, types)
         called = dict(zip(names, clause.head, strict=True))
@@ -289,11 +291,21 @@ class Computation:
 
     def _relied_on(self, rule: Rule) -> tuple[BodyLiteral, ...]:
         """The literals of a body that may be relied on, but for comparisons of what only other ones bind."""
-        body = [literal for literal in rule.body if self._counts(literal)]
+        body = self._certain_part(rule.body)
         typed = variable_types([rule.head, *body], self.signature)
         return tuple(
             x for x in body if not isinstance(x, Comparison) or variables_of(x).keys() <= typed.keys()
         )
+
+    def _certain_part(self, body: Sequence[Part]) -> list[Part]:
+        """The literals of a body that may be relied on, but for absences of what only the others bind: these
+        would be of any constant."""
+        kept = [literal for literal in body if self._counts(literal)]
+        bound, every = (
+            variables_of([literal for literal in part if isinstance(literal, Atom | ValueIs)]).keys()
+            for part in (kept, body)
+        )
+        return [x for x in kept if not isinstance(x, Not) or (variables_of(x).keys() & every) <= bound]
 
     def _counts(self, literal: Formula) -> bool:
         """Whether a literal may be relied on: an absence of what is certain, also where weights are
@@ -440,7 +452,7 @@ class Computation:
 
     def _of_body(self, definition: Definition, values: Values) -> ValuedRows:
         """The body's rows that pass the tests, an index for each argument."""
-        body = [literal for literal in definition.body if self._counts(literal)]
+        body = self._certain_part(definition.body)
         rows = values.tested(
             values.rows(body, _bound_names(definition, body, values.types)), definition.tests
         )

@@ -362,3 +362,21 @@ def test_a_hard_count_of_one_is_a_count(sign: str, shared: bool) -> None:
     answer = hb.Model(hb.parse(text)).infer("b")
     assert answer["b"] == pytest.approx(found / total, abs=1e-12)
     assert answer.log_partition == pytest.approx(math.log(total), abs=1e-12)
+
+
+@pytest.mark.parametrize("condition", ["sum(c, y: cost(y, c)) != 3", "count(y: o(y)) = 1", "2 * 3 = 6"])
+def test_an_absence_is_of_the_constants_that_uncertain_atoms_bind(condition: str) -> None:
+    """Without the open atom ``not r("a", x)`` was of any x, and there is an r("a", "b")."""
+    theory = f"""type t = {{"a", "b"}}
+predicate o(t): observed
+predicate r(t, t): observed
+predicate cost(t, number): observed
+predicate p(t)
+predicate d(t)
+o("a")
+r("a", "b")
+cost("a", 5)
+0.25 :: d(x) :- p(x), not r("a", x), {condition}
+"""
+    found = hb.Model(hb.parse(theory)).infer("d")
+    assert (found['d("a")'], found['d("b")']) == (pytest.approx(0.125), 0.0)
