@@ -7,11 +7,11 @@ from hypothesis import given, settings
 
 import herbrand as hb
 from herbrand.errors import UnsupportedError
-from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
 from tests.engines.proof.test_independent_steps import (
     DEPENDENT,
     INDEPENDENT,
+    Program,
     programs,
     theory_of,
     with_facts,
@@ -58,7 +58,7 @@ def test_small_probabilities_keep_their_digits() -> None:
 @settings(deadline=None, max_examples=tries(60))
 @given(programs())
 def test_random_programs(
-    program: tuple[list[s.Rule], dict[tuple[str, tuple[int, ...]], float], s.Rule],
+    program: Program,
 ) -> None:
     rules, facts, goal = program
     theory, asked = theory_of(rules, facts), " and ".join(map(show_formula, goal.body))

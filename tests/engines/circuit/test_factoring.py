@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 import herbrand as hb
-from herbrand.budget import UNLIMITED
 from herbrand.engines.circuit.choices import ChoiceConstraints
-from herbrand.engines.circuit.compile import compiled
 from herbrand.engines.circuit.constraints import Constraints
 from herbrand.engines.circuit.factoring import conjunctions, factored
-from herbrand.engines.circuit.reduction import reduced
+from tests.engines.circuit.test_reduction import agree_when_reduced
 from tests.laws import tries
 
 
@@ -36,16 +34,7 @@ def test_totals_and_shares_stay(seed: int) -> None:
         chance = dice.choice([dice.random(), 1e-9])
         weights[variable] = np.log1p(-chance), np.log(chance)
 
-    whole, smaller = compiled(net, UNLIMITED, kept, normal - kept), factored(net, kept)
-    padded = np.pad(weights, ((0, len(smaller) - len(net)), (0, 0)))
-    found = reduced(smaller, padded, normal, kept)
-    less = compiled(found.net, UNLIMITED, kept, found.normal - kept)
-    before, after = whole.values(weights), less.values(found.log_weights)
-    assert after[less.root] == pytest.approx(before[whole.root], abs=1e-12)
-    if before[whole.root] > -np.inf:
-        shares = whole.shares(weights, before), less.shares(found.log_weights, after)
-        expected, told_shares = (each.reshape(-1, 2)[list(kept)] for each in shares)
-        assert told_shares == pytest.approx(expected, abs=1e-12)
+    agree_when_reduced(net, factored(net, kept), weights, normal, kept)
 
 
 def alternatives(net: Constraints, literals: list[int], dice: random.Random) -> int:

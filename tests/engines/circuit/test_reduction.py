@@ -41,8 +41,15 @@ def test_totals_and_shares_stay(seed: int) -> None:
         weights[weighted] = 0.0, 0.7
     kept = {literal >> 1 for literal in rng.sample(literals, min(2, len(literals)))} | {weighted}
 
+    agree_when_reduced(net, net, weights, normal, kept)
+
+
+def agree_when_reduced(
+    net: Constraints, same: Constraints, weights: np.ndarray, normal: set[int], kept: set[int]
+) -> None:
+    """The total of constraints, and the shares of what is kept, are those of the ``same`` ones reduced."""
     whole = compiled(net, UNLIMITED, kept, normal - kept)
-    found = reduced(net, weights, normal, kept)
+    found = reduced(same, weights, normal, kept)
     less = compiled(found.net, UNLIMITED, kept, found.normal - kept)
     before, after = whole.values(weights), less.values(found.log_weights)
     assert after[less.root] == pytest.approx(before[whole.root], abs=1e-12)

@@ -29,6 +29,9 @@ UNCERTAIN, CERTAIN = {"a": 1, "b": 2, "c": 2, "e": 0}, {"near": 2, "odd": 1}
 DERIVED = {"p": 1, "q": 2, "r": 0}
 ARITY = UNCERTAIN | CERTAIN | DERIVED
 MOST_WORLDS = 2**9
+Facts = dict[tuple[str, tuple[int, ...]], float]
+Program = tuple[list[s.Rule], Facts, s.Rule]
+"""Rules, facts with their probabilities, and a goal as a rule."""
 
 variables = st.sampled_from("xyz").map(s.Variable)
 terms = st.one_of(variables, variables, variables, st.sampled_from(NUMBERS).map(s.Constant))
@@ -69,14 +72,14 @@ def rules(draw: st.DrawFn, head: str, *names: str) -> s.Rule:
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> tuple[list[s.Rule], dict[tuple[str, tuple[int, ...]], float], s.Rule]:
+def programs(draw: st.DrawFn) -> Program:
     """Rules in two layers, facts with their probabilities, and a goal as a rule for its variables."""
     lower = draw(
         st.lists(st.sampled_from("pqr").flatmap(lambda h: rules(h, *UNCERTAIN, *CERTAIN)), max_size=2)
     )
     made = sorted({rule.head.predicate for rule in lower})
     upper = [draw(rules("r", *UNCERTAIN, *CERTAIN, *made))] if "r" not in made else []
-    facts: dict[tuple[str, tuple[int, ...]], float] = {}
+    facts: Facts = {}
     for name, arity in (UNCERTAIN | CERTAIN).items():
         every = list(itertools.product(NUMBERS, repeat=arity))
         for row in draw(st.lists(st.sampled_from(every), max_size=3, unique=True)):
@@ -87,7 +90,7 @@ def programs(draw: st.DrawFn) -> tuple[list[s.Rule], dict[tuple[str, tuple[int, 
     return [*lower, *upper], facts, s.Rule(head, goal)
 
 
-def count_worlds(rules: list[s.Rule], facts: dict[tuple[str, tuple[int, ...]], float]) -> int:
+def count_worlds(rules: list[s.Rule], facts: Facts) -> int:
     count = 2 ** sum(p < 1 for p in facts.values())
     for rule in rules:
         if rule.weight is not None:
@@ -99,7 +102,7 @@ def count_worlds(rules: list[s.Rule], facts: dict[tuple[str, tuple[int, ...]], f
 @settings(deadline=None, max_examples=tries(600))
 @given(programs())
 def test_as_the_walk_through_all_worlds(
-    program: tuple[list[s.Rule], dict[tuple[str, tuple[int, ...]], float], s.Rule],
+    program: Program,
 ) -> None:
     rules, facts, goal = program
     if count_worlds(rules, facts) > MOST_WORLDS:
@@ -116,7 +119,7 @@ def test_as_the_walk_through_all_worlds(
     assert all(math.isclose(told[row], expected[row], rel_tol=1e-9) for row in told)
 
 
-def theory_of(rules: list[s.Rule], facts: dict[tuple[str, tuple[int, ...]], float]) -> s.Theory:
+def theory_of(rules: list[s.Rule], facts: Facts) -> s.Theory:
     n = s.TypeDeclaration("n", tuple(map(s.Constant, NUMBERS)))
     declared = [n, *(s.PredicateDeclaration(name, ("n",) * arity) for name, arity in ARITY.items())]
     return s.Theory((*declared, *map(fact, facts, facts.values()), *rules))

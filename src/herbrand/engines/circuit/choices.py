@@ -163,8 +163,8 @@ class ChoiceConstraints(WeightedConstraints):
     def task(self, literals: Collection[int]) -> Task:
         """What a circuit that tells of these literals is compiled from."""
         told = self._told(literals)
-        net, weights = factored(used(self.net, told), told), self.log_weights()
-        found = reduced(net, np.pad(weights, ((0, len(net) - len(weights)), (0, 0))), self.normal, told)
+        net = factored(used(self.net, told), told)
+        found = reduced(net, self.log_weights(), self.normal, told)
         return Task(found.net, found.log_weights, told, found.normal - told)
 
     def _told(self, literals: Collection[int]) -> set[int]:

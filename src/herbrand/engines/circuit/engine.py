@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -191,8 +191,7 @@ class CircuitEngine:
         began = time.perf_counter()
         state = self._started(program, question, whole=True)
         worlds = state.worlds
-        literals = [literal for axis in state.asked for literal in worlds.axis(axis)]
-        circuit, weights = worlds.made.circuit(literals, worlds.budget, sums=False)
+        circuit, weights = worlds.made.circuit(state.literals, worlds.budget, sums=False)
         if circuit.total(weights) == -math.inf:
             raise _contradiction(worlds)
         atoms = {axis: drawn_atom(worlds, axis) for axis in state.asked}
@@ -323,13 +322,13 @@ def _reach_of(reach: np.ndarray, literal: int) -> float:
 
 def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndarray], ...], tuple[int, ...]]:
     """The atoms that a question names, and the latent ones among them, their literals made."""
-    ground, found = worlds.ground, list[int]()
-    refuse_long_answer(ground.evidence, question, worlds.budget, _sparse(worlds))
+    ground, found, sparse = worlds.ground, list[int](), _sparse(worlds)
+    refuse_long_answer(ground.evidence, question, worlds.budget, sparse)
     worlds.solve(_patterns(worlds, question))
-    listed = list(_listed(worlds, question))
+    listed = list(_listed(worlds, question, sparse))
     for predicate, codes in listed:
         latent = codes[ground.evidence.known(predicate).lookup(codes) == LATENT]
-        if predicate in worlds.derived and not question.everything:  # of all others the probability is 0
+        if predicate in worlds.derived - sparse and not question.everything:  # all others have probability 0
             latent = latent[np.isin(latent, worlds.possible(predicate))]
         if len(latent):
             found.extend(ground.atoms.numbers(predicate, latent).tolist())
@@ -357,9 +356,9 @@ def _sparse(worlds: Worlds) -> set[str]:
     return {name for name in worlds.derived if counts.get(name, 0) > MOST_LISTED}
 
 
-def _listed(worlds: Worlds, question: Question) -> Iterator[tuple[str, np.ndarray]]:
+def _listed(worlds: Worlds, question: Question, sparse: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
     """Each predicate asked for, and the codes of its atoms that are."""
-    atoms, sparse = worlds.ground.atoms, _sparse(worlds)
+    atoms = worlds.ground.atoms
     if question.everything:
         for name in atoms.counts:
             if not worlds.program.signature.predicates[name].computed:

@@ -27,7 +27,7 @@ ELSEWHERE = 2
 def factored(net: Constraints, kept: Collection[int]) -> Constraints:
     """The same constraints, with new gates numbered behind the others. What is ``kept`` means what it did."""
     making = _Factoring(net, kept)
-    changed = [making.changes(gate) for gate in conjunctions(net)]
+    changed = [making.changes(gate) for gate in making.before]
     return making.made() if any(changed) else net
 
 
@@ -43,7 +43,8 @@ def conjunctions(net: Constraints) -> dict[int, list[int]]:
 class _Factoring:
     def __init__(self, net: Constraints, kept: Collection[int]) -> None:
         self._net, self._kept = net, kept
-        self.inputs = conjunctions(net)
+        self.before = conjunctions(net)
+        self.inputs = dict(self.before)
         self._uses = [0] * len(net)
         for literals, _, _, owner in net.restrictions:
             for literal in literals:
@@ -52,15 +53,15 @@ class _Factoring:
         for literals in self.inputs.values():
             for literal in literals:
                 self._uses[literal >> 1] += 1
-        self._before: dict[int, list[int]] = defaultdict(list)
-        """New gates, which come before the gate that they were made for."""
+        self._new: dict[int, list[int]] = defaultdict(list)
+        """New gates, by the gate that they were made for and come before."""
         self._gates = list(net.gates)
 
     def changes(self, gate: int) -> bool:
         """Whether something could be taken out of the alternatives of a gate; it is then."""
         if gate in self.inputs:
             self.inputs[gate] = self._taken_out(gate, self.inputs[gate])
-        return gate in self._before
+        return gate in self._new
 
     def _taken_out(self, place: int, literals: Sequence[int]) -> list[int]:
         """The literals of a gate, with new gates for alternatives that share something."""
@@ -112,20 +113,19 @@ class _Factoring:
         self._gates.append(True)
         self._uses.append(1)
         self.inputs[gate] = list(literals)
-        self._before[place].append(gate)
+        self._new[place].append(gate)
         return 2 * gate
 
     def made(self) -> Constraints:
         """The constraints over the gates as they are now, each after its inputs."""
-        before = conjunctions(self._net)
         smaller, met = self._net.keeping(()), set[int]()
         smaller.gates, smaller.consistent = self._gates, self._net.consistent
         for one in self._net.restrictions:
             gate = one.owner
-            if gate not in before or self.inputs.get(gate) == before[gate]:
+            if gate not in self.before or self.inputs.get(gate) == self.before[gate]:
                 smaller.restrictions.append(one)
             elif gate not in met and gate in self.inputs:
                 met.add(gate)
-                for new in (*self._before.get(gate, ()), gate):
+                for new in (*self._new.get(gate, ()), gate):
                     smaller.define(new, self.inputs[new])
         return smaller

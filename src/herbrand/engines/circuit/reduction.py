@@ -41,8 +41,12 @@ class Reduced:
 def reduced(
     net: Constraints, log_weights: np.ndarray, normal: Collection[int], kept: Collection[int]
 ) -> Reduced:
-    """The constraints without ``normal`` variables that stand in one gate alone, except those ``kept``."""
-    weights, free, users = log_weights.copy(), set(normal), _users(net)
+    """The constraints without ``normal`` variables that stand in one gate alone, except those ``kept``.
+
+    The last variables may have no ``log_weights``, as new gates have none.
+    """
+    weights, free, users = np.zeros((len(net), 2)), set(normal), _users(net)
+    weights[: len(log_weights)] = log_weights
     inputs = conjunctions(net)
     left = dict(inputs)
     gates = list(net.gates)

@@ -123,7 +123,7 @@ class _Making:
             together = [factor for factor in factors if name in factor.variables]
             others = [factor for factor in factors if name not in factor.variables]
             if chance:  # an instance is of all variables, and is drawn once they are all together
-                if len(set(clause.variables()).difference(*_with_atoms(together))) > 0:
+                if set(clause.variables()).difference(*_with_atoms(together)):
                     raise DependentError
                 joined = self._step(clause, together, clause.variables(), chance)
                 together, chance = [joined], {}
