@@ -1,8 +1,8 @@
 """Modules that are imported when something needs them, among them those of packages that a plain
 installation leaves out; what to install where one is missed.
 
->>> imported("math").pi > 3, member("math:cos")(0), later("math:cos")(0)
-(True, 1.0, 1.0)
+>>> imported("math").pi > 3, member("math:cos")(0), later("math:cos")(0), Late("math").cos(0)
+(True, 1.0, 1.0, 1.0)
 """
 
 from __future__ import annotations
@@ -52,3 +52,14 @@ def member(named: str) -> Any:
 def later(named: str) -> Callable[..., Any]:
     """A function of a module, written so, that is imported when it is called."""
     return lambda *arguments: member(named)(*arguments)
+
+
+class Late:
+    """A module that is imported when one of its members is first asked for."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__dict__[name] = member(f"{self._module}:{name}")
+        return found

@@ -22,6 +22,7 @@ HEAVY = ("torch", "numpy", "duckdb", "pyarrow", "scipy", "numba", "lark", "rich.
 
 NOT_FOR_A_SMALL_RUN = (
     *("pandas", "polars", "scipy", "numba", "pyarrow.parquet", "pyarrow.csv", "pyspark"),
+    *("duckdb", "pyarrow.compute"),
     *("herbrand.nn", "herbrand.learning", "herbrand.induction", "herbrand.reports"),
     *("herbrand.engines.lifted", "herbrand.engines.belief", "herbrand.engines.mean_field"),
     *("herbrand.engines.credal", "herbrand.engines.proof", "herbrand.engines.gibbs", "rich.console"),

@@ -7,6 +7,8 @@ which of them stands there. All that is to be said about constants is then said 
 >>> column = dictionary_column(pa.array(["bob", "anna", "bob", None]))
 >>> column.values.to_pylist(), column.codes.tolist(), column.kind
 (['bob', 'anna'], [0, 1, 0, -1], 'text')
+>>> text_column(["bob", "", "bob"]).codes.tolist(), text_array(["", "bob"], keep_empty=False).to_pylist()
+([0, -1, 0], [None, 'bob'])
 >>> column = Constants(pa.array(["anna", "bob", "carl"]), np.array([2, 0, 2]))
 >>> len(column), column[0], list(column[1:]), column == ["carl", "anna", "carl"]
 (3, 'carl', ['anna', 'carl'], True)
@@ -20,7 +22,6 @@ which of them stands there. All that is to be said about constants is then said 
 [0, -1, 2]
 """
 
-# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import re
@@ -33,12 +34,14 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
+from herbrand.extras import Late
 from herbrand.language.names import simplest
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value
 from herbrand.row_keys import SPREAD, numbered
+
+pc = Late("pyarrow.compute")
 
 # Text and whole numbers as Arrow arrays and back, by their buffers: pyarrow's own conversions do the same,
 # but import pandas wherever it is installed, which takes longer than all that a small theory's facts need.
@@ -50,13 +53,18 @@ SMALL = 64
 of them."""
 
 
-def text_array(texts: Sequence[str]) -> pa.Array:
-    """The texts as large strings; raises ``UnicodeEncodeError`` for one that is not valid Unicode."""
+def text_array(texts: Sequence[str], *, keep_empty: bool = True) -> pa.Array:
+    """The texts as large strings, an empty one as null unless it is kept; raises ``UnicodeEncodeError`` for
+    one that is not valid Unicode."""
     whole = "".join(texts)
     lengths = map(len, texts if whole.isascii() else map(str.encode, texts))
     ends = np.zeros(len(texts) + 1, np.int64)
     np.cumsum(np.fromiter(lengths, np.int64, len(texts)), out=ends[1:])
-    return pa.Array.from_buffers(TEXT, len(texts), [None, pa.py_buffer(ends), pa.py_buffer(whole.encode())])
+    present = None
+    if not keep_empty and "" in texts:
+        present = pa.py_buffer(np.packbits(np.diff(ends) > 0, bitorder="little"))
+    kept = [present, pa.py_buffer(ends), pa.py_buffer(whole.encode())]
+    return pa.Array.from_buffers(TEXT, len(texts), kept)
 
 
 def number_array(numbers: npt.NDArray[np.int64]) -> pa.Array:
@@ -138,6 +146,13 @@ def dictionary_column(array: pa.Array | pa.ChunkedArray) -> Column:
         return Column(pa.nulls(0, plain.type), np.empty(0, np.int32))
     codes = [filled(chunk.indices, ABSENT) for chunk in encoded]
     return Column(encoded[-1].dictionary, codes[0] if len(codes) == 1 else np.concatenate(codes))
+
+
+def text_column(cells: Sequence[str]) -> Column:
+    """Interned by Python, an empty cell as null."""
+    distinct = list(dict.fromkeys(filter(None, cells)))
+    codes = {"": ABSENT, **{text: code for code, text in enumerate(distinct)}}
+    return Column(text_array(distinct), np.array([codes[cell] for cell in cells], np.int32))
 
 
 def _of_a_range(numbers: npt.NDArray[np.int64]) -> Column | None:

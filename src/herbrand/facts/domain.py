@@ -15,7 +15,6 @@ Made by :func:`herbrand.facts.load.load_facts`, or directly:
 [1, 0]
 """
 
-# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 from bisect import bisect_left
@@ -28,9 +27,9 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
 from herbrand.errors import LanguageError, Mistake, Span, nearest
+from herbrand.extras import Late
 from herbrand.facts.column import (
     ABSENT,
     SMALL,
@@ -47,6 +46,8 @@ from herbrand.language.names import shown_constant
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value
 from herbrand.row_keys import places_among
+
+pc = Late("pyarrow.compute")
 
 FEW = 1000
 """Up to this many constants are looked up one by one; more are hashed together."""
@@ -82,6 +83,8 @@ class Domain:
         every = parts[0] if len(parts) == 1 else pa.concat_arrays(one_number_type(parts))
         if _ascending(every):
             return cls(name, every)
+        if len(every) <= SMALL and not pa.types.is_floating(every.type):
+            return cls(name, array_of(sorted(set(every.to_pylist()))))
         distinct = pc.unique(every)
         return cls(name, distinct.take(pc.array_sort_indices(distinct)))
 

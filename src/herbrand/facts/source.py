@@ -11,12 +11,11 @@ the first of its kind.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import duckdb
 
 from herbrand.errors import FactsError, Mistake
 from herbrand.extras import later, member
@@ -83,7 +82,7 @@ def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
             return (facts,)
         case str() | os.PathLike():
             return _of_path(os.fspath(facts))
-        case duckdb.DuckDBPyConnection():
+        case _ if _is_of_duckdb(facts, "DuckDBPyConnection"):
             return (member(f"{_ROOM}.duckdb_tables:DuckDBConnection")(facts),)
         case Mapping():
             return tuple(_of_table(str(name), table) for name, table in facts.items())
@@ -92,6 +91,12 @@ def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
     raise FactsError(
         f"facts cannot be taken from {_kind(facts)} alone", hint='name its predicate: {"friends": ...}'
     )
+
+
+def _is_of_duckdb(value: object, kind: str) -> bool:
+    """Whether a value is one of DuckDB's; there is none where it was never imported."""
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(value, getattr(duckdb, kind))
 
 
 def _kind(value: object) -> str:
@@ -117,7 +122,7 @@ def _unselected(name: str, table: Any) -> FactSource:
         case str() | os.PathLike():
             address = parse_address(os.fspath(table))
             return _of_address(replace(address, predicate=name))
-        case duckdb.DuckDBPyRelation():
+        case _ if _is_of_duckdb(table, "DuckDBPyRelation"):
             return member(f"{_ROOM}.duckdb_tables:DuckDBRelation")(name, table)
     if hasattr(table, "__arrow_c_stream__"):
         return member(f"{_ROOM}.arrow:ArrowData")(name, table)

@@ -11,7 +11,6 @@ found by the database, and each cell by its hash among theirs: the fastest of th
 (['anna', 'bob'], True, -1)
 """
 
-# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import threading
@@ -21,17 +20,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
+from herbrand.extras import Late
 from herbrand.facts.column import ABSENT, Column, Index, Interned, constants, filled, numbers_in
 from herbrand.files import ScratchFolder
 from herbrand.row_keys import Places
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+duckdb, pc = Late("duckdb"), Late("pyarrow.compute")
 
 Progress = Callable[[float], None]
 _POLL_SECONDS = 0.1
@@ -44,9 +47,7 @@ _NOTHING_LOADED = {
 """No query fetches an extension, nor takes a variable of this program for a table."""
 
 
-def seal(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[str] = (), folders: Sequence[str] = ()
-) -> None:
+def seal(connection: DuckDBPyConnection, files: Sequence[str] = (), folders: Sequence[str] = ()) -> None:
     """Let queries of the connection's database read these files, what lies in these folders, what is attached
     already, and nothing else, for good: views in a database file are programs of whoever made it."""
     if is_sealed(connection):
@@ -59,7 +60,7 @@ def seal(
     connection.execute("SET lock_configuration = true")
 
 
-def is_sealed(connection: duckdb.DuckDBPyConnection) -> bool:
+def is_sealed(connection: DuckDBPyConnection) -> bool:
     return connection.execute("SELECT current_setting('enable_external_access')").fetchone() != (True,)
 
 
@@ -120,7 +121,7 @@ class Store:
         return ScratchFolder()
 
     @cached_property
-    def connection(self) -> duckdb.DuckDBPyConnection:
+    def connection(self) -> DuckDBPyConnection:
         settings = {"temp_directory": self._folder.name, **_NOTHING_LOADED}
         connection = duckdb.connect(":memory:", config=settings)
         connection.execute("SET enable_progress_bar = true")

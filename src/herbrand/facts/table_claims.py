@@ -20,7 +20,6 @@ special column (``truth``, ``probability`` or ``weight``) what is none of these.
 ([0.5, 1.0, 0.0], [True, True, False])
 """
 
-# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -29,9 +28,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
 from herbrand.errors import FactsError, Mistake, counted
+from herbrand.extras import Late
 from herbrand.facts.column import (
     ABSENT,
     Column,
@@ -50,6 +49,8 @@ from herbrand.language.names import moment
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Calendar
 from herbrand.visible import shortened
+
+pc = Late("pyarrow.compute")
 
 Truths = npt.NDArray[np.bool_]
 

@@ -4,15 +4,14 @@ Observed predicates without facts, predicates that nothing uses, constants that 
 Unicode form alone, constants that only ``given`` evidence names, queries of predicates that are closed.
 """
 
-# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import pyarrow.compute as pc  # its functions are made at import, which pyright cannot see
 
 from herbrand.errors import nearest
+from herbrand.extras import Late
 from herbrand.facts.column import SMALL
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
@@ -28,6 +27,8 @@ from herbrand.language.syntax import (
 from herbrand.program.dependencies import derived_by
 from herbrand.program.program import Program
 from herbrand.program.question import Question, named_predicates
+
+pc = Late("pyarrow.compute")
 
 MOST_COMPARED = 1_000_000
 """Constants of larger types are not compared with each other."""

@@ -1,7 +1,8 @@
 """CSV and TSV files: one record a row, every cell text, a header where the first row names a special column.
 
-DuckDB reads them; a file that it refuses is read again by Python's csv module, which knows the line of every
-mistake and takes the oddities that are none (mixed line ends, cells of megabytes).
+Python's csv module reads small ones, before DuckDB has begun. DuckDB reads the others; a file that it refuses
+is read by Python too, which knows the line of every mistake and takes the oddities that are none (mixed line
+ends, cells of megabytes).
 
 >>> is_header(["person", "person", "weight"], ("person", "person"))
 True
@@ -34,12 +35,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
+from herbrand.extras import Late
 from herbrand.facts.address import Selection
-from herbrand.facts.column import Interned, dictionary_column
+from herbrand.facts.column import Interned, text_array, text_column
 from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.base import (
     BROKEN,
@@ -48,12 +49,15 @@ from herbrand.facts.sources.base import (
     FileSource,
     OpenTable,
     Reading,
+    is_compressed,
     open_text,
     read_by_duckdb,
 )
 from herbrand.facts.sources.stored import StoredTable, literal, part, quoted, where
 from herbrand.facts.store import Progress, Staged, Store
 from herbrand.language.syntax import FactRows
+
+duckdb = Late("duckdb")
 
 Record = tuple[int, list[str]]
 """The line it begins on, and its cells."""
@@ -105,6 +109,8 @@ class TextFile(FileSource):
             raise self.unreadable(error, line) from None
 
 
+SMALL_FILE = 128_000
+"""Bytes of a table that Python has read before DuckDB would have begun."""
 LOOKED_AT = 1000
 """Rows after the first one that show whether it may be a header."""
 _QUOTES = 'a cell in quotes ends at the next quote; a quote inside it is written ""'
@@ -168,26 +174,26 @@ class TextTable(OpenTable):
         return SelectedText(self, store, relation, [new for _, new in chosen], selection)
 
     def _staged(self, store: Store) -> Staged:
-        if not self._skewed and read_by_duckdb(self.file.path):
+        if self._is_for_duckdb:
             with suppress(duckdb.Error):
                 return store.stage(self._query())
-        cells, _ = self._cells_slowly()
-        names = [f"c{i}" for i in range(self.width)]
-        table = pa.table(dict(zip(names, cells, strict=True)))
+        arrays = [text_array(cells, keep_empty=False) for cells in self._columns()]
+        table = pa.table(arrays, [f"c{i}" for i in range(self.width)])
         return store.stage(f"FROM {store.register(table)}")
 
     @property
-    def _skewed(self) -> bool:
-        """Whether DuckDB would take the blank line above for the header."""
-        return self.header and self.first_line > 1
+    def _is_for_duckdb(self) -> bool:
+        """Not where it would take the blank line above for the header."""
+        return read_by_duckdb(self.file.path) and not (self.header and self.first_line > 1)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
-        if self._skewed or not read_by_duckdb(self.file.path):
-            return self._interned_slowly(types, marked)
+        small = self.size <= SMALL_FILE and not is_compressed(self.file.path)
+        if small or not self._is_for_duckdb:
+            return self._interned_by_python(types, marked)
         try:
             staged = self.store.stage(self._query(), (), part(progress, 0, 0.5))
         except duckdb.Error:
-            return self._interned_slowly(types, marked)
+            return self._interned_by_python(types, marked)
         return self.store.interned(staged, types, marked=marked, progress=part(progress, 0.5, 1))
 
     def _query(self) -> str:
@@ -202,20 +208,17 @@ class TextTable(OpenTable):
         )
         return f"SELECT nullif(c0, '') AS c0 FROM {table} WHERE c0 IS NOT NULL" if alone else f"FROM {table}"
 
-    def _cells_slowly(self) -> tuple[list[pa.Array], int]:
-        """The columns as text, and how many rows they have."""
+    def _columns(self) -> Sequence[Sequence[str]]:
         records = list(self.file.records())[self.header :]
         wrong = [record for record in records if len(record[1]) != self.width]
         if wrong:
             raise FactsError(self._wrong_widths(wrong))
-        cells = list(zip(*(record[1] for record in records), strict=True)) or [()] * self.width
-        arrays = [pa.array([cell or None for cell in column], pa.large_string()) for column in cells]
-        return arrays, len(records)
+        return list(zip(*(record[1] for record in records), strict=True)) or [()] * self.width
 
-    def _interned_slowly(self, types: Sequence[str], marked: bool) -> Interned:
-        arrays, count = self._cells_slowly()
-        columns = tuple(dictionary_column(array) for array in arrays[: len(types)])
-        return Interned(columns, count, pa.chunked_array([arrays[-1]]) if marked else None)
+    def _interned_by_python(self, types: Sequence[str], marked: bool) -> Interned:
+        columns = self._columns()
+        marks = pa.chunked_array([text_array(columns[-1], keep_empty=False)]) if marked else None
+        return Interned(tuple(map(text_column, columns[: len(types)])), len(columns[0]), marks)
 
     def _wrong_widths(self, wrong: Sequence[Record]) -> list[Mistake]:
         each = (
