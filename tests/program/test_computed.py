@@ -503,6 +503,8 @@ ROUNDS = [
     "r(n, s) :- throw(n, v), m = n - 1, k = n - 2, r(m, t), r(k, u), s = t + u + v",
     "r(n, s) :- r(m, t), throw(m, v), n = m - 1, n >= -2, s = t + v",
     "r(n, s) :- throw(n, v), r(m, t), m = n + 1, s = t + v",
+    "r(n, s) :- r(m, s), m < s, n = m + 1",
+    "r(n, s) :- r(m, s), n = m - 2, n >= s\nr(n, s) :- r(m, s), s <= m, n = m - 1",
 ]
 
 
@@ -525,6 +527,9 @@ def test_recursion_that_counts_along_one_argument_makes_values_of_others(rule: s
         "r(n, s) :- throw(n, v), r(m, t), m = n - v, s = t + v",
         "r(n, s) :- throw(n, v), r(m, t), m = n - 0.5, s = t + v",
         "r(n, s) :- throw(n, v), r(m, t), r(n, u), m = n - 1, s = t + u",
+        "r(n, s) :- r(m, s), m < s, n = m - 1",
+        "r(n, s) :- r(m, t), m < s, n = m + 1, s = t + 2",
+        "r(n, s) :- r(m, s), m < s, n = m + 1\nr(n, s) :- r(m, t), m < t, n = m + 1, s = t + 1",
     ],
 )
 def test_recursion_whose_rounds_may_not_end_is_refused(rules: str) -> None:

@@ -86,19 +86,29 @@ class Rounds:
         names = {term.name for term in called if isinstance(term, Variable)}
         if not isinstance(own, Variable) or not all(isinstance(term, Variable) for term in called):
             return False
+        fixed = variables_of([rule.head.arguments[kept] for kept in self._kept])
         steps = [step for test in tests for step in _steps_in(test)]
         above = {(one, other) if step > 0 else (other, one) for one, other, step in steps if step}
         has_limit = own.name in variables_of(self.free(rule)) or any(
-            _limits(test, {own.name, *names}, below=not up) for test in tests
+            _limits(test, {own.name, *names}, fixed, below=not up) for test in tests
         )
         return has_limit and {(own.name, name) if up else (name, own.name) for name in names} <= above
+
+    @cached_property
+    def _kept(self) -> set[int]:
+        """The places of which every call hands on what the head has there, so that no round changes it."""
+        places = set(range(len(self.rules[0].head.arguments)))
+        for rule in self.rules:
+            for call in self._called(rule):
+                places = {i for i in places if rule.head.arguments[i] == call.arguments[i]}
+        return places
 
 
 def has_end(made: str, definition: Definition) -> bool:
     """Whether a value is made by whole steps towards a limit: ``x > 0, y = x - 1``. Where all rules of a
     cycle make theirs so, all values are whole steps from the first ones, within fixed limits."""
     return any(
-        one == made and _limits(part, {made, old}, below=step < 0)
+        one == made and _limits(part, {made, old}, (), below=step < 0)
         for test in definition.tests
         for one, old, step in _steps_in(test)
         for part in (*definition.body, *definition.tests)
@@ -121,10 +131,14 @@ def _steps_in(test: Test) -> Iterator[tuple[str, str, int]]:
                 yield one, old, step
 
 
-def _limits(part: object, names: Collection[str], below: bool) -> bool:
-    """Whether a comparison with a constant keeps one of these variables above it, or below it."""
+def _limits(part: object, names: Collection[str], fixed: Collection[str], below: bool) -> bool:
+    """Whether a comparison keeps one of these variables above or below a constant or what is ``fixed``."""
     if not isinstance(part, Comparison) or part.operator not in ("<", "<=", ">", ">="):
         return False
     least = (part.left, part.right) if part.operator in (">", ">=") else (part.right, part.left)
     free, limit = least if below else least[::-1]
-    return isinstance(free, Variable) and free.name in names and isinstance(limit, Constant)
+    return isinstance(free, Variable) and free.name in names and _is_fixed(limit, fixed)
+
+
+def _is_fixed(limit: object, fixed: Collection[str]) -> bool:
+    return isinstance(limit, Constant) or (isinstance(limit, Variable) and limit.name in fixed)

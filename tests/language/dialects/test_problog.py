@@ -278,6 +278,16 @@ COMPUTED = [
     (f"{COUNTDOWN} query(p(X)) :- between(2, 4, X).", {"p(2)": 0.32, "p(3)": 0.16, "p(4)": 0.08}),
     ("w(a, 2). w(b, 4). P::k(X) :- w(X, W), P is 1 / W. query(k(_)).", {"k(a)": 0.5, "k(b)": 0.25}),
     ("w(a, 2). w(b, 4). 1 / W::k(X) :- w(X, W). query(k(_)).", {"k(a)": 0.5, "k(b)": 0.25}),
+    (
+        "n(X, Y) :- Y is X + 1, Y =< 5. m(Y) :- d(X), n(X, Y), o(Y). d(1). d(5). 0.4::o(2). query(m(2)).",
+        {"m(2)": 0.4},
+    ),
+    ("n(X, Y) :- Y is X + 1. query(n(1, Y)).", {"n(1,2)": 1.0}),
+    (
+        "r(L, H, L) :- L =< H. r(L, H, X) :- L < H, M is L + 1, r(M, H, X). "
+        "0.5::on(X) :- r(1, 3, X). query(on(2)). query(on(4)).",
+        {"on(2)": 0.5, "on(4)": 0.0},
+    ),
     ("0.5::r(X) :- between(1, 3, X). q :- r(X), r(Y), X + Y =:= 5. query(q).", {"q": 0.25}),
     ("0.4::a(X) :- b(X), \\+ X mod 2 =:= 1. b(1). b(2). query(a(_)).", {"a(1)": 0.0, "a(2)": 0.4}),
     # Three clauses in a row, and each of the values that they are called with is new.

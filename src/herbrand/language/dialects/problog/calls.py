@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
-from herbrand.language.computed import variables_of
+from herbrand.language.computed import variables_of, with_assigned
 from herbrand.language.dialects.problog.goals import Body, PrologClause
 from herbrand.language.dialects.problog.names import PredicateNames, valued
 from herbrand.language.syntax import (
@@ -45,7 +45,7 @@ def with_calls(
         return list(clauses)
     work = _Calls(places, silent, names)
     found = [work.guarded(clause) for clause in clauses]
-    calls = [call for clause in found for call in work.made_by(clause)]
+    calls = [call for clause in found if not clause.fails for call in work.made_by(clause)]
     calls += [PrologClause((call,), ()) for atom in asked if (call := work.call(atom)) is not None]
     for clause in calls:
         if not clause.body:
@@ -83,12 +83,21 @@ def _called_places(clauses: Sequence[PrologClause]) -> tuple[Places, Places]:
         before = dict(found)
         for clause in clauses:
             needed = _needed(clause.body, found)
-            missing = needed - valued(clause.body, silent) if needed else needed
+            missing = _missing(clause.body, needed, silent) if needed else needed
             for head in clause.heads:
                 _add_places(found, head, missing)
                 _add_places(silent, head, missing)
         if found == before:
             return found, silent
+
+
+def _missing(body: Body, needed: set[str], silent: Places) -> set[str]:
+    """The needed variables that have no value, but for those that the body computes from the others."""
+    tests = [part for part in body if isinstance(part, Comparison | Computed)]
+    computed = {test.left.name for test in tests if test.operator == "=" and isinstance(test.left, Variable)}
+    known = valued(body, silent)
+    given = needed - known - computed
+    return given | needed - with_assigned(tests, known | given)
 
 
 def _needed(body: Body, places: Places) -> set[str]:

@@ -58,7 +58,7 @@ from herbrand.language.syntax import (
     merged,
 )
 
-_EVERY = "constants of"
+_EVERY, _NAMED = "constants of", "constants of queries"
 _ANY = "_"
 """What a place can hold of which nothing is known: ``p(_) :- a`` makes ``q :- p(_)`` true all the same."""
 
@@ -268,7 +268,8 @@ class _Reader:
                 for i, term in enumerate(atom.arguments)
             )
             if new:
-                self._clauses.append(PrologClause((atom,), (Truth(False),), span=atom.span))
+                head = Atom(self._names.of(_NAMED, 0), ())
+                self._clauses.append(PrologClause((head,), (atom, Truth(False)), span=atom.span))
 
     def _give_one_kind(self) -> None:
         asked = [(atom,) for atom, _ in self._queries]
