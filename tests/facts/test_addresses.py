@@ -316,6 +316,22 @@ def test_dates_times_and_decimals_of_tables_are_constants(tmp_path: Path) -> Non
         }  # fmt: skip
 
 
+def test_times_at_midnight_are_dates(tmp_path: Path) -> None:
+    """Data frames keep days so; a time of the day is still no date."""
+    theory = hb.parse("type day = date\npredicate due(thing, day): observed")
+    days = [datetime.datetime(2026, 11, 22), datetime.datetime(2026, 11, 23)]
+    frame = pd.DataFrame({"thing": ["a", "b"], "day": pd.to_datetime(days)})
+    with duckdb.connect(str(tmp_path / "w.duckdb")) as connection:
+        connection.execute("CREATE TABLE due AS SELECT * FROM frame")
+    (tmp_path / "due.csv").write_text("a,2026-11-22 00:00:00\nb,2026-11-23T00:00:00.000\n")
+    for facts in ({"due": frame}, tmp_path / "w.duckdb", tmp_path / "due.csv"):
+        domain = hb.Model(theory, facts).program.facts.domains["day"]
+        assert list(domain) == ["2026-11-22", "2026-11-23"]
+    frame.loc[1, "day"] = MOMENT
+    with pytest.raises(FactsError, match=r'due, row 2: "2026-11-22T09:30:00" in column 2 is no date'):
+        hb.Model(theory, {"due": frame}).infer()
+
+
 def test_text_that_is_no_date_is_refused_with_its_row(tmp_path: Path) -> None:
     (tmp_path / "due.csv").write_text("a,2026-11-22\nb,22.11.2026\n")
     theory = hb.parse("type day = date\npredicate due(thing, day): observed")

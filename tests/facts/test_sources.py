@@ -9,6 +9,7 @@ import lzma
 from pathlib import Path
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from herbrand.errors import FactsError
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
+from herbrand.language.signature import Predicate, Signature, Type
 from tests.facts.vocabulary import ANYTHING, constants, load
 
 ENDINGS = ".csv, .tsv, .tab, .psv, .parquet, .pq, .jsonl, .ndjson, .json, .arrow, .feather, .ipc"
@@ -167,6 +169,28 @@ def refusal_of_load(facts):
     with pytest.raises(FactsError) as caught:
         load_facts((), ANYTHING, fact_sources(facts))
     return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(["a", "b"], name="weight"),
+        pl.Series("weight", ["a", "b"]),
+        pa.array(["a", "b"]),
+        pa.chunked_array([["a"], ["b"]]),
+    ],
+    ids=["pandas", "polars", "Arrow", "chunks of Arrow"],
+)
+def test_a_series_is_a_column(column):
+    signature = Signature({"p": Type("p")}, {"smokes": Predicate("smokes", ("p",))})
+    _, facts = load_facts([], signature, fact_sources({"smokes": column}))
+    assert list(facts.domains["p"]) == ["a", "b"] and facts.tables["smokes"].true.tolist() == [[0], [1]]
+
+
+def test_a_series_of_what_is_no_constant():
+    signature = Signature({"p": Type("p")}, {"smokes": Predicate("smokes", ("p",))})
+    with pytest.raises(FactsError, match="smokes, row 2: column 1 holds"):
+        load_facts([], signature, fact_sources({"smokes": pd.Series(["a", {"b": 1}])}))
 
 
 def test_values_that_are_no_facts():

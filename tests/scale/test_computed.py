@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import herbrand as hb
@@ -114,6 +115,19 @@ def test_no_dates_are_still_dates(body: str, tmp_path: Path) -> None:
     """
     for model in both(text, {"day": [], "size": []}, tmp_path):
         assert not len(model.query("late(x)"))
+
+
+def test_times_at_midnight_are_dates(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "world.duckdb")) as connection:
+        connection.execute("CREATE TABLE due AS SELECT 'a' AS x, TIMESTAMP '2026-11-22' AS d")
+    text = """
+        type day = date
+        predicate due(thing, day): observed
+        predicate late(thing, day)
+        late(x, e) :- due(x, d), e = d + 1
+    """
+    model = hb.Model(hb.parse(text), on=f"duckdb:{tmp_path}/world.duckdb")
+    assert model.query("late(x, e)").to_dict()["answers"][0]["bindings"] == {"x": "a", "e": "2026-11-23"}
 
 
 UNUSED = """

@@ -115,18 +115,24 @@ def number_from(text: str) -> int | float:
     return simplest(number)
 
 
+_MIDNIGHT = re.compile(r"[T ]00:00:00(\.0+)?$")
+
+
 def moment(calendar: str, text: str) -> str:
     """A date or a time in the one form that its constant has; a ``ValueError`` where it is none.
 
-    A time that names its zone is told in UTC: the order of the texts is that of time.
+    A time that names its zone is told in UTC: the order of the texts is that of time. A time at midnight, as
+    data frames keep days, is a date.
 
     >>> moment("date", "20261122"), moment("time", "2026-11-22 09:30")
     ('2026-11-22', '2026-11-22T09:30:00')
+    >>> moment("date", "2026-11-22T00:00:00")
+    '2026-11-22'
     >>> moment("time", "2026-11-22T09:30+02:00")
     '2026-11-22T07:30:00'
     """
     if calendar == "date":
-        return date.fromisoformat(text).isoformat()
+        return date.fromisoformat(_MIDNIGHT.sub("", text)).isoformat()
     found = datetime.fromisoformat(text)
     if found.tzinfo is not None:
         try:

@@ -105,7 +105,7 @@ class Loading:
             claims = read_claims(table, predicate, signature)
             self.notes += [claims.note] if claims.note else []
             return self._through_memory(claims)
-        return judged(in_place(table, predicate), table, self.database, signature.types)
+        return judged(in_place(table, predicate, signature.types), table, self.database, signature.types)
 
     def _through_memory(self, claims: Claims) -> Said:
         """Rows that were judged in memory, put into the database."""

@@ -30,10 +30,13 @@ class Said:
     weighted: bool
 
 
-def in_place(table: StoredTable, predicate: Predicate) -> Said:
-    """A table that the database can read itself."""
+def in_place(table: StoredTable, predicate: Predicate, types: Mapping[str, Type]) -> Said:
+    """A table that the database can read itself. A date may stand there as a time at midnight."""
     mark = mark_of(table, predicate)
     expressions = table.constants(len(predicate.column_types))
+    for place, name in enumerate(predicate.column_types):
+        if types[name].calendar == "date" and "VARCHAR" in expressions[place]:
+            expressions[place] = f"REGEXP_REPLACE({expressions[place]}, 'T00:00:00$', '')"
     chosen = [f"{expression} AS c{place}" for place, expression in enumerate(expressions)]
     cell = quoted(table.columns[-1])
     p = "CAST(1 AS DOUBLE)"

@@ -26,29 +26,37 @@ from herbrand.facts.store import Progress, Store
 
 @dataclass(frozen=True, eq=False)
 class ArrowData(FactSource):
-    """Anything that hands its columns over as Arrow: a pandas or polars DataFrame, an Arrow table."""
+    """Anything that hands its columns over as Arrow: a DataFrame or series of pandas or polars, an Arrow table."""
 
     name: str
     data: Any
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        data = _framed(self.data)
         try:
-            table = self.data if isinstance(self.data, pa.Table) else pa.table(self.data)
+            table = data if isinstance(data, pa.Table) else pa.table(data)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             known = reading.predicates.get(self.name)
-            raise self._refused(error, known.column_types if known else ()) from None
+            raise self._refused(data, error, known.column_types if known else ()) from None
         return [ArrowTable(self.name, self.name, _without_index(table), store)]
 
-    def _refused(self, error: Exception, types: Sequence[str]) -> FactsError:
+    def _refused(self, data: Any, error: Exception, types: Sequence[str]) -> FactsError:
         """A pandas column of objects may hold anything; its values show which row does."""
-        columns = [list(self.data[name]) for name in getattr(self.data, "columns", ())]
+        columns = [list(data[name]) for name in getattr(data, "columns", ())][: len(types)]
         try:
-            cells = [list(map(_none_if_nan, column)) for column in columns[: len(types)]]
-            python_columns(cells, types, lambda row: Place(self.name, row + 1))
+            cells = [list(map(_none_if_nan, column)) for column in columns]
+            python_columns(cells, types[: len(cells)], lambda row: Place(self.name, row + 1))
         except FactsError as wrong:
             return wrong
         reason = str(error).split("\n")[0]
         return FactsError(f"{self.name}: the table cannot be read as Arrow data: {reason}")
+
+
+def _framed(data: Any) -> Any:
+    """A series, or an Arrow array, as a table of one column."""
+    if isinstance(data, pa.Array | pa.ChunkedArray):
+        return {"": data}
+    return data.to_frame("") if hasattr(data, "to_frame") else data
 
 
 def _none_if_nan(value: Any) -> Any:
