@@ -26,7 +26,7 @@ from herbrand.facts.store import Progress, Store
 
 @dataclass(frozen=True, eq=False)
 class ArrowData(FactSource):
-    """Anything that hands its columns over as Arrow: a DataFrame or series of pandas or polars, an Arrow table."""
+    """Anything that hands its columns over as Arrow: data frames, series, Arrow tables."""
 
     name: str
     data: Any
