@@ -25,7 +25,7 @@ from herbrand.engines.loop import run
 from herbrand.engines.registry import engine_named, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported, member
-from herbrand.facts.load import cells_of, facts_too_large
+from herbrand.facts.load import facts_too_large
 from herbrand.facts.source import FactSource
 from herbrand.language.arguments import in_formula
 from herbrand.language.computed import computes
@@ -305,7 +305,10 @@ class Model:
     @cached_property
     def cells(self) -> int:
         """The cells of its facts that are known without reading them."""
-        return cells_of(self.sources, self.tables_read)
+        return self._cells_in(self.sources)
+
+    def _cells_in(self, sources: Iterable[FactSource]) -> int:
+        return sum(source.cells(self.tables_read) for source in sources)
 
     def stored_at(self, place: Any) -> Any:
         """The model on a database: ``place`` is where it is open."""
@@ -658,7 +661,8 @@ class Model:
             raise UnsupportedError(
                 "only a run on a database can be resumed", hint="name one by on (--on duckdb:FILE)"
             )
-        too_large = facts_too_large(self.cells + cells_of(sources, self.tables_read), budget)
+        cells = self.cells + self._cells_in(sources)
+        too_large = facts_too_large(cells, budget) if cells else None
         if too_large is None:
             yield None
             return

@@ -13,7 +13,7 @@ All mistakes are raised together, each with its table, its row and what was expe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -387,12 +387,6 @@ class TooLarge:
 
     why: str
     disk: float = 0.0
-
-
-def cells_of(sources: Iterable[FactSource], read: Collection[str] | None = None) -> int:
-    """The cells of the facts that are known without reading them. ``read``: the tables that are read of
-    databases; all of them if not given."""
-    return sum(source.cells(read) for source in sources)
 
 
 def facts_too_large(cells: float, budget: Budget) -> TooLarge | None:

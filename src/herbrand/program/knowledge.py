@@ -142,7 +142,8 @@ class Knowledge:
     @cached_property
     def used(self) -> Theory:
         """The theory without what is ignored; choices that make up a Bayesian network are its tables."""
-        return with_network_tables(self._without_ignored(self.separated.theory), self.signature)
+        used = self._without_ignored(self.separated.theory)
+        return with_network_tables(used, self.signature) if used.choices or used.tables else used
 
     @property
     def used_as_written(self) -> Theory:
