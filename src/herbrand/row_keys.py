@@ -24,7 +24,9 @@ Keys in no order are found by hashing, which costs a fifth of sorting them (:cla
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -127,55 +129,60 @@ class Places:
     """Finds keys in any order, which may stand more than once. ``like`` [key]: the place of an equal key, the
     same one for all that are equal.
 
-    A key's hash picks an entry of a table that holds places. Keys whose entry another one has taken go to a
-    second, smaller table, and so on; each has at least twice as many entries as keys.
+    A product with the key, which no other key has, picks an entry of a table by its highest bits; the entry
+    holds the bits that are left, and the place in the bits that these leave free. So one look at memory both
+    finds a place and compares the whole key. Keys whose entry another one has taken are found by places of
+    their own, and so on; each table has at least twice as many entries as keys.
     """
 
-    def __init__(self, keys: npt.NDArray[np.int64]) -> None:
-        self._keys = keys
-        self._tables: list[npt.NDArray[np.int32 | np.int64]] = []
-        self.like = np.arange(len(keys), dtype=np.int32 if len(keys) < 2**31 else np.int64)
-        left = self.like  # places of keys that have neither an entry nor an equal key with one
-        while len(left):
-            found = keys[left] if self._tables else keys
-            table = np.full(1 << (2 * len(left)).bit_length(), -1, left.dtype)
-            entries = _hashed(found, len(self._tables), len(table))
-            table[entries] = left
-            places = table[entries]
-            if self._tables:
-                self.like[left] = places
-            else:
-                self.like = places
-            left = left[keys[places] != found]
-            self._tables.append(table)
+    def __init__(self, keys: npt.NDArray[np.int64], number: int = 0) -> None:
+        count, self._number = len(keys), number
+        self._bits = (2 * count).bit_length()
+        places = np.arange(count, dtype=np.uint64)
+        entries, rests = self._parts(keys)
+        self._table = np.full(1 << self._bits, _FREE)
+        self._table[entries] = rests | places
+        self._count = np.uint64(count)
+        places = self._table[entries]
+        places ^= rests
+        self.like = places.astype(np.int32 if count < 2**31 else np.int64)
+        self._left = np.flatnonzero(places >= self._count)
+        self._others = Places(keys[self._left], number + 1) if len(self._left) else None
+        if self._others is not None:
+            self.like[self._left] = self._left[self._others.like]
 
     def of(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The place of each, that of ``like``; -1 for one that is not there."""
-        found = np.full(len(wanted), -1)
-        for start in range(0, len(wanted) if len(self._keys) else 0, BLOCK):
+        found = np.empty(len(wanted), np.int64)
+        for start in range(0, len(wanted), BLOCK):
             found[start : start + BLOCK] = self._of_block(wanted[start : start + BLOCK])
         return found
 
     def _of_block(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        places = self._tables[0][_hashed(wanted, 0, len(self._tables[0]))]
-        there = self._keys[places] == wanted
-        found = np.where(there, places, -1)
-        left = np.flatnonzero(~there & (places >= 0))  # an entry that no key has taken ends the search
-        for number, table in enumerate(self._tables[1:], 1):
-            keys = wanted[left]
-            places = table[_hashed(keys, number, len(table))]
-            there = self._keys[places] == keys
-            found[left[there]] = places[there]
-            left = left[~there & (places >= 0)]
+        entries, rests = self._parts(wanted)
+        held = self._table[entries]
+        rests ^= held
+        found = rests.view(np.int64)
+        absent = rests >= self._count
+        if absent.any():
+            np.copyto(found, -1, where=absent)
+            absent &= held != _FREE  # a free entry ends the search
+            left = np.flatnonzero(absent)
+            if self._others is not None and len(left):
+                places = self._others._of_block(wanted[left])
+                found[left] = np.where(places < 0, -1, self._left[places])
         return found
 
+    def _parts(self, keys: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+        """The entry of each key, and the rest of its product in the highest bits."""
+        products = keys.view(np.uint64) * np.uint64(_multiplier(self._number))
+        entries = products >> np.uint64(64 - self._bits) if self._bits else np.zeros_like(products)
+        products <<= np.uint64(self._bits)
+        return entries.view(np.int64), products
 
-def _hashed(keys: npt.NDArray[np.int64], number: int, size: int) -> npt.NDArray[np.int64]:
-    """An entry for each key in the table of this number: the highest bits of a product, on which all bits of
-    the key bear."""
-    product = keys.view(np.uint64) * np.uint64(_multiplier(number))
-    product >>= np.uint64(65 - size.bit_length())
-    return product.view(np.int64)
+
+_FREE = np.uint64(2**64 - 1)
+"""Of an entry without a key: its lowest bits would be a place beyond the last one."""
 
 
 @cache
@@ -198,6 +205,8 @@ COUNTED = 1 << 16
 """Keys below it NumPy sorts by counting them."""
 STRIDE = 64
 """Where keys so far apart ascend all are nearly in order, which a sort that merges runs makes use of."""
+PARTED = 1 << 18
+"""So many keys are sorted in parts that fit into the caches, by as many threads as there are processors."""
 MANY = 10_000
 """So many keys are hashed; fewer are searched for among sorted ones in less time."""
 
@@ -292,7 +301,10 @@ def unique_sorted(keys: Keys, sizes: Sequence[int]) -> Keys:
     """
     if len(keys) < 2 or (keys[:-1] < keys[1:]).all():
         return keys
-    ordered = _sorted(keys, sizes)
+    return _sorted(keys, sizes, _each_once)
+
+
+def _each_once(ordered: Keys) -> Keys:
     first = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered if first.all() else ordered[first]
@@ -317,18 +329,46 @@ def counted(keys: Keys, sizes: Sequence[int]) -> tuple[Keys, npt.NDArray[np.int6
     return ordered[starts], counts
 
 
-def _sorted(keys: Keys, sizes: Sequence[int]) -> Keys:
-    """In half the time where they fit into 32 bits; in a third where they are nearly in order, or are put
-    there by counting their highest 16 bits."""
+def _sorted(keys: Keys, sizes: Sequence[int], then: Callable[[Keys], Keys] = lambda ordered: ordered) -> Keys:
+    """Keys ascending, and what ``then`` makes of them, which may come in parts. In half the time where they
+    fit into 32 bits; sooner still where they are nearly in order, or many."""
     size = math.prod(max(1, size) for size in sizes)
-    nearly = ascend(keys[::STRIDE])
-    if not nearly and 2**32 < size <= LARGEST_KEY and len(keys) >= MANY:
-        leading = (keys >> ((size - 1).bit_length() - 16)).astype(np.uint16)
-        ordered, nearly = keys[np.argsort(leading, kind="stable")], True
-    else:
-        ordered = keys.astype(np.uint32) if size <= 2**32 else keys.copy()
-    ordered.sort(kind="stable" if nearly else None)
-    return ordered.astype(keys.dtype, copy=False)
+    if ascend(keys[::STRIDE]):
+        return then(np.sort(keys, kind="stable"))
+    if len(keys) >= PARTED and size <= LARGEST_KEY:
+        bits = (size - 1).bit_length()
+        leading = min(8, (len(keys) // BLOCK).bit_length(), bits)
+        with ThreadPoolExecutor(os.cpu_count()) as threads:  # NumPy lets others run while it sorts
+            parts = threads.map(
+                lambda pieces: then(_in_order(np.concatenate(pieces), bits - leading)),
+                _parted(keys, bits - leading, 1 << leading),
+            )
+            return np.concatenate(list(parts))
+    ordered = keys.astype(np.uint32) if size <= 2**32 else keys.copy()
+    ordered.sort()
+    return then(ordered.astype(keys.dtype, copy=False))
+
+
+def _parted(keys: Keys, below: int, count: int) -> Iterator[list[Keys]]:
+    """Keys by what stands above their ``below`` lowest bits, in its order: where keys of a whole table would be
+    moved all over memory, those of a block are moved within the caches, and its runs are copied."""
+    pieces: list[list[Keys]] = [[] for _ in range(count)]
+    for start in range(0, len(keys), BLOCK):
+        block = keys[start : start + BLOCK]
+        leading = (block >> below).astype(np.uint8)
+        block = block[np.argsort(leading, kind="stable")]
+        ends = np.cumsum(np.bincount(leading, minlength=count)).tolist()
+        for own, begin, end in zip(pieces, [0, *ends], ends, strict=False):
+            own.append(block[begin:end])
+    return filter(lambda own: any(map(len, own)), pieces)
+
+
+def _in_order(keys: Keys, bits: int) -> Keys:
+    """Keys that are alike above so many bits: the next 16 are counted, which nearly sorts them."""
+    leading = (keys >> max(0, bits - 16)).astype(np.uint16)
+    ordered = keys[np.argsort(leading, kind="stable")]
+    ordered.sort(kind="stable")
+    return ordered
 
 
 def unique_pairs(keys: Keys, numbers: npt.NDArray[np.float64]) -> tuple[Keys, npt.NDArray[np.float64]]:

@@ -136,7 +136,7 @@ class Claimed:
 
 
 def claimed_of(predicate: Predicate, claims: Sequence[Claims], domains: Sequence[Domain]) -> Claimed:
-    known: dict[tuple[int, str], Index] = {}  # a dictionary that columns share is looked up once
+    known: dict[tuple[int, str], Index | None] = {}  # a dictionary that columns share is looked up once
     sizes = _key_sizes(domains)
     keys = _joined([_keys(claim, domains, sizes, known) for claim in claims] or [row_keys((), ())])
     certain = all(claim.truths is None and claim.probabilities is None for claim in claims)
@@ -154,7 +154,10 @@ def _key_sizes(domains: Sequence[Domain]) -> list[int]:
 
 
 def _keys(
-    claim: Claims, domains: Sequence[Domain], sizes: Sequence[int], known: dict[tuple[int, str], Index]
+    claim: Claims,
+    domains: Sequence[Domain],
+    sizes: Sequence[int],
+    known: dict[tuple[int, str], Index | None],
 ) -> Keys:
     """The key of each row, a block after the other: indices of a whole column would leave the caches."""
     columns = claim.columns[: len(domains)]
@@ -163,16 +166,17 @@ def _keys(
     keys = np.empty(count, row_keys([column.codes[:0] for column in columns], sizes).dtype)
     for start in range(0, count, BLOCK):
         block = slice(start, min(start + BLOCK, count))
-        rows = [of[column.codes[block]] for of, column in zip(indices, columns, strict=True)]
+        codes = [column.codes[block] for column in columns]
+        rows = [own if of is None else of[own] for of, own in zip(indices, codes, strict=True)]
         keys[block] = row_keys(rows, sizes, block.stop - start)
     return keys
 
 
-def _indices(column: Column, domain: Domain, known: dict[tuple[int, str], Index]) -> Index:
-    """The index of each of a column's distinct constants."""
+def _indices(column: Column, domain: Domain, known: dict[tuple[int, str], Index | None]) -> Index | None:
+    """The index of each of a column's distinct constants; None where its codes are the indices."""
     key = (id(column.values), domain.name)
     if key not in known:
-        known[key] = domain.indices_of(column.values)
+        known[key] = None if column.values is domain.values else domain.indices_of(column.values)
     return known[key]
 
 

@@ -86,7 +86,10 @@ class _Dictionary:
         """The place of a constant with the hash of each cell."""
         codes, start = np.empty(len(hashes), np.int32), 0
         for chunk in hashes.chunks:  # small enough for the caches
-            codes[start : (start := start + len(chunk))] = self.places.of(numbers_in(chunk))
+            places = codes[start : (start := start + len(chunk))]
+            places[:] = self.places.of(numbers_in(chunk))
+            if len(self.hashes) > len(self.values):
+                places[places == len(self.values)] = ABSENT
         return codes
 
 
@@ -228,7 +231,6 @@ class Store:
             codes[rows["place"].to_numpy()] = filled(
                 pc.index_in(cells.combine_chunks(), value_set=known.values), ABSENT
             )
-        codes[codes == len(known.values)] = ABSENT
         return codes
 
     def _new_name(self, kind: str) -> str:
