@@ -350,8 +350,8 @@ def _sorted(keys: Keys, sizes: Sequence[int], then: Callable[[Keys], Keys] = lam
 
 
 def _parted(keys: Keys, below: int, count: int) -> Iterator[list[Keys]]:
-    """Keys by what stands above their ``below`` lowest bits, in its order: where keys of a whole table would be
-    moved all over memory, those of a block are moved within the caches, and its runs are copied."""
+    """Keys by what stands above their ``below`` lowest bits, in its order: those of a block are moved within
+    the caches, where keys of a whole table would be moved all over memory."""
     pieces: list[list[Keys]] = [[] for _ in range(count)]
     for start in range(0, len(keys), BLOCK):
         block = keys[start : start + BLOCK]

@@ -70,6 +70,34 @@ def test_constants_of_one_hash_are_told_apart(rows, weak):
     assert found.rows is None
 
 
+close = st.one_of(st.none(), st.integers(0, 30))
+
+
+@given(
+    st.sampled_from([-(2**63), -7, 0, 2**40, 2**63 - 31]),
+    st.lists(st.tuples(close, close, st.integers(0, 1))),
+    st.booleans(),
+)
+@settings(deadline=None, max_examples=tries(30))
+def test_whole_numbers_are_kept_however_close_they_stand(least, rows, far):
+    """Those within a small range index an array, others are found by their hash; columns share constants."""
+    rows = [tuple(None if cell is None else cell + least for cell in row[:2]) + row[2:] for row in rows]
+    rows += [(least, None, 0), (-least - 1, None, 1)] if far else []
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    data = pa.table({f"c{i}": pa.array(column, pa.int64()) for i, column in enumerate(columns)})
+    with Store() as store:
+        found = store.interned(store.stage(f"FROM {store.register(data)}"), ("year", "year"), marked=True)
+    one, other = found.columns
+    assert one.values is other.values and one.values.type == pa.int64()
+    values = one.values.to_pylist()
+    assert values == sorted({cell for column in columns[:2] for cell in column if cell is not None})
+    for column, given_cells in zip(found.columns, columns, strict=False):
+        assert column.codes.dtype == np.int32
+        assert [None if code < 0 else values[code] for code in column.codes] == given_cells
+    assert found.marks is not None and not isinstance(found.marks, np.ndarray)
+    assert found.marks.to_pylist() == columns[2]
+
+
 class TestProgress:
     def test_shares_rise_from_0_to_1(self, monkeypatch):
         monkeypatch.setattr(stores, "_POLL_SECONDS", 0.001)

@@ -2,7 +2,7 @@
 
 A table is staged once, in the order of its source. The distinct constants of its columns of one type are then
 found by the database, and each cell by its hash among theirs: the fastest of the ways tried
-(docs/decisions/facts-store.md).
+(docs/decisions/facts-store.md). Whole numbers close together index an array instead.
 
 >>> with Store() as store:
 ...     staged = store.stage("SELECT 'bob' AS c0, 'anna' AS c1 UNION ALL SELECT 'bob', NULL")
@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -27,9 +28,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from herbrand.extras import Late
-from herbrand.facts.column import ABSENT, Column, Index, Interned, constants, filled, numbers_in
+from herbrand.facts.column import (
+    ABSENT,
+    Column,
+    Index,
+    Interned,
+    constants,
+    filled,
+    number_array,
+    numbers_in,
+)
 from herbrand.files import ScratchFolder
-from herbrand.row_keys import Places
+from herbrand.row_keys import SPREAD, Places
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -82,7 +92,16 @@ class _Dictionary:
     hashes: npt.NDArray[np.int64]
     places: Places
 
-    def codes(self, hashes: pa.ChunkedArray) -> Index:
+    def cell(self, column: str) -> str:
+        """What is fetched of each cell."""
+        return _HASH.format(f"{column}::{self.kind}")
+
+    def columns(self, cells: Sequence[pa.ChunkedArray]) -> list[Column]:
+        """The columns of which these are the hashes."""
+        with ThreadPoolExecutor() as threads:  # NumPy lets others run while it looks things up
+            return [Column(self.values, codes) for codes in threads.map(self._codes, cells)]
+
+    def _codes(self, hashes: pa.ChunkedArray) -> Index:
         """The place of a constant with the hash of each cell."""
         codes, start = np.empty(len(hashes), np.int32), 0
         for chunk in hashes.chunks:  # small enough for the caches
@@ -91,6 +110,30 @@ class _Dictionary:
             if len(self.hashes) > len(self.values):
                 places[places == len(self.values)] = ABSENT
         return codes
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Whole numbers, of which many between the least and the largest stand in some columns: an array over all
+    of them takes the place of a dictionary."""
+
+    least: int
+    size: int
+
+    def cell(self, column: str) -> str:
+        """What is fetched of each cell: how far it is from the least; of an empty one the size."""
+        return f"ifnull({column} - CAST('{self.least}' AS BIGINT), {self.size})"
+
+    def columns(self, cells: Sequence[pa.ChunkedArray]) -> list[Column]:
+        """The columns of which these are the distances."""
+        stands = np.zeros(self.size + 1, bool)
+        for chunk in chain.from_iterable(column.chunks for column in cells):
+            stands[numbers_in(chunk)] = True
+        codes = np.cumsum(stands, dtype=np.int32) - np.int32(1)
+        codes[self.size] = ABSENT
+        values = number_array(np.flatnonzero(stands[:-1]) + self.least)
+        taken = ([codes[numbers_in(chunk)] for chunk in column.chunks] for column in cells)
+        return [Column(values, np.concatenate([np.empty(0, np.int32), *parts])) for parts in taken]
 
 
 class Store:
@@ -188,28 +231,38 @@ class Store:
     ) -> Interned:
         """The columns in the order of the table, those of the same type sharing one dictionary, whose
         constants ascend; the staged table is dropped."""
+        places = {name: [i for i, other in enumerate(types) if other == name] for name in types}
         known = {
-            name: self._dictionary(staged, [i for i, other in enumerate(types) if other == name])
-            for name in dict.fromkeys(types)
+            name: self._range(staged, own) or self._dictionary(staged, own) for name, own in places.items()
         }
-        hashed = [f"{_HASH.format(f'c{i}::{known[name].kind}')} AS h{i}" for i, name in enumerate(types)]
+        cells = [f"{known[name].cell(f'c{i}')} AS h{i}" for i, name in enumerate(types)]
         marks = [f"c{len(types)} AS marks"] if marked else []
-        wanted = ", ".join([*hashed, *marks]) or "1"
+        wanted = ", ".join([*cells, *marks]) or "1"
         rows = self._run(f"SELECT {wanted} FROM {staged.name}", (), progress, fetch="arrow")
-        with ThreadPoolExecutor() as threads:  # NumPy lets others run while it looks things up
-            hashes = (rows[f"h{i}"] for i in range(len(types)))
-            found = threads.map(_Dictionary.codes, (known[name] for name in types), hashes)
-        columns = tuple(
-            Column(known[name].values, self._told_apart(codes, i, staged, known[name]))
-            for i, (name, codes) in enumerate(zip(types, found, strict=True))
-        )
+        columns: dict[int, Column] = {}
+        for name, own in places.items():
+            found = known[name].columns([rows[f"h{i}"] for i in own])
+            columns |= dict(zip(own, found, strict=True))
+            for i in own:
+                self._tell_apart(columns[i].codes, i, staged, known[name])
         self.connection.execute(f"DROP TABLE {staged.name}")
-        return Interned(columns, staged.row_count, rows["marks"] if marked else None)
+        ordered = tuple(columns[i] for i in range(len(types)))
+        return Interned(ordered, staged.row_count, rows["marks"] if marked else None)
+
+    def _range(self, staged: Staged, columns: Sequence[int]) -> _Range | None:
+        """Where an array over all whole numbers from the least to the largest is no larger than the table."""
+        found = self.connection.sql(f"SELECT min(x), max(x) FROM ({_seen(staged, columns)})")
+        if str(found.types[0]) != "BIGINT":
+            return None
+        ((least, largest),) = found.fetchall()
+        if least is None or largest - least >= SPREAD * staged.row_count:
+            return None
+        return _Range(least, largest - least + 1)
 
     def _dictionary(self, staged: Staged, columns: Sequence[int]) -> _Dictionary:
-        seen = " UNION ALL ".join(f"SELECT c{i} AS x FROM {staged.name}" for i in columns)
+        distinct = f"SELECT DISTINCT x FROM ({_seen(staged, columns)})"
         found = self.connection.sql(
-            f"SELECT x, {_HASH.format('x')} AS h FROM (SELECT DISTINCT x FROM ({seen})) ORDER BY x NULLS LAST"
+            f"SELECT x, {_HASH.format('x')} AS h FROM ({distinct}) ORDER BY x NULLS LAST"
         )
         kind, table = str(found.types[0]), found.to_arrow_table()
         values = constants(table["x"]).combine_chunks()
@@ -217,8 +270,10 @@ class Store:
         hashes = np.concatenate([np.empty(0, np.int64), *map(numbers_in, table["h"].chunks)])
         return _Dictionary(kind, values[: len(values) - values.null_count], hashes, Places(hashes))
 
-    def _told_apart(self, codes: Index, column: int, staged: Staged, known: _Dictionary) -> Index:
-        """The codes of a column where constants have the hash of others: there these themselves decide."""
+    def _tell_apart(self, codes: Index, column: int, staged: Staged, known: _Dictionary | _Range) -> None:
+        """Correct the codes of a column where constants have the hash of others: these themselves decide."""
+        if isinstance(known, _Range):
+            return
         alike = np.flatnonzero(known.places.like != np.arange(len(known.hashes)))
         if len(alike):
             cell = f"c{column}::{known.kind}"
@@ -231,7 +286,6 @@ class Store:
             codes[rows["place"].to_numpy()] = filled(
                 pc.index_in(cells.combine_chunks(), value_set=known.values), ABSENT
             )
-        return codes
 
     def _new_name(self, kind: str) -> str:
         self._names += 1
@@ -264,6 +318,11 @@ class Store:
             return self.connection.sql(query, params=list(parameters)).to_arrow_table()
         self.connection.execute(query, list(parameters))
         return None
+
+
+def _seen(staged: Staged, columns: Sequence[int]) -> str:
+    """All cells of some columns, as ``x``."""
+    return " UNION ALL ".join(f"SELECT c{i} AS x FROM {staged.name}" for i in columns)
 
 
 class _Outcome(threading.Thread):
