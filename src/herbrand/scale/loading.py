@@ -347,11 +347,21 @@ class Loading:
         return list(dict.fromkeys(found))
 
 
+NEAR = 1 << 16
+"""Numbers of which what is kept for each fits into the caches."""
+
+
 def _distinct(source: str, columns: Sequence[str], chosen: str) -> str:
-    """The rows each once, sorted, so that joins and groups find neighbours in the cache; without columns, one
-    row says that there is one."""
-    order = f" ORDER BY {', '.join(columns)}" if columns else ""
-    return f"SELECT DISTINCT {', '.join(columns) or '1 AS one'} FROM {source} WHERE {chosen}{order}"
+    """The rows each once; without columns, one row says that there is one.
+
+    They ascend, within blocks in which all columns but the first stand near each other: so joins and groups
+    over any column find neighbours in the cache.
+    """
+    rows = f"SELECT DISTINCT {', '.join(columns) or '1 AS one'} FROM {source} WHERE {chosen}"
+    if not columns:
+        return rows
+    blocks = [f"FLOOR({column} / {NEAR})" for column in columns[1:]]
+    return f"SELECT * FROM ({rows}) d ORDER BY {', '.join([*blocks, *columns])}"
 
 
 def _weighted(source: str, columns: Sequence[str]) -> str:
