@@ -254,7 +254,7 @@ class Model:
         except BudgetError as error:
             with _scratch().instead(self.stored_at, error, call.note, call.engine, budget) as there:
                 return there.infer(call)
-        return settled.read().filtered(call.top, call.least)
+        return _read(settled, call.note).filtered(call.top, call.least)
 
     def _best_of(self, of: tuple[str, ...], call: Call) -> Marginals:
         """The most probable values of some atoms, the rest summed out."""
@@ -279,7 +279,7 @@ class Model:
                 hint="define a predicate by a rule and name it",
             )
         asked = replace(question, summed_out=True)
-        return self._settled(program, asked, drawing, call.settings, call.note).read()
+        return _read(self._settled(program, asked, drawing, call.settings, call.note), call.note)
 
     @property
     def on(self) -> str | None:
@@ -676,6 +676,15 @@ class Model:
                 f"only infer, bound, query, learn and check run on {self._on}",
                 hint="leave out on (--on), and give the facts by facts (--facts)",
             )
+
+
+def _read(settled: Settled, note: Callable[[str], None] | None) -> Marginals:
+    """The answer of an engine at rest, its notes given to ``note``."""
+    answer = settled.read()
+    if note is not None:
+        for text in answer.notes:
+            note(text)
+    return answer
 
 
 def _planned(knowledge: Knowledge, given: tuple[str, ...], budget: Budget, apart: bool) -> Any:

@@ -103,6 +103,16 @@ def test_lookup_where_nothing_is_listed() -> None:
     assert Known((0, 5), nothing, nothing, LATENT).latent_count() == 0
 
 
+@laws
+@given(st.sets(st.integers(0, 11)))
+def test_places_among_latent_atoms_are_those_of_their_list(settled: set[int]) -> None:
+    codes = np.array(sorted(settled), np.int64)
+    known = Known((3, 4), codes, np.ones(len(codes), np.int64), LATENT)
+    listed = known.latent_codes()
+    assert known.latent_places(listed).tolist() == list(range(len(listed)))
+    assert [known.latent_code(place) for place in range(len(listed))] == listed.tolist()
+
+
 def test_an_observed_many_valued_atom_needs_its_value() -> None:
     theory = hb.parse(
         'predicate area(p) in {"ai", "db"}: observed\npredicate s(p)\narea("x") = "ai"\n1.0: s("y")'

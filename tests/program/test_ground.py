@@ -172,6 +172,13 @@ class TestRefusals:
         )
         assert mistake.hint.startswith("declare f as observed")
 
+    def test_of_derived_atoms_more_than_can_be_numbered(self) -> None:
+        text = "type t = 1..100000\npredicate e(t, t): observed\npredicate r(t, t, t, t)\n"
+        text += "0.5 :: r(x, y, z, w) :- e(x, y), e(z, w)"
+        with pytest.raises(BudgetError) as error:
+            ground(hb.Model(hb.parse(text)).program, Budget(10_000_000))
+        assert error.value.mistakes[0].hint.startswith("rules derive r: give its arguments types of fewer")
+
     def test_more_rows_than_an_engine_takes(self) -> None:
         text = "type t = 1..100\npredicate p(t)\npredicate q(t)\n1.0: p(x) and q(y)"
         program = hb.Model(hb.parse(text)).program

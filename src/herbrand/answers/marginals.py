@@ -53,6 +53,8 @@ class AtomTable(Sheet):
     entries: np.ndarray | None = None
     reach: np.ndarray | None = None
     """How far the truth may lie to either side, where the probabilities are the middles of bounds."""
+    only_possible: bool = False
+    """Whether atoms that cannot hold are left out, as there are too many."""
 
     ticks = PROBABILITIES
 
@@ -369,6 +371,12 @@ class Marginals(Sheet):
         )
         formulas = tuple(self.formulas[place - begin] for place in kept.tolist() if place >= begin)
         return replace(self, tables=tables, formulas=formulas, heaviest_first=top is not None)
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What the rows do not tell."""
+        for name in (table.predicate for table in self.tables if table.only_possible):
+            yield f"too many to list: atoms of {name} that cannot hold are left out; they have probability 0"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the command line."""

@@ -13,7 +13,7 @@ An explanation is of one atom, or of one value of it: :class:`ExplainedAtom`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,7 +25,7 @@ from herbrand.budget import Budget
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Formula, Value
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
-from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
+from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of, rows_of
 from herbrand.program.ground import SATISFIED, Ground, GroundConjunction, LatentAtoms, ground_template
 from herbrand.program.lower import forbidding
 from herbrand.program.program import Conjunction, Program, literals_of
@@ -65,12 +65,19 @@ def listed_tables(
         yield _table(evidence, look_up, predicate, codes)
 
 
-def asked_codes(evidence: Evidence, question: Question) -> Iterator[tuple[str, np.ndarray]]:
-    """Each predicate asked for, and the codes of its atoms that are."""
+def asked_codes(
+    evidence: Evidence, question: Question, possible: Mapping[str, np.ndarray] | None = None
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Each predicate asked for, and the codes of its atoms that are.
+
+    ``possible``: the sorted codes of the atoms that may hold, of predicates of which only these are listed;
+    an atom that is named is listed all the same.
+    """
+    possible = possible or {}
     if question.everything:
         for predicate in evidence.program.signature.named:
             if evidence.known(predicate).latent_count():
-                yield predicate, evidence.known(predicate).latent_codes()
+                yield predicate, _latent_codes(evidence.known(predicate), possible.get(predicate))
         return
     for predicate in dict.fromkeys(pattern.predicate for pattern in question.atoms):
         patterns = [pattern for pattern in question.atoms if pattern.predicate == predicate]
@@ -78,21 +85,27 @@ def asked_codes(evidence: Evidence, question: Question) -> Iterator[tuple[str, n
             rows = np.array([*dict.fromkeys(pattern.arguments for pattern in patterns)], np.int64)
             yield predicate, codes_of(rows, evidence.sizes(predicate))
             continue
-        codes = np.concatenate([_codes(evidence, pattern) for pattern in patterns])
+        codes = np.concatenate([_codes(evidence, pattern, possible.get(predicate)) for pattern in patterns])
         if len(codes) > 1:
             _, first = np.unique(codes, return_index=True)
             codes = codes[np.sort(first)]
         yield predicate, codes
 
 
-def _codes(evidence: Evidence, pattern: AtomPattern) -> np.ndarray:
+def _latent_codes(known: Known, possible: np.ndarray | None) -> np.ndarray:
+    return known.latent_codes() if possible is None else possible[known.lookup(possible) == LATENT]
+
+
+def _codes(evidence: Evidence, pattern: AtomPattern, possible: np.ndarray | None) -> np.ndarray:
     """The atoms that fit a pattern. Of a predicate whose atoms are all known, such as a derived one, the name
     alone asks for those that hold."""
     if pattern.latent:
         known = evidence.known(pattern.predicate)
         if known.latent_count() or evidence.is_valued(pattern.predicate):
-            return known.latent_codes()
+            return _latent_codes(known, possible)
         return known.codes[known.values == 1]
+    if possible is not None and not pattern.is_ground:
+        return possible[pattern.fits(rows_of(possible, evidence.sizes(pattern.predicate)))]
     types = evidence.program.signature.predicates[pattern.predicate].types
     typed = {a: t for a, t in zip(pattern.arguments, types, strict=True) if isinstance(a, str)}
     if not typed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -61,6 +62,20 @@ class Known:
         latent = np.ones(self.atom_count, dtype=bool)
         latent[self.codes] = False
         return np.flatnonzero(latent)
+
+    def latent_places(self, codes: np.ndarray) -> np.ndarray:
+        """The place of each latent atom among these, found without listing them: its code, less the settled
+        ones before it."""
+        return codes - np.searchsorted(self.codes, codes)
+
+    def latent_code(self, place: int) -> int:
+        """The code of the latent atom at a place: the inverse."""
+        return place + int(np.searchsorted(self._latent_before, place, side="right"))
+
+    @cached_property
+    def _latent_before(self) -> np.ndarray:
+        """How many latent atoms stand before each settled one."""
+        return self.latent_places(self.codes)
 
 
 class Evidence:

@@ -181,12 +181,11 @@ class LatentAtoms:
         predicates = [p for p in evidence.program.signature.predicates if only is None or p in only]
         counts = {name: evidence.known(name).latent_count() for name in predicates}
         self.counts = {name: count for name, count in counts.items() if count}
-        named = derived_by(evidence.program.uncertain)
-        unlisted = {name for name in named & self.counts.keys() if evidence.known(name).all_latent}
-        _refuse_too_many({name: n for name, n in self.counts.items() if name not in unlisted}, self._allowed)
+        self._derived = derived_by(evidence.program.uncertain)
+        self._refuse_too_many({name: n for name, n in self.counts.items() if name not in self._derived})
         if not fit([sum(self.counts.values())]):  # numbers of 64 bits do not tell them apart
-            _refuse_too_many(self.counts, self._allowed)
-        self.codes: Mapping[str, np.ndarray] = _LatentCodes(evidence, self.counts, self._allowed)
+            self._refuse_too_many(self.counts)
+        self.codes: Mapping[str, np.ndarray] = _LatentCodes(evidence, self.counts, self._refuse_too_many)
         starts = list(accumulate(self.counts.values(), initial=0))
         self._names, self._starts, self.count = list(self.counts), starts[:-1], starts[-1]
         self.start = dict(zip(self._names, self._starts, strict=True))
@@ -194,7 +193,7 @@ class LatentAtoms:
     @cached_property
     def value_counts(self) -> np.ndarray:
         """How many values each atom has, none among them where that may be."""
-        _refuse_too_many(self.counts, self._allowed)
+        self._refuse_too_many(self.counts)
         program = self.evidence.program
         parts = [np.full(count, program.outcome_count(name)) for name, count in self.counts.items()]
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
@@ -206,27 +205,45 @@ class LatentAtoms:
 
     def numbers(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """The numbers of atoms that are latent."""
-        every = self.evidence.known(predicate).all_latent
-        return self.start[predicate] + (codes if every else places_among(self.codes[predicate], codes))
+        known = self.evidence.known(predicate)
+        if known.all_latent:
+            return self.start[predicate] + codes
+        listed = predicate not in self._derived
+        places = places_among(self.codes[predicate], codes) if listed else known.latent_places(codes)
+        return self.start[predicate] + places
 
     def atom(self, number: int) -> tuple[str, np.ndarray]:
         """The predicate and the code [1] of the atom with a number."""
         name = self._names[bisect(self._starts, number) - 1]
-        place = number - self.start[name]
-        every = self.evidence.known(name).all_latent
-        return name, np.array([place]) if every else self.codes[name][[place]]
+        return name, np.array([self.evidence.known(name).latent_code(number - self.start[name])])
+
+    def _refuse_too_many(self, counts: Mapping[str, int]) -> None:
+        total = sum(counts.values())
+        if total * BYTES_AN_ATOM <= self._allowed:
+            return
+        largest = max(counts, key=lambda name: counts[name])
+        instead = f"declare {largest} as observed if what is not listed is false"
+        if largest in self._derived:
+            instead = f"rules derive {largest}: give its arguments types of fewer constants"
+        raise BudgetError(
+            f"there are {total:,} latent ground atoms, {counts[largest]:,} of them of {largest}: about "
+            f"{readable(total * BYTES_AN_ATOM)}, and {readable(self._allowed)} are allowed",
+            hint=f"{instead}, or allow more by --memory",
+        )
 
 
 class _LatentCodes(Mapping[str, np.ndarray]):
     """The codes of each predicate's latent atoms, listed when they are asked for."""
 
-    def __init__(self, evidence: Evidence, counts: dict[str, int], allowed: float) -> None:
-        self._evidence, self._counts, self._allowed = evidence, counts, allowed
+    def __init__(
+        self, evidence: Evidence, counts: dict[str, int], refuse: Callable[[Mapping[str, int]], None]
+    ) -> None:
+        self._evidence, self._counts, self._refuse_too_many = evidence, counts, refuse
         self._listed: dict[str, np.ndarray] = {}
 
     def __getitem__(self, predicate: str) -> np.ndarray:
         if predicate not in self._listed:
-            _refuse_too_many({predicate: self._counts[predicate]}, self._allowed)
+            self._refuse_too_many({predicate: self._counts[predicate]})
             self._listed[predicate] = self._evidence.known(predicate).latent_codes()
         return self._listed[predicate]
 
@@ -376,14 +393,3 @@ def refuse_long_answer(
     said = f"the answer would list {count:,} atoms:"
     hint = "ask for the predicates or atoms that matter by --query"
     refuse_beyond(count * BYTES_A_LISTED_ATOM, budget.bytes, said, hint)
-
-
-def _refuse_too_many(counts: dict[str, int], allowed: float) -> None:
-    total = sum(counts.values())
-    if total * BYTES_AN_ATOM > allowed:
-        largest = max(counts, key=lambda name: counts[name])
-        raise BudgetError(
-            f"there are {total:,} latent ground atoms, {counts[largest]:,} of them of {largest}: about "
-            f"{readable(total * BYTES_AN_ATOM)}, and {readable(allowed)} are allowed",
-            hint=f"declare {largest} as observed if what is not listed is false, or allow more by --memory",
-        )

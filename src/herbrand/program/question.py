@@ -77,6 +77,11 @@ class Question:
     def everything(self) -> bool:
         return not self.atoms and not self.formulas
 
+    def lists(self, predicate: str) -> bool:
+        """Whether it asks for atoms of a predicate that it does not name one by one."""
+        own = (pattern for pattern in self.atoms if pattern.predicate == predicate)
+        return self.everything or not all(pattern.is_ground for pattern in own)
+
 
 def _parsed(query: str | Formula, signature: Signature) -> Formula:
     """A query as a formula; one that is given as a formula is read already."""

@@ -189,6 +189,44 @@ def test_of_many_atoms_those_are_listed_that_may_hold() -> None:
     assert len(model.infer()) == 1_500
 
 
+LOOPS = """
+type n = 1..5
+predicate e(n, n): observed
+predicate r(n, n)
+0.5 :: r(x, y) :- e(x, y)
+0.2 :: r(x, x) :- e(x, y)
+"""
+
+
+@pytest.mark.parametrize("query", [[], ["r"], ["r(1, y)", "r(4, 5)"], ["r(2, 1)", "r(x, x)"], ["r(5, 4)"]])
+@pytest.mark.parametrize("given", [[], ["r(2, 3)", "not r(1, 2)", "not r(5, 5)"]])
+def test_where_impossible_atoms_are_left_out_all_others_and_named_ones_are_as_ever(
+    query: list[str], given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts, notes = {"e": [(1, 2), (1, 3), (2, 3), (4, 4)]}, list[str]()
+
+    def answers(asked: list[str], given: list[str]) -> dict[str, float]:
+        found = hb.Model(hb.parse(LOOPS), facts).infer(asked, given=given, note=notes.append)
+        return {row.atom: row.probability for row in found.rows()}
+
+    possible = {atom for atom, p in answers(["r"], []).items() if p}
+    wanted = {atom: p for atom, p in answers(query, given).items() if atom in possible or atom in query}
+    assert not any("left out" in note for note in notes)
+    monkeypatch.setattr("herbrand.engines.circuit.engine.MOST_LISTED", 3)
+    assert answers(query, given) == pytest.approx(wanted)
+    assert any("atoms of r that cannot hold are left out" in note for note in notes) == (query != ["r(5, 4)"])
+
+
+def test_evidence_on_a_few_of_very_many_derived_atoms_lists_none_of_the_others() -> None:
+    """4 * 10^10 atoms: their list had been refused as soon as one of them was evidence."""
+    text = LOOPS.replace("1..5", "1..200000") + "predicate p(n, n)\np(x, z) :- r(x, y), r(y, z)"
+    model = hb.Model(hb.parse(text), {"e": [(1, 2), (2, 3), (2, 4)]})
+    found = model.infer(["p(2, y)", "r(2, 199999)"], given=["not r(1, 3)", "not r(2, 3)", "r(2, 2)"])
+    assert {row.atom: row.probability for row in found.rows()} == pytest.approx(
+        {"p(2, 2)": 1.0, "p(2, 3)": 0.0, "p(2, 4)": 0.5, "r(2, 199999)": 0.0}
+    )
+
+
 def test_what_rests_on_choices_is_not_said_to_be_known() -> None:
     notes: list[str] = []
     hb.Model(hb.parse('t("a")\n0.3 :: r(x) :- t(x)\nq(x) :- r(x)')).infer("q", note=notes.append)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -38,7 +38,7 @@ from herbrand.factors.graph import FactorGraph
 from herbrand.language.collection import collector_paused
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
-from herbrand.program.evidence import LATENT, arguments_of, rows_of
+from herbrand.program.evidence import LATENT, arguments_of
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
 from herbrand.program.normal_form import has_many_cases
@@ -242,7 +242,9 @@ class CircuitEngine:
             own = numbers[:, : ground.program.value_count(predicate)]
             return own[places_among(places, ground.atoms.numbers(predicate, codes))]
 
-        return list(listed_tables(ground.evidence, look_up, state.listed))
+        tables = listed_tables(ground.evidence, look_up, state.listed)
+        short = {name for name in _sparse(state.worlds) if state.question.lists(name)}
+        return [replace(table, only_possible=table.predicate in short) for table in tables]
 
     def explain(self, state: CircuitState, status: Status) -> Explanation:
         """The probability of the atom asked for, shared out among the choices that it rests on."""
@@ -325,7 +327,8 @@ def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndar
     ground, found, sparse = worlds.ground, list[int](), _sparse(worlds)
     refuse_long_answer(ground.evidence, question, worlds.budget, sparse)
     worlds.solve(_patterns(worlds, question))
-    listed = list(_listed(worlds, question, sparse))
+    possible = {name: worlds.possible(name) for name in sparse}
+    listed = list(asked_codes(ground.evidence, question, possible))
     for predicate, codes in listed:
         latent = codes[ground.evidence.known(predicate).lookup(codes) == LATENT]
         if predicate in worlds.derived - sparse and not question.everything:  # all others have probability 0
@@ -354,24 +357,6 @@ def _sparse(worlds: Worlds) -> set[str]:
     """The derived predicates of which only atoms that may hold are listed: all would be too many."""
     counts = worlds.ground.atoms.counts
     return {name for name in worlds.derived if counts.get(name, 0) > MOST_LISTED}
-
-
-def _listed(worlds: Worlds, question: Question, sparse: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
-    """Each predicate asked for, and the codes of its atoms that are."""
-    atoms = worlds.ground.atoms
-    if question.everything:
-        for name in atoms.counts:
-            if not worlds.program.signature.predicates[name].computed:
-                yield name, worlds.possible(name) if name in sparse else atoms.codes[name]
-        return
-    for predicate in dict.fromkeys(pattern.predicate for pattern in question.atoms):
-        own = tuple(pattern for pattern in question.atoms if pattern.predicate == predicate)
-        if predicate in sparse and not all(pattern.is_ground for pattern in own):
-            codes = worlds.possible(predicate)
-            rows = rows_of(codes, worlds.ground.evidence.sizes(predicate))
-            yield predicate, codes[np.any([pattern.fits(rows) for pattern in own], axis=0)]
-        else:
-            yield from asked_codes(worlds.ground.evidence, replace(question, atoms=own))
 
 
 def _left_out(state: CircuitState, likeliest: bool) -> float:
