@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from herbrand.errors import FactsError
@@ -44,10 +45,17 @@ def test_an_undeclared_predicate_is_closed_by_facts_unless_derived_or_queried():
     }  # fmt: skip
 
 
-def test_soft_evidence_alone_leaves_a_predicate_open_and_certain_evidence_closes_it():
+def test_soft_evidence_alone_leaves_a_predicate_open_whatever_its_probabilities():
     soft = [FactRows("p", (("a",),), 1, "soft", (0.5,)), FactRows("q", (("a",),), 1, "soft", (1.0,))]
     false = [FactRows("r", (("a",),), 1, "false")]
-    assert worlds(None, rows=soft + false) == {"p": "open", "q": "closed", "r": "closed", "s": "open"}
+    assert worlds(None, rows=soft + false) == {"p": "open", "q": "open", "r": "closed", "s": "open"}
+
+
+def test_a_table_of_probabilities_may_hold_some_that_are_0_or_1():
+    """They settle atoms and close nothing: the other rows were refused, as of a closed predicate."""
+    read = load({"p": pd.DataFrame({"thing": list("abc"), "probability": [1.0, 0.0, 0.5]})}, UNDECLARED)
+    table = read.tables["p"]
+    assert (table.world, len(table.true), len(table.false), len(table.soft)) == ("open", 1, 1, 1)
 
 
 def test_open_and_closed_have_the_last_word():

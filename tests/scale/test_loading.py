@@ -17,7 +17,7 @@ import herbrand as hb
 from herbrand.errors import FactsError
 from herbrand.facts.facts import Worlds
 from herbrand.facts.source import fact_sources
-from herbrand.language.signature import Signature
+from herbrand.language.signature import Predicate, Signature, Type
 from herbrand.language.syntax import FactRows
 from herbrand.relations.database import DuckDB
 from herbrand.scale import loading
@@ -222,6 +222,17 @@ def test_a_constant_outside_a_closed_type(tmp_path: Path) -> None:
     with DuckDB() as database, pytest.raises(FactsError, match=f"rank.parquet: 1 row has {outside}"):
         pa.parquet.write_table(table.slice(0, 2), tmp_path / "rank.parquet")
         stored(database, of("rank"), tmp_path)
+
+
+@pytest.mark.parametrize("numbers", [[1.0, 0.0], [1.0, 0.0, 0.5], [0.5]])
+def test_probabilities_leave_a_predicate_open_as_in_memory(numbers: list[float]) -> None:
+    undeclared = Signature({"thing": Type("thing")}, {"p": Predicate("p", ("thing",))})
+    facts = {"p": pa.table({"a": list("abc")[: len(numbers)], "probability": numbers})}
+    with DuckDB() as database:
+        stored(database, undeclared, facts)
+        with StoreOf(database.connection, fact_sources(facts)) as store:
+            again = kept_facts(database, store, Wanted(undeclared, sources=fact_sources(facts), header=True))
+    assert again is not None and again[1].facts.tables["p"].world == "open"
 
 
 def test_soft_facts_of_an_observed_predicate() -> None:

@@ -309,7 +309,8 @@ def fact_table(
     world: Callable[[bool], World],
     has_value: bool = True,
 ) -> FactTable:
-    """``world`` is asked with whether there are facts; ``has_value``: every many-valued atom has one of its
+    """``world`` is asked with whether there are facts: rows of probabilities are opinions, those of 0 and 1
+    among them, and close no predicate. ``has_value``: every many-valued atom has one of its
     values. Raises ``FactsError`` with all contradictions."""
     own = [domains[name] for name in predicate.column_types]
     if not claims:
@@ -324,7 +325,8 @@ def fact_table(
         *(no_value(claimed, false) if has_value else ()),
         *two_weights(claimed, weighted, weights),
     ]
-    chosen = world(bool(len(true) or len(false)) and not (len(soft) and predicate.undecided))
+    plain = any(claim.probabilities is None for claim in claims)
+    chosen = world(plain and bool(len(true) or len(false)) and not (len(soft) and predicate.undecided))
     if len(soft) and chosen == "closed":
         mistakes.append(soft_in_closed(claimed, soft))
     if mistakes:

@@ -162,7 +162,7 @@ def kept_facts(database: Database, store: Store, wanted: Wanted) -> tuple[Signat
     signature, opened, _ = wanted.opened(store)
     if kept["types"].keys() != signature.types.keys() or kept["tables"].keys() != signature.predicates.keys():
         return None
-    if kept.get("sources") != stamps(wanted.sources, opened):
+    if kept.get("sources") != stamps(wanted.sources, opened) or "plain" not in kept:
         return None
     domains: dict[str, Domain] = {}
     types = dict(signature.types)
@@ -174,7 +174,9 @@ def kept_facts(database: Database, store: Store, wanted: Wanted) -> tuple[Signat
         domains[name] = stored_domain(name, database, f"domain_{number}", kind or "text")
         types[name] = replace(declared, kind=kind) if declared.kind is None else declared
     tables = {
-        name: PredicateTables(*table_names(number), weighted, (counts[0], counts[1], counts[2]))
+        name: PredicateTables(
+            *table_names(number), weighted, (counts[0], counts[1], counts[2]), name in kept["plain"]
+        )
         for number, (name, (weighted, counts)) in enumerate(kept["tables"].items())
     }
     signature = replace(signature, types=types)
@@ -186,7 +188,9 @@ def _keep(signature: Signature, found: StoredFacts, sources: Sequence[str]) -> N
     """One row that says that all tables of facts are whole."""
     types = {name: known.kind for name, known in signature.types.items()}
     tables = {name: [one.weighted, one.counts] for name, one in found.tables.items()}
-    found.database.keep(KEPT, json.dumps({"types": types, "tables": tables, "sources": sources}))
+    plain = [name for name, one in found.tables.items() if one.plain]
+    kept = {"types": types, "tables": tables, "plain": plain, "sources": sources}
+    found.database.keep(KEPT, json.dumps(kept))
 
 
 def _worlds(
@@ -196,7 +200,7 @@ def _worlds(
     known = {}
     for name, predicate in signature.predicates.items():
         true, false, soft = tables[name].counts
-        has_facts = bool(true or false) and not (soft and predicate.undecided)
+        has_facts = tables[name].plain and bool(true or false) and not (soft and predicate.undecided)
         world = worlds.world(predicate, has_facts=has_facts)
         known[name] = FactTable.empty(len(predicate.column_types), world)
         if world == "closed":

@@ -41,7 +41,7 @@ class PredicateTables:
 
     Their columns are ``a0``, ``a1``, ... (a many-valued predicate's last is its value); ``soft`` has
     ``p`` and ``odds``, the probability and the log-odds of all opinions about it, and ``true``, where facts
-    are weighted, ``w``.
+    are weighted, ``w``. ``plain``: whether some rows come from a table without probabilities.
     """
 
     true: str
@@ -49,6 +49,7 @@ class PredicateTables:
     soft: str
     weighted: bool
     counts: tuple[int, int, int]
+    plain: bool
 
 
 def table_names(number: int) -> tuple[str, str, str]:
@@ -210,7 +211,7 @@ class Loading:
             self._put_nothing(names[2], columns, soft=True)
         counted = ", ".join(f"(SELECT COUNT(*) FROM {name})" for name in names)
         true, false, soft = self.database.rows(f"SELECT {counted}")[0]
-        found = PredicateTables(*names, weighted, (true, false, soft))
+        found = PredicateTables(*names, weighted, (true, false, soft), len(opinions) < len(said))
         self._refuse_contradictions(predicate, found, said, domains)
         return found
 
@@ -260,7 +261,7 @@ class Loading:
         """Three empty tables."""
         for name in names:
             self._put_nothing(name, columns, soft=name == names[2])
-        return PredicateTables(*names, False, (0, 0, 0))
+        return PredicateTables(*names, False, (0, 0, 0), False)
 
     def _put_nothing(self, name: str, columns: Sequence[str], *, soft: bool = False) -> None:
         """An empty table."""
