@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
@@ -414,7 +414,8 @@ class Model:
         named = queried_predicates((query,), self.signature)
         program = self.measured_program(budget, given=given, queried=named)
         question = read_explained(query, program.signature, program.facts)
-        known = member("herbrand.engines.reading:known_fact")(program, question)
+        origin = partial(self._knowledge.origin, given=given, facts=program.facts)
+        known = member("herbrand.engines.reading:known_fact")(program, question, origin)
         derived = derived_by(program.uncertain)
         if known is not None and derived.isdisjoint(named) and not program.states_laws:
             return known

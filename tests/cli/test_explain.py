@@ -54,9 +54,20 @@ def test_json_adds_up(herbrand: Herbrand, smokers: str) -> None:
     assert total == pytest.approx(told["value"])
 
 
-def test_infinity_is_told_by_its_name_in_json(herbrand: Herbrand, smokers: str) -> None:
-    outcome = herbrand("explain", smokers, "--open", "smokes", 'smokes("anna")', "--format", "json")
-    assert json.loads(outcome.out)["value"] == "inf"
+def test_infinity_is_told_by_its_name_in_json(herbrand: Herbrand, tmp_path: Path) -> None:
+    theory = tmp_path / "forced.hb"
+    theory.write_text("hard: rain\n0.5: rain and wet\n")
+    assert json.loads(herbrand("explain", theory, "rain", "--format", "json").out)["value"] == "inf"
+
+
+def test_what_is_given_names_its_file_and_row(herbrand: Herbrand, smokers: str, tmp_path: Path) -> None:
+    listed = herbrand("explain", smokers, "--open", "smokes", 'smokes("anna")').out
+    assert listed.splitlines()[0] == 'smokes("anna"): probability 1.0000 (facts; exact)'
+    assert 'smokes("anna") is given: ' in listed and "smokers.hb:3:1" in listed and "inf" not in listed
+    table = tmp_path / "likes.csv"
+    table.write_text("anna,bob\nbob,carl\n")
+    row = herbrand("explain", smokers, "--facts", table, 'likes("bob", "carl")').out
+    assert 'likes("bob", "carl") is given: likes.csv, row 2' in row
 
 
 def test_nothing_to_explain_is_a_wrong_usage(herbrand: Herbrand, smokers: str) -> None:

@@ -42,6 +42,9 @@ def test_contributions_are_those_of_the_worlds(model: tuple[Theory, Universe], d
         text if values is None else f"{text} = {shown_constant(value)}", engine="exact"
     )
     base, log_odds, expected = attributions(universe, theory.formulas, (predicate, arguments), value)
+    if why.engine == "facts":
+        assert (why.quantity, log_odds) == ("probability", math.inf if why.value else -math.inf)
+        return
     assert why.value == pytest.approx(log_odds, abs=1e-7)
     if not math.isfinite(log_odds):
         assert all(reason.contribution == log_odds for reason in why.reasons)
@@ -99,7 +102,7 @@ def check_lines(theory: Theory, universe: Universe, atom: GroundAtom, value: obj
     text = show_atom(predicate, arguments)
     asked = text if value is True else f"{text} = {shown_constant(str(value))}"
     why = hb.Model(theory).explain(asked, engine="exact")
-    if not math.isfinite(why.value):
+    if not math.isfinite(why.value) or why.engine == "facts":
         return
     ground, instances = [], []
     for statement in theory.formulas:
@@ -123,11 +126,41 @@ def check_lines(theory: Theory, universe: Universe, atom: GroundAtom, value: obj
             assert reason.contribution == pytest.approx(math.fsum(agreeing), abs=1e-6), reason
 
 
-def test_a_fact_is_explained_as_one() -> None:
-    model = hb.Model(hb.parse("0.5: p(x) => q(x)"), {"p": [("a",), ("b",)]})
-    why = model.explain('p("a")')
-    assert why.value == math.inf
-    assert [reason.statement for reason in why.reasons] == ["it is listed among the facts"]
+KNOWN = """
+predicate p(t): observed
+predicate q(t)
+predicate r(t) in {"u", "v"}
+predicate s(t)
+not q("a")
+r("a") = "v"
+s(x) :- p(x)
+0.5: p(x) => q(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("atom", "share", "why"),
+    [
+        ('p("a")', 1.0, 'p("a") is given: p, row 2'),
+        ('p("c")', 0.0, 'not p("c") holds, as no fact lists the atom and p is closed'),
+        ('q("a")', 0.0, 'not q("a") is given: <text>:6:1'),
+        ('q("c")', 1.0, 'q("c") is given by --given'),
+        ('r("a") = "v"', 1.0, 'r("a") = "v" is given: <text>:7:1'),
+        ('r("a") = "u"', 0.0, 'r("a") = "v" is given: <text>:7:1'),
+    ],
+)
+def test_of_what_is_given_it_is_said_where(atom: str, share: float, why: str) -> None:
+    model = hb.Model(hb.parse(KNOWN), {"p": [("b",), ("a",)]})
+    found = model.explain(atom, given=['q("c")'])
+    assert (found.quantity, found.value, found.engine) == ("probability", share, "facts")
+    assert [(reason.statement, reason.contribution) for reason in found.reasons] == [(why, share)]
+
+
+def test_beside_choices_what_rules_derive_for_certain_is_said_to_follow() -> None:
+    model = hb.Model(hb.parse('0.5 :: c\np("a")\nq(x) :- p(x)\nr(x) :- q(x), p("b")'))
+    (follows,), (fails,) = model.explain('q("a")').reasons, model.explain('r("a")').reasons
+    assert follows.statement == 'q("a") follows by rules from what is given'
+    assert fails.statement == 'not r("a") holds, as no rule derives the atom'
 
 
 def test_what_forces_an_atom_is_named_and_nothing_else() -> None:

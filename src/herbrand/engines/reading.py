@@ -13,7 +13,7 @@ An explanation is of one atom, or of one value of it: :class:`ExplainedAtom`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +23,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import AtomTable
 from herbrand.budget import Budget
 from herbrand.language.names import shown_constant
+from herbrand.language.signature import Predicate
 from herbrand.language.syntax import Formula, Value
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of, rows_of
@@ -235,15 +236,19 @@ def forced(log_odds: float) -> Reason:
     return Reason("(facts and hard statements settle it)", {}, log_odds)
 
 
-def known_fact(program: Program, question: Question) -> Explanation | None:
-    """Why the one atom that is asked for is what it is, where facts say so."""
+def known_fact(
+    program: Program, question: Question, origin: Callable[[Predicate, Sequence[int], bool], str]
+) -> Explanation | None:
+    """Why the one atom that is asked for is what it is, where facts say so. ``origin`` says why it is known
+    of a row of indices whether it holds."""
     asked = ExplainedAtom.of(question, Evidence(program))
-    return None if asked.known is None else explained_fact(asked)
-
-
-def explained_fact(asked: ExplainedAtom) -> Explanation:
-    """Why a known atom is what it is: the facts say so."""
-    log_odds = math.inf if asked.known else -math.inf
-    listed = "listed among the facts" if asked.known else "not among the facts, or listed as false"
-    reason = Reason(f"it is {listed}", {}, log_odds)
-    return asked.explained(log_odds, "facts", Guarantee.EXACT, (reason,))
+    if asked.known is None:
+        return None
+    predicate, evidence = program.signature.predicates[asked.predicate], asked.evidence
+    value = int(evidence.known(predicate.name).lookup(asked.codes)[0])
+    valued = evidence.is_valued(predicate.name)
+    row = [*question.atoms[0].arguments, value] if valued else question.atoms[0].arguments
+    why = origin(predicate, row, valued or bool(value))
+    share = float(asked.known)
+    reason = Reason(f"{evidence.literal_text(predicate.name, asked.codes)} {why}", {}, share)
+    return Explanation(asked.text, "probability", share, "facts", Guarantee.EXACT, (reason,))

@@ -26,8 +26,8 @@ from herbrand.facts.column import numbers_from_text, simplest_numbers
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import WORLDS, Facts, FactTable, Worlds
 from herbrand.facts.interning import domains_of
-from herbrand.facts.place import shown
-from herbrand.facts.predicate_claims import fact_table
+from herbrand.facts.place import Place, shown
+from herbrand.facts.predicate_claims import claimed_of, fact_table
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.base import MARKS, OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables
@@ -84,6 +84,15 @@ class Reads:
         """What is without mistakes, unless it is too large."""
         if sum(claim.interned.row_count for claim in read.claims) <= MOST_KEPT:
             self._kept = read
+
+    def place_of(
+        self, predicate: Predicate, row: Sequence[int], holds: bool, domains: Mapping[str, Domain]
+    ) -> Place | None:
+        """The first place that says of a row of indices that it holds, or that it does not, where what was
+        read is kept."""
+        claims = [c for c in self._kept.claims if c.predicate.name == predicate.name] if self._kept else []
+        own = [domains[name] for name in predicate.column_types]
+        return claimed_of(predicate, claims, own).place_of(row, holds) if claims else None
 
 
 @collector_paused()

@@ -134,6 +134,11 @@ class Claimed:
             start += claim.interned.row_count
         raise AssertionError("a key that no row has")
 
+    def place_of(self, row: Sequence[int], holds: bool) -> Place | None:
+        """The first place that says of a row of indices that it holds, or that it does not."""
+        key, state = row_keys(list(np.array(row, ndmin=2).T), self._sizes, 1), TRUE if holds else FALSE
+        return self.place(key, state) if (self.chosen(state) == key).any() else None
+
 
 def claimed_of(predicate: Predicate, claims: Sequence[Claims], domains: Sequence[Domain]) -> Claimed:
     known: dict[tuple[int, str], Index | None] = {}  # a dictionary that columns share is looked up once

@@ -28,7 +28,7 @@ from herbrand.language.computed import Definition, plain_variables, separated, t
 from herbrand.language.network_statements import with_network_tables
 from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_atom
-from herbrand.language.signature import Signature
+from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -455,6 +455,25 @@ class Knowledge:
             for name, table in facts.tables.items()
         }
         return _Loaded(signature, replace(facts, tables=tables), counting)
+
+    def origin(
+        self, predicate: Predicate, row: Sequence[int], holds: bool, given: Sequence[str], facts: Facts
+    ) -> str:
+        """Why it is known of an atom, whose ``row`` of indices may end in its value, whether it holds."""
+        constants = tuple(
+            facts.domains[name].value(i) for name, i in zip(predicate.column_types, row, strict=True)
+        )
+        for one in self.evidence(given):
+            if (one.predicate, one.row(0), one.kind == "true") == (predicate.name, constants, holds):
+                return "is given by --given"
+        place = self._reads.place_of(predicate, row, holds, facts.domains)
+        if place is not None:
+            return f"is given: {place}"
+        if predicate.name in self.theory.derived:
+            return "follows by rules from what is given" if holds else "holds, as no rule derives the atom"
+        if holds or facts.tables[predicate.name].world == "open":
+            return "is given by a fact"
+        return f"holds, as no fact lists the atom and {predicate.name} is closed"
 
     def tell(self, notes: Iterable[str]) -> None:
         """Each note once, whatever is loaded again."""

@@ -24,7 +24,7 @@ from herbrand.engines.mean_field.clipping import shares
 from herbrand.engines.mean_field.grounded import Events, MarginalPlaces, merged_rows
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.reading import by_number
-from herbrand.engines.reading import ExplainedAtom, explained_fact, forced
+from herbrand.engines.reading import ExplainedAtom, forced
 from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, free_variables, variable_types
@@ -47,8 +47,6 @@ def explained(
 ) -> Explanation:
     """The asked atom's log-odds as soft evidence plus what each grounding says."""
     asked = ExplainedAtom.of(question, problem.evidence)
-    if asked.known is not None:
-        return explained_fact(asked)
     case = _Case(problem, marginals, asked)
     odds = case.certain
     if odds:
