@@ -45,6 +45,18 @@ def test_the_ending_of_the_output_names_the_format(herbrand: Herbrand, tmp_path:
     assert (tmp_path / "t.txt").read_text() == (tmp_path / "s.hb").read_text()
 
 
+def test_an_ending_that_no_format_has_is_refused_unless_the_format_is_named(
+    herbrand: Herbrand, tmp_path: Path
+) -> None:
+    theory, out = tmp_path / "s.hb", tmp_path / "s.unknown"
+    theory.write_text("predicate smokes(person)\n1.5: smokes(x)\n")
+    outcome = herbrand("convert", theory, "-o", out)
+    assert outcome.status == 1 and not out.exists()
+    assert "not written as .unknown" in outcome.err and ".hb, .bif, .lcn, .mln, .pl, .ppr" in outcome.err
+    assert herbrand("convert", theory, "--to", "hb", "-o", out).status == 0
+    assert out.read_text() == theory.read_text()
+
+
 def test_back_again_with_facts_beside(herbrand: Herbrand, tmp_path: Path) -> None:
     theory = tmp_path / "s.hb"
     theory.write_text(

@@ -36,6 +36,7 @@ from herbrand.visible import shortened
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 OWN = "hb"
+_OWN_ENDINGS = (".hb", ".txt", "")
 
 
 def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -> Theory:
@@ -92,19 +93,21 @@ def written(theory: Theory, dialect: str = OWN) -> str:
 
 def written_by_ending(path: str | PathLike[str]) -> str:
     """The name of the language or dialect that a file of this ending holds: what is written to it. The
-    language, for an ending of no dialect; one whose files are only read is refused.
+    language, for .txt and names without an ending; all others are refused.
 
     >>> written_by_ending("a.mln"), written_by_ending("a.txt")
     ('mln', 'hb')
     """
     ending = Path(path).suffix.lower()
-    found = [row for row in DIALECTS.values() if ending in row.endings]
-    if found and all(row.write is None for row in found):
-        able = ", ".join(sorted(e for row in DIALECTS.values() if row.write for e in row.endings))
+    if ending in _OWN_ENDINGS:
+        return OWN
+    able = {e: row.name for row in DIALECTS.values() if row.write for e in row.endings}
+    if ending not in able:
         raise UnsupportedError(
-            f"a theory is not written as {ending}", hint=f"endings that can be: .hb, {able}"
+            f"a theory is not written as {ending}",
+            hint=f"endings that can be: .hb, {', '.join(sorted(able))}; other files by convert --to",
         )
-    return found[0].name if found else OWN
+    return able[ending]
 
 
 def written_facts(theory: Theory, dialect: str) -> tuple[str, str] | None:
