@@ -71,6 +71,46 @@ def test_constants_that_look_alike(one: str, other: str) -> None:
     assert not hb.Model(hb.parse("p(x) :- q(x)"), {"q": ["anna", "bob"]}).notes
 
 
+SETTLED = """
+type t = {"a", "b"}
+predicate p(t)
+predicate area(t) in {"u", "v"}
+p("a")
+not p("b")
+area("a") = "u"
+area("b") = "v"
+0.5: p(x) => area(x) = "u"
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "note", "rows"),
+    [
+        ([], "facts settle every atom, so nothing is left to infer", []),
+        (["p"], "facts settle every atom of p: those that hold are listed", [('p("a")', None, 1.0)]),
+        (["p(x)"], None, [('p("a")', None, 1.0), ('p("b")', None, 0.0)]),
+        (
+            ["area"],
+            "facts settle every atom of area: those that hold are listed",
+            [(f'area("{x}")', v, float((x, v) in (("a", "u"), ("b", "v")))) for x in "ab" for v in "uv"],
+        ),
+    ],
+)
+def test_where_facts_settle_all_that_is_asked_that_is_noted(
+    query: list[str], note: str | None, rows: list[tuple[str, str | None, float]]
+) -> None:
+    told: list[str] = []
+    found = hb.Model(hb.parse(SETTLED)).infer(query, note=told.append)
+    assert [(row.atom, row.value, row.probability) for row in found.rows()] == rows
+    assert [text for text in told if "facts settle" in text] == [
+        t for t in told if note and t.startswith(note)
+    ]
+    assert (note is None) == (not any("facts settle" in text for text in told))
+    open_again = hb.parse(SETTLED.replace('not p("b")\n', "").replace('area("b") = "v"\n', ""))
+    hb.Model(open_again).infer(query, note=(later := list[str]()).append)
+    assert not any("facts settle" in text for text in later)
+
+
 def test_closed_predicates_are_named() -> None:
     told: list[str] = []
     theory = 'smokes("anna")\nfriends("anna", "bob")\n1.5: smokes(x) and friends(x, y) => smokes(y)\n'

@@ -52,6 +52,13 @@ def test_all_closed(tmp_path: Path) -> None:
     assert any("every predicate is closed" in note for note in told)
 
 
+def test_all_settled(tmp_path: Path) -> None:
+    told: list[str] = []
+    theory = hb.parse('predicate smokes(p)\nsmokes("anna")\nnot smokes("bob")\n1.5: smokes(x)\n')
+    hb.Model(theory, on=f"duckdb:{tmp_path / 'world.duckdb'}").infer(note=told.append)
+    assert any("facts settle every atom" in note for note in told)
+
+
 @pytest.mark.parametrize("call", ["bound", "query", "learn"])
 def test_every_call_notes(tmp_path: Path, call: str) -> None:
     statement = {"bound": "P(smokes(x)) = 0.3", "query": "idle(x) :- friends(x, y)", "learn": "?: smokes(x)"}

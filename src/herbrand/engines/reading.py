@@ -102,9 +102,9 @@ def _codes(evidence: Evidence, pattern: AtomPattern, possible: np.ndarray | None
     alone asks for those that hold."""
     if pattern.latent:
         known = evidence.known(pattern.predicate)
-        if known.latent_count() or evidence.is_valued(pattern.predicate):
+        if known.latent_count():
             return _latent_codes(known, possible)
-        return known.codes[known.values == 1]
+        return known.codes if evidence.is_valued(pattern.predicate) else known.codes[known.values == 1]
     if possible is not None and not pattern.is_ground:
         return possible[pattern.fits(rows_of(possible, evidence.sizes(pattern.predicate)))]
     types = evidence.program.signature.predicates[pattern.predicate].types

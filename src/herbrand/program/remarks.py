@@ -6,7 +6,9 @@ Unicode form alone, constants that only ``given`` evidence names, queries of pre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -109,7 +111,16 @@ def question_remarks(program: Program, question: Question, theory: Theory) -> It
                 "listed, and all others are false"
             )
     yield from _named_as_constants(program, question)
-    yield from nothing_uncertain(question, theory, program.facts)
+    yield from nothing_uncertain(question, theory, program.facts, partial(_latent_count, program))
+
+
+def _latent_count(program: Program, name: str) -> int:
+    """How many atoms of a predicate are latent, without looking at which."""
+    table, predicate = program.table(name), program.signature.predicates[name]
+    if table.world == "closed":
+        return 0
+    settled = len(table.true) + (len(table.false) if predicate.value_type is None else 0)
+    return math.prod(map(len, program.domains_of(predicate))) - settled
 
 
 def _named_as_constants(program: Program, question: Question) -> Iterator[str]:
@@ -122,11 +133,18 @@ def _named_as_constants(program: Program, question: Question) -> Iterator[str]:
                 yield f'{argument} is a variable, and stands for every {kind}; the constant is "{argument}"'
 
 
-def nothing_uncertain(question: Question, theory: Theory, facts: Facts) -> Iterator[str]:
-    """Why nothing of what is asked for is uncertain, where that is so; others cover rules' predicates."""
+def nothing_uncertain(
+    question: Question, theory: Theory, facts: Facts, latent_count: Callable[[str], int]
+) -> Iterator[str]:
+    """Why nothing of what is asked for is uncertain, where that is so; others cover rules' predicates.
+    ``latent_count``: how many latent atoms a predicate has."""
+    inhabited = all(map(len, facts.domains.values()))  # else another remark names what has no constants
     if not question.everything:
         asked = dict.fromkeys(pattern.predicate for pattern in question.atoms if pattern.latent)
         yield from _closed_queries(asked, theory, facts)
+        for name in asked if inhabited else ():
+            if facts.tables[name].world == "open" and not latent_count(name):
+                yield f"facts settle every atom of {name}: those that hold are listed"
     elif not facts.tables:
         yield "the theory names no predicate, so there is nothing to infer"
     elif all(table.world == "closed" for table in facts.tables.values()):
@@ -134,6 +152,8 @@ def nothing_uncertain(question: Question, theory: Theory, facts: Facts) -> Itera
             f"every predicate is closed, so nothing is left to infer: {_listed(facts.tables)}; what has "
             "facts and is not declared is closed, and --open PRED makes what is not stated of it uncertain"
         )
+    elif inhabited and not any(map(latent_count, facts.tables)):
+        yield "facts settle every atom, so nothing is left to infer; --query PRED lists those that hold"
 
 
 def _closed_queries(names: Iterable[str], theory: Theory, facts: Facts) -> Iterator[str]:

@@ -120,7 +120,9 @@ class StoredModel:
                     hint="if that is wanted, name the database: --on duckdb:FILE",
                 )
             if note is not None:
-                for text in nothing_uncertain(question, self.theory, program.facts):
+                for text in nothing_uncertain(
+                    question, self.theory, program.facts, lambda name: evidence.known(name).latent_count()
+                ):
                     note(text)
                 disk = readable(min(choice.cost.disk, UNLIMITED))
                 needs = f"about {choice.operations:.1e} joined rows a step, {disk} of disk"
