@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from herbrand.loops import MOST_PLAIN, chosen, compiled, in_place, loop, often
+from herbrand.budget import GUARDS, working_time
+from herbrand.loops import MOST_PLAIN, chosen, compiled, in_place, loop, often, seconds_compiling
 
 FACTOR = 3.0
 
@@ -80,6 +82,20 @@ print(compiled(outer)(2.0))"""
     assert answer() == 6.0
     (package / "called.py").write_text((package / "called.py").read_text().replace("3.0", "5.0"))
     assert answer() == 10.0
+
+
+def test_the_clock_of_a_call_rests_while_loops_are_compiled_that_nothing_interrupts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: dict[str, Any] = {}
+    exec("def added(x):\n    return x + 1", made)  # of no file, so that it is compiled each time
+    spent, real, at = seconds_compiling(), time.monotonic(), working_time()
+    assert compiled(loop(made["added"]))(2) == 3
+    compiling = seconds_compiling() - spent
+    assert compiling > 0
+    assert working_time() - at <= time.monotonic() - real - compiling + 1e-3
+    monkeypatch.setattr(GUARDS, "own_process", True)  # a timer ends it in the middle, so that it counts
+    assert working_time() - at >= compiling
 
 
 def test_many_small_problems_are_compiled_together() -> None:

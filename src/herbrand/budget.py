@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from herbrand.errors import BudgetError, OutOfTimeError, Span
+from herbrand.loops import seconds_compiling
 from herbrand.options.kinds import amount as parsed_amount
 
 SHARE = 0.7
@@ -185,16 +186,61 @@ class _Meter:
     next: float
 
 
+LATER, LATER_SHARE = 0.3, 0.1
+"""Seconds, and the part of the limit, by which the timer comes after the end: whoever asks the clock is to be
+first, as only they can say what was not done, or keep what was."""
+LIBRARIES = 512 * 2**20
+"""Bytes of data that the libraries of a command take by themselves, all of them imported and threads started:
+measured 470 MB, of which a part is never touched."""
+
+
+class Guards:
+    """Whether this process is a command's own, or of a server that ends it, and the seconds after which its
+    timer ends it."""
+
+    def __init__(self) -> None:
+        self.own_process = False
+        self.seconds: float | None = None
+
+    def keep(self, budget: Budget, elsewhere: bool = False) -> None:
+        """Guard the limits. ``elsewhere``: another process does the work, and has memory of its own."""
+        if not self.own_process:
+            return
+        if budget.seconds is not None and hasattr(signal, "setitimer"):
+            self.seconds = budget.seconds
+            later = LATER + LATER_SHARE * budget.seconds
+            signal.setitimer(signal.ITIMER_REAL, budget.seconds_left + later)
+        if budget.memory is not None and not elsewhere:
+            bound_data(budget.memory + LIBRARIES)
+
+
+def bound_data(wanted: int) -> None:
+    """Bound the bytes of data of this process: an allocation beyond them fails."""
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if most == resource.RLIM_INFINITY or wanted < most:
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
+
+
+GUARDS = Guards()
+"""Those of this process: timers and limits are the process's, so there is one."""
+
+
+def working_time() -> float:
+    """Seconds, without those that went into compiling loops where nothing could have interrupted that: in a
+    program of the user's. A process of our own is ended in the middle of it."""
+    return time.monotonic() - (0.0 if GUARDS.own_process else seconds_compiling())
+
+
 @dataclass(frozen=True)
 class Budget:
     """At most ``memory`` bytes and ``seconds`` from now on; ``None`` is 70 % of the machine, and no end.
 
-    Budgets of equal limits are equal, whenever they began. ``clock`` gives seconds, as ``time.monotonic``.
+    Budgets of equal limits are equal, whenever they began. ``clock`` gives seconds, as ``working_time``.
     """
 
     memory: int | None = None
     seconds: float | None = None
-    clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
+    clock: Callable[[], float] = field(default=working_time, repr=False, compare=False)
     until: float = field(default=math.nan, repr=False, compare=False)
     """The moment at which the time ends, by the clock; by default ``seconds`` from now."""
     began: float = field(default=math.nan, repr=False, compare=False)
@@ -293,41 +339,3 @@ def budget_of(given: Mapping[str, Any]) -> Budget:
 
 UNLIMITED = Budget()
 """No end, and 70 % of the machine: for calls whose caller has no limits."""
-
-
-LATER, LATER_SHARE = 0.3, 0.1
-"""Seconds, and the part of the limit, by which the timer comes after the end: whoever asks the clock is to be
-first, as only they can say what was not done, or keep what was."""
-LIBRARIES = 512 * 2**20
-"""Bytes of data that the libraries of a command take by themselves, all of them imported and threads started:
-measured 470 MB, of which a part is never touched."""
-
-
-class Guards:
-    """Whether this process is a command's own, and the seconds after which its timer ends it."""
-
-    def __init__(self) -> None:
-        self.own_process = False
-        self.seconds: float | None = None
-
-    def keep(self, budget: Budget, elsewhere: bool = False) -> None:
-        """Guard the limits. ``elsewhere``: another process does the work, and has memory of its own."""
-        if not self.own_process:
-            return
-        if budget.seconds is not None and hasattr(signal, "setitimer"):
-            self.seconds = budget.seconds
-            later = LATER + LATER_SHARE * budget.seconds
-            signal.setitimer(signal.ITIMER_REAL, budget.seconds_left + later)
-        if budget.memory is not None and not elsewhere:
-            bound_data(budget.memory + LIBRARIES)
-
-
-def bound_data(wanted: int) -> None:
-    """Bound the bytes of data of this process: an allocation beyond them fails."""
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    if most == resource.RLIM_INFINITY or wanted < most:
-        resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
-
-
-GUARDS = Guards()
-"""Those of this process: timers and limits are the process's, so there is one."""

@@ -20,12 +20,14 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
+from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+COMPILER = "herbrand.compiler"
 MOST_PLAIN = 2e5
 """Operations of about a microsecond. Above it the wait for numba, half a second where the loops were compiled
 on this machine before, is no longer than the loop."""
@@ -64,6 +66,13 @@ def often(function: Function, operations: float) -> Function:
     return chosen(function, done)
 
 
+def seconds_compiling() -> float:
+    """How long this process has compiled loops."""
+    compiler = sys.modules.get(COMPILER)
+    spent = getattr(compiler, "SPENT", None)  # none while another thread imports it
+    return spent.duration if spent is not None and spent.done else 0.0
+
+
 @cache
 def _compiled(function: Any, from_python: bool) -> Any:
     """Compiled for calls from Python, or only for those of other compiled loops.
@@ -71,8 +80,7 @@ def _compiled(function: Any, from_python: bool) -> Any:
     numba translates the arguments of a call from Python by code of its own, which for named tuples of many
     arrays is longer than most loops: what only loops call goes without it.
     """
-    import numba  # only here: importing it alone takes as long as a small problem
-
+    numba = import_module(COMPILER).numba  # only here: importing it alone takes as long as a small problem
     own = function.__globals__
     called = [name for name in function.__code__.co_names if hasattr(own.get(name), "is_loop")]
     # numba compiles calls of what it has compiled only, so that the copy's globals hold those.

@@ -120,7 +120,12 @@ _stopped_by: list[int] = []
 
 def _stop(number: int, frame: FrameType | None) -> None:
     _stopped_by.append(number)
+    sys.unraisablehook = _unheard
     raise KeyboardInterrupt
+
+
+def _unheard(_: object) -> None:
+    """An object that a library had not finished when it was interrupted says so with a traceback."""
 
 
 class _StandardError:

@@ -11,8 +11,9 @@ from herbrand.cli.output import note
 
 EVENTS = "numba.core.event"
 OFTEN = 0.1
-COMPILING = "compiling loops for this machine, which happens once and takes up to half a minute"
-COMPILED = "a part of the time went into compiling loops for this machine, which happens once: try again, or "
+LONG = "half a minute"
+COMPILING = f"compiling loops for this machine, which happens once and takes up to {LONG}"
+COMPILED = f"loops were to be compiled, once on a machine: the first run takes up to {LONG} longer; "
 _announced = threading.Event()
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from herbrand.compiler import numba
 
 Array = NDArray[Any]
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from herbrand.budget import GUARDS
 from herbrand.errors import HerbrandError
 from herbrand.serving.frames import ANSWER, ERROR, TASK, Frame, frame, read_frame, receive, send
 from herbrand.serving.refusals import UNAVAILABLE, RefusedError, fault_of, refusal_of
@@ -61,6 +62,7 @@ class Role(Protocol):
 def main(control: socket.socket) -> None:
     """Prepare the role that the server names, then fork a child for each socket that it sends."""
     _end_with_parent()  # while the role is prepared, nobody reads the socket, which closes with the server
+    GUARDS.own_process = True
     first = receive(control)
     if first is None:
         return

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
+
+from herbrand.compiler import numba
 
 Array = np.ndarray
 FIRST_ROOM = 64

@@ -32,10 +32,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.compiler import numba
 from herbrand.loops import loop
 
 Array = NDArray[Any]

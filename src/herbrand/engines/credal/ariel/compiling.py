@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import numba
 from numpy.typing import NDArray
+
+from herbrand.compiler import numba
 
 Array = NDArray[Any]
 
