@@ -247,8 +247,8 @@ def known_fact(
     predicate, evidence = program.signature.predicates[asked.predicate], asked.evidence
     value = int(evidence.known(predicate.name).lookup(asked.codes)[0])
     valued = evidence.is_valued(predicate.name)
-    row = [*question.atoms[0].arguments, value] if valued else question.atoms[0].arguments
-    why = origin(predicate, row, valued or bool(value))
+    arguments = rows_of(asked.codes, evidence.sizes(predicate.name))[0].tolist()
+    why = origin(predicate, [*arguments, value] if valued else arguments, valued or bool(value))
     share = float(asked.known)
     reason = Reason(f"{evidence.literal_text(predicate.name, asked.codes)} {why}", {}, share)
     return Explanation(asked.text, "probability", share, "facts", Guarantee.EXACT, (reason,))
