@@ -167,6 +167,19 @@ def test_other_events_are_not(which: str) -> None:
     assert not in_steps(*DEPENDENT[which])
 
 
+@pytest.mark.parametrize("which", ["a fact", "a rule with a weight"])
+def test_one_row_of_bindings_is_a_constant_of_the_goal(which: str) -> None:
+    """One row goes by steps, several go by the circuit."""
+    rules, goal = INDEPENDENT[which]
+    model = hb.Model(hb.parse(with_facts(rules)))
+    several = model.query(goal, algebra="probability", bindings={"x": [1, 2]})
+    for value in NUMBERS:
+        one = model.query(goal, algebra="probability", bindings={"x": [value]})
+        assert [(row.bindings["x"], row.weight) for row in one.rows()] == [
+            (value, pytest.approx(several[value]))
+        ]
+
+
 def in_steps(rules: str, goal: str) -> bool:
     theory = parse_theory(with_facts(rules))
     program = Proof.of(theory.rules, *load_facts(theory.facts, check(theory), fact_sources({}))).program

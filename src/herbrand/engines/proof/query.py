@@ -191,7 +191,7 @@ class Proof:
         for name, values in bindings.items():
             domain = self.program.facts.domains[goal.shape.clause.types[name]]
             try:
-                columns.append(indices_in(domain, _listed(values)))
+                columns.append(indices_in(domain, _listed(values)).tolist())
             except (TypeError, ValueError):
                 raise LanguageError(
                     f"the bindings of {name} are a list of texts or numbers, and not {values!r}"
