@@ -7,9 +7,9 @@ Rules are run in an order in which a predicate is complete before it stands behi
 >>> [[rule.head.predicate for rule in stratum] for stratum in strata(theory.rules)]
 [['linked'], ['lone']]
 
-Weights of proofs are not counted by formulas and bounds. To ``infer`` and ``bound`` a fact with a weight is a
-fact, and what a rule derives holds. So a probability asked of a predicate that rests on weights would be 0 or
-1 where ``query --algebra probability`` has it right.
+Weights of proofs are not counted by formulas, bounds and choices. To ``infer`` and ``bound`` a fact with a
+weight is a fact, and what a rule derives holds. So a probability asked of a predicate that rests on weights
+would be 0 or 1, or that of a choice alone, where ``query --algebra probability`` has it right.
 
 >>> from herbrand.language.parse import parse_theory
 >>> theory = parse_theory('edge("a", "b") @ 0.5\\npath(x, y) :- edge(x, y)\\nnear(x, y) :- road(x, y)')
@@ -144,6 +144,11 @@ def only_count(statements: Sequence[Choice | Rule]) -> bool:
     return counts and all(len(c) == 1 and c[0] not in known[c[0]] for c in strong_components(known))
 
 
+def as_rules(choices: Iterable[Choice]) -> list[Rule]:
+    """A rule for each head of a choice: what each rests on."""
+    return [Rule(a.atom, choice.body, span=choice.span) for choice in choices for a in choice.alternatives]
+
+
 def resting_on_choices(
     choices: Sequence[Choice], rules: Sequence[Rule], unknown: Collection[str] = ()
 ) -> tuple[Choice | Rule, ...]:
@@ -153,10 +158,7 @@ def resting_on_choices(
     on a count of itself, or a certain one on its own negation: of uncertain ones the ground atoms may be
     stratified where their predicates are not, which grounding shows.
     """
-    as_rules = [
-        Rule(a.atom, choice.body, span=choice.span) for choice in choices for a in choice.alternatives
-    ]
-    check_strata([*as_rules, *rules], (Computed,))
+    check_strata([*as_rules(choices), *rules], (Computed,))
     found = derived_by(choices)
     found |= {rule.head.predicate for rule in rules} & set(unknown)
     above = _above(rules)
@@ -195,13 +197,16 @@ def weighted_predicates(facts: Facts) -> list[str]:
     return [name for name, table in tables if table.weights is not None and (table.weights != 1).any()]
 
 
-def refuse_weighted(command: str, asked: Iterable[str], resting: Mapping[str, str]) -> None:
-    """Raise where what is asked rests on weights of proofs."""
+def refuse_weighted(
+    command: str, asked: Iterable[str], resting: Mapping[str, str], beside_choices: bool = False
+) -> None:
+    """Raise where what is asked rests on weights of proofs. ``beside_choices``: no command counts them."""
     for name in sorted(set(asked) & resting.keys()):
         made = is_made(name)
         hint = f"herbrand query ... '{name}(...)' --algebra probability takes them as probabilities"
-        if made:
-            hint = "state by choices, such as 0.3 :: p(x), what is to be counted"
+        if made or beside_choices:
+            what = "what is to be counted" if made else "what has a weight"
+            hint = f"state by choices, such as 0.3 :: p(x), {what}"
         raise UnsupportedError(
             f"{text_of_made(name) if made else name} rests on weights of proofs, which {command} does not "
             f"count: {resting[name]}",

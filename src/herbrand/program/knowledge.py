@@ -45,6 +45,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.options.kinds import texts
 from herbrand.program.dependencies import (
+    as_rules,
     derived_by,
     refuse_weighted,
     resting_on_choices,
@@ -326,14 +327,15 @@ class Knowledge:
             loaded = self._loaded_beside(apart, world, rows, signature, budget)
         facts, chosen = loaded.facts, derived_by(uncertain)
         computing = (one.typing for one in with_inner(self.definitions))
-        resting = resting_on_weights((*self.rules, *computing), weighted_predicates(facts))
+        deriving = (*self.rules, *as_rules(self.used.choices), *computing)
+        resting = resting_on_weights(deriving, weighted_predicates(facts))
         rules = [rule for rule in self.rules if rule.head.predicate not in chosen] if world.derived else []
         if rules:
             refuse_weighted("this command", [row.predicate for row in apart], resting)
             facts = self._derived(rules, loaded, resting, budget)
             for row in apart:
                 refuse_disagreeing(row, _holds(row, loaded.signature, facts))
-        refuse_weighted("this command", chosen, resting)
+        refuse_weighted("this command", chosen, resting, beside_choices=True)
         opened = {name: replace(facts.tables[name], world="open") for name in chosen}
         facts = replace(facts, tables={**facts.tables, **opened})
         return _Lowered(lower(self.used, loaded.signature, facts, uncertain=uncertain), resting)
