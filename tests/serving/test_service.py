@@ -27,7 +27,7 @@ from herbrand.serving.metrics import Metrics
 from herbrand.serving.refusals import RefusedError
 from herbrand.serving.service import Answers, RequestLimits
 from tests.conftest import Outcome
-from tests.serving.conftest import SMOKERS, Started, begun, children, comes, ended, gone, served
+from tests.serving.conftest import SMOKERS, Started, begun, children, comes, ended, gone, opened, served
 
 Ask = Callable[..., Any]
 COMMANDS = {
@@ -343,6 +343,19 @@ def test_one_question_does_not_wait_behind_a_batch(tmp_path: Path) -> None:
     assert not all(waiting)
     assert [len(each) for each in answers] == [999, 1000]
     assert not [each for answer in answers for each in answer if "error" in each]
+
+
+@pytest.mark.parametrize("command", [served, opened])
+def test_no_thread_runs_where_processes_are_forked(command: Callable[..., Started], tmp_path: Path) -> None:
+    """Neither of what is imported, nor of the database by which a large table was read."""
+    declared = "predicate wet(place): observed\npredicate rain(place)"
+    (tmp_path / "rain.hb").write_text(f"{declared}\n0.5: rain(x) and wet(x)\n")
+    (tmp_path / "wet.csv").write_text("".join(f"place {number}\n" for number in range(20_000)))
+    facts = ("--facts", str(tmp_path / "wet.csv"))
+    with ended(command(str(tmp_path / "rain.hb"), *facts)) as started:
+        nursery, *_ = children(started.process.pid)
+        assert comes(lambda: "duckdb" in Path(f"/proc/{nursery}/maps").read_text())
+        assert len(list(Path(f"/proc/{nursery}/task").iterdir())) == 1
 
 
 @pytest.mark.parametrize("which", ["the workers", "the process that holds the model"])

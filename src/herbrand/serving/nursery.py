@@ -39,6 +39,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 """No library may start threads before a fork: they would be missing in the child, and their locks be held."""
 PR_SET_PDEATHSIG = 1
