@@ -27,6 +27,7 @@ FILES: dict[str, str | bytes] = {
     "syntax.hb": "predicate smokes(person\n1.0 smokes(x) => \n",
     "binary.hb": b"\x00\xff\x00",
     "result.json": "{}",
+    "garbage.csv": "one\n" + "x," * 5000,
     "cut.parquet": "PAR1",
     "text.duckdb": "no database",
     "smokes.csv": "a\nb\n",
@@ -152,6 +153,9 @@ WRONG = [
     ("score result.json", 2, "--facts"),
     ("compare s.hb --engine nope", 1, "there is no engine 'nope'"),
     ("convert s.hb --to nope", 1, "one of hb, mln, ppr, lcn"),
+    ("infer ", 1, "an empty name is no theory file"),
+    ("init ", 1, "an empty name is no new folder"),
+    ("score garbage.csv --facts smokes.csv", 1, "'garbage.csv' is no table"),
     ("convert b.hb --to mln", 1, "b.hb:1:1: an .mln file has no probability bounds"),
 ]
 
@@ -180,5 +184,6 @@ def test_wrong_words(
     outcome = herbrand(*command.split(" "))
     assert (outcome.status, outcome.out) == (status, ""), outcome.err
     assert said in outcome.err
+    assert max(map(len, outcome.err.splitlines())) < 400, "nobody reads a whole line of a file"
     assert "Traceback" not in outcome.err and "internal error" not in outcome.err
     assert sorted(folder.rglob("*")) == before, "nothing is written"

@@ -63,6 +63,8 @@ def command(
 ) -> None:
     """A small project to begin with: a theory, tables, and commands to try."""
     place = Path(folder)
+    if not folder:
+        raise HerbrandError("an empty name is no new folder", hint="name one, such as project")
     try:
         if place.exists() and any(place.iterdir()):
             raise HerbrandError(f"'{folder}' is not empty", hint="name a new folder; no file is changed")

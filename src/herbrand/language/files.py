@@ -58,6 +58,8 @@ def _several(paths: Any) -> list[Path]:
     if wrong:
         hint = "hb.parse(text) reads a text"
         raise UnsupportedError(f"expected paths of theory files, not {wrong[0]}", hint=hint)
+    if "" in several:
+        raise UnsupportedError("an empty name is no theory file", hint="name one, such as smokers.hb")
     return [Path(path) for path in several]
 
 

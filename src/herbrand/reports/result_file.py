@@ -16,8 +16,11 @@ from herbrand.files import irregular
 from herbrand.language.parse import parse_formula, parse_theory
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Atom, Constant
+from herbrand.visible import shortened
 
 COLUMNS = ("atom", "predicate", "probability", "value")
+LONGEST_REASON = 100
+"""Of a reader's reason, which may hold a line of the file, so many characters are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         table = pyarrow.csv.read_csv(path, parse_options=lines, convert_options=texts)
     except pa.ArrowInvalid as error:
-        raise HerbrandError(f"'{path}' is no table: {error}") from None
+        raise HerbrandError(f"'{path}' is no table: {shortened(str(error), LONGEST_REASON)}") from None
     yield from table.to_pylist()
 
 
