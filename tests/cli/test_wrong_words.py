@@ -154,6 +154,8 @@ WRONG = [
     ("compare s.hb --engine nope", 1, "there is no engine 'nope'"),
     ("convert s.hb --to nope", 1, "one of hb, mln, ppr, lcn"),
     ("infer ", 1, "an empty name is no theory file"),
+    ("query s.hb smokes(x)", 1, "or ask infer, which uses them"),
+    ("infer .", 1, "name a theory file, such as b.hb"),
     ("init ", 1, "an empty name is no new folder"),
     ("score garbage.csv --facts smokes.csv", 1, "'garbage.csv' is no table"),
     ("convert b.hb --to mln", 1, "b.hb:1:1: an .mln file has no probability bounds"),

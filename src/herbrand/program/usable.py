@@ -7,12 +7,13 @@ Traceback (most recent call last):
 herbrand.errors.UnsupportedError: <text>:1:1: query cannot use this statement: 1.5: smokes(x)
   1.5: smokes(x)
   ^^^^^^^^^^^^^^
-  leave such statements out by --ignore weights
+  leave such statements out by --ignore weights, or ask infer, which uses them
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from herbrand.errors import Mistake, UnsupportedError
 from herbrand.language.show import statement_text
@@ -35,6 +36,8 @@ KINDS: dict[str, tuple[type[Statement], ...]] = {
     "rules": (Rule,),
     "choices": (Choice,),
 }
+USED_BY, ANSWERING = {"weights": "infer", "bounds": "bound"}, ("infer", "bound", "query", "sample")
+"""Who answers by statements of a kind, where another command that answers has no use for any statement."""
 IGNORABLE = ("weights", "bounds", "rules")
 """The kinds that ``--ignore`` leaves out; a theory without its choices would mean something else."""
 
@@ -42,8 +45,10 @@ IGNORABLE = ("weights", "bounds", "rules")
 def refuse_unusable(statements: Iterable[Statement], command: str, *usable: str) -> None:
     """Statements of a kind that a command cannot use are errors."""
     statements = list(statements)
+    used = tuple(chain.from_iterable(KINDS[name] for name in usable))
+    elsewhere = command in ANSWERING and not any(isinstance(statement, used) for statement in statements)
     mistakes = [
-        _unusable(command, name, own)
+        _unusable(command, name, own, elsewhere)
         for name, kind in KINDS.items()
         if name not in usable and (own := [s for s in statements if isinstance(s, kind)])
     ]
@@ -61,11 +66,13 @@ def refuse_no_model(call: str, given: object) -> None:
         raise UnsupportedError(f"{call} takes a model, not {type(given).__name__}", hint=hint)
 
 
-def _unusable(command: str, kind: str, statements: Sequence[Statement]) -> Mistake:
-    """Names the first statement of a kind that the command has no use for."""
+def _unusable(command: str, kind: str, statements: Sequence[Statement], elsewhere: bool) -> Mistake:
+    """Names the first statement of a kind that the command has no use for; ``elsewhere``: another one has."""
     first, more = statements[0], sum(map(_size, statements)) - 1
     others = f" (and {more:,} more of its kind)" if more else ""
     hint = f"leave such statements out by --ignore {kind}" if kind in IGNORABLE else ""
+    if elsewhere and kind in USED_BY:
+        hint += f", or ask {USED_BY[kind]}, which uses them"
     if command == "learn" and isinstance(first, Choice):
         hint = "write ? before its heads, or learn given probabilities too by --relearn"
     if command == "bound" and isinstance(first, Choice):

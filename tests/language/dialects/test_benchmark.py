@@ -87,12 +87,13 @@ def test_missing_files_are_told_together(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("held", [[], ["smokers.hb", "friends.csv"]], ids=str)
 def test_a_folder_that_is_no_benchmark(tmp_path: Path, held: list[str]) -> None:
-    """Who names a folder of another kind is told how folders are read, and not of files that it never had."""
+    """Who names a folder of another kind is told how folders are read, and of a theory file that it has."""
     for name in held:
         (tmp_path / name).write_text("")
     with pytest.raises(LanguageError) as raised:
         hb.read(tmp_path)
+    theory = tmp_path / "smokers.hb" if held else "smokers.hb"
     assert str(raised.value) == (
-        f"'{tmp_path}' is no folder with the files predicates, rules, facts, queries of the published "
-        "benchmarks\n  name a theory file, such as smokers.hb; a folder of tables is named by --facts"
+        f"'{tmp_path}' is a folder, and no theory file\n  name a theory file, such as {theory}; a folder of "
+        "tables is named by --facts, and a published benchmark's holds predicates, rules, facts, queries"
     )

@@ -45,9 +45,11 @@ class Benchmark:
 def read_benchmark(folder: str | Path) -> Benchmark:
     """What the folder says; all mistakes of its four files are raised together."""
     if not any((Path(folder) / name).is_file() for name in FILES):
+        theory = min(map(str, Path(folder).glob("*.hb")), default="smokers.hb")
         raise LanguageError(
-            f"'{folder}' is no folder with the files {', '.join(FILES)} of the published benchmarks",
-            hint="name a theory file, such as smokers.hb; a folder of tables is named by --facts",
+            f"'{folder}' is a folder, and no theory file",
+            hint=f"name a theory file, such as {theory}; a folder of tables is named by --facts, and a "
+            f"published benchmark's holds {', '.join(FILES)}",
         )
     mistakes = Mistakes()
     sources: dict[str, Source] = {}
