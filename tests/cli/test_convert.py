@@ -84,3 +84,15 @@ def test_what_cannot_be_said(herbrand: Herbrand, tmp_path: Path, text: str, to: 
     outcome = herbrand("convert", tmp_path / "t.hb", "--to", to)
     assert (outcome.status, outcome.out) == (1, "")
     assert message in outcome.err
+
+
+def test_queries_that_a_format_has_no_words_for_are_named(herbrand: Herbrand, tmp_path: Path) -> None:
+    """What a .pl file asks was left out in silence, and the .hb file's answer was about all atoms."""
+    theory = tmp_path / "asks.pl"
+    theory.write_text("0.3::rain(monday).\n0.5::sun.\nquery(rain(X)).\nquery(sun).\n")
+    outcome = herbrand("convert", theory)
+    assert outcome.status == 0
+    (said,) = outcome.err.splitlines()
+    assert said.startswith("queries are left out") and said.endswith("infer --query 'rain(X)' --query 'sun'")
+    again = herbrand("convert", theory, "--to", "pl")
+    assert "query(rain(X))." in again.out and not again.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,16 @@ import herbrand as hb
 from herbrand.cli.options import Theories, refuse_overwriting, written_by_ending
 from herbrand.cli.output import note, write_text, write_texts
 from herbrand.cli.parameters import takes
+from herbrand.extras import later
 
 if TYPE_CHECKING:
     from herbrand.language.syntax import Theory
 
 MOST_NAMED = 10
-"""Predicates that a note names."""
+"""Predicates, or queries, that a note names."""
+ASKING = ("pl",)
+"""Formats whose files hold queries."""
+_shown = later("herbrand.language.show:show_formula")
 
 
 @takes("convert")
@@ -31,6 +36,9 @@ def command(
     if format == "hb":
         _note_opened(said)
     text, facts = hb.written(said, format), hb.written_facts(said, format)
+    if said.queries and format not in ASKING:
+        queries = [f"--query '{_shown(each.formula)}'" for each in said.queries]
+        note(f"queries are left out, as a file of this format has none: infer {_some(queries, ' ')}")
     if facts is None:
         write_text(text, output)
         return
@@ -52,8 +60,12 @@ def _note_opened(theory: Theory) -> None:
     derived = theory.derived
     opened = [one.name for one in theory.predicates if not one.tells_world and one.name not in derived]
     if opened:
-        more = f" and {len(opened) - MOST_NAMED:,} more" if len(opened) > MOST_NAMED else ""
         note(
             "a predicate with facts may be closed in the format read, and is open in .hb unless it is "
-            f"': observed' there: {', '.join(opened[:MOST_NAMED])}{more}"
+            f"': observed' there: {_some(opened, ', ')}"
         )
+
+
+def _some(named: Sequence[str], between: str) -> str:
+    more = f" and {len(named) - MOST_NAMED:,} more" if len(named) > MOST_NAMED else ""
+    return between.join(named[:MOST_NAMED]) + more
