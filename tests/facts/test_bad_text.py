@@ -199,6 +199,13 @@ def test_oddities_that_are_no_mistake(tmp_path, text, rows):
     assert constants(load(path), "friends") == rows
 
 
+def test_a_byte_order_mark_before_quotes_with_a_delimiter(tmp_path):
+    """DuckDB had taken all rows for the second cell of the header."""
+    path = tmp_path / "friends.csv"
+    path.write_bytes('\ufeff"who,", \n",",1.\n" é","a\n"\n'.encode())
+    assert constants(load(path, header=True), "friends") == [(" é", "a\n"), (",", "1.")]
+
+
 def test_compressed(tmp_path):
     path = tmp_path / "friends.csv.gz"
     path.write_bytes(gzip.compress(b"anna,bob\n"))

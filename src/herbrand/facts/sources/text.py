@@ -183,8 +183,10 @@ class TextTable(OpenTable):
 
     @property
     def _is_for_duckdb(self) -> bool:
-        """Not where it would take the blank line above for the header."""
-        return read_by_duckdb(self.file.path) and not (self.header and self.first_line > 1)
+        """Not where it would take the blank line above for the header, or, behind a byte order mark, a
+        delimiter within the header's first quotes for the end of a cell, and rows for the next one."""
+        odd = self.names is not None and f'{self.file.delimiter}"' in f'{self.names[0]}"'
+        return read_by_duckdb(self.file.path) and not odd and not (self.header and self.first_line > 1)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         small = self.size <= SMALL_FILE and not is_compressed(self.file.path)
