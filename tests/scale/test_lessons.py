@@ -15,7 +15,7 @@ import pytest
 import herbrand as hb
 from herbrand.budget import Budget
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
-from herbrand.facts.load import BYTES_A_CELL, DISK_A_CELL, TooLarge, cells_of, facts_too_large
+from herbrand.facts.load import BYTES_A_CELL, DISK_A_CELL, TooLarge, facts_too_large
 from herbrand.facts.source import fact_sources
 from herbrand.program.program import Literal
 from herbrand.relations.database import DuckDB
@@ -156,8 +156,9 @@ class TestTooLarge:
         """Of text they are not; what cannot be read is left to loading, which says why."""
         sources = fact_sources([str(files / name) for name in names])
         monkeypatch.setattr("herbrand.facts.load.holds_database", lambda memory: True)
-        assert facts_too_large(cells_of(sources), Budget(max(cells * BYTES_A_CELL, 1))) is None
-        found = facts_too_large(cells_of(sources), Budget(max(cells * BYTES_A_CELL - 1, 1)))
+        told = sum(source.cells(None) for source in sources)
+        assert facts_too_large(told, Budget(max(cells * BYTES_A_CELL, 1))) is None
+        found = facts_too_large(told, Budget(max(cells * BYTES_A_CELL - 1, 1)))
         assert (found is not None) == (cells > 0)
         if found is not None:
             assert found.disk == cells * DISK_A_CELL
@@ -184,14 +185,12 @@ class TestTooLarge:
         name, _, file = address.rpartition("=")
         model = hb.Model(hb.parse(text), [f"{name}{'=' if name else ''}{tmp_path}/{file}"])
         monkeypatch.setattr("herbrand.facts.load.holds_database", lambda memory: True)
-        asked = cells_of(model.sources, model.tables_read)
-        assert facts_too_large(asked, Budget(cells * BYTES_A_CELL)) is None
-        assert facts_too_large(asked, Budget(cells * BYTES_A_CELL - 1)) is not None
+        assert facts_too_large(model.cells, Budget(cells * BYTES_A_CELL)) is None
+        assert facts_too_large(model.cells, Budget(cells * BYTES_A_CELL - 1)) is not None
 
     def test_never_where_no_database_could_be_opened_either(self, files: Path) -> None:
-        assert (
-            facts_too_large(cells_of(fact_sources(str(files / "friends.parquet"))), Budget(1 << 20)) is None
-        )
+        (source,) = fact_sources(str(files / "friends.parquet"))
+        assert facts_too_large(source.cells(None), Budget(1 << 20)) is None
 
 
 class TestScratch:
