@@ -43,7 +43,8 @@ def server() -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with TemporaryDirectory() as place:
+    # The folder of temporary files of the tests is root's own; the server runs as somebody else.
+    with TemporaryDirectory(dir="/var/tmp" if as_user else None) as place:
         if as_user:
             shutil.chown(place, "nobody", "nogroup")
 
