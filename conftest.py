@@ -58,15 +58,20 @@ MISSED = Missed([name for name in contributors_modules() if find_spec(name) is N
 sys.meta_path.append(MISSED)
 
 
+def skip_for_want(report: pytest.CollectReport | pytest.TestReport, path: Path) -> None:
+    """Turn a failure for want of a package into a skip."""
+    if report.failed and (name := MISSED.named(report.longreprtext)):
+        report.outcome = "skipped"
+        report.longrepr = str(path), 0, f"Skipped: {name} is not installed"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     MISSED.asked.clear()
     report = yield
-    if report.failed and (name := MISSED.named(report.longreprtext)):
-        report.outcome = "skipped"
-        report.longrepr = str(collector.path), 0, f"Skipped: {name} is not installed"
+    skip_for_want(report, collector.path)
     return report
 
 
@@ -75,9 +80,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if report.failed and (name := MISSED.named(report.longreprtext)):
-        report.outcome = "skipped"
-        report.longrepr = str(item.path), 0, f"Skipped: {name} is not installed"
+    skip_for_want(report, item.path)
     if call.when == "teardown":
         MISSED.asked.clear()
     return report

@@ -7,8 +7,10 @@ which of them stands there. All that is to be said about constants is then said 
 >>> column = dictionary_column(pa.array(["bob", "anna", "bob", None]))
 >>> column.values.to_pylist(), column.codes.tolist(), column.kind
 (['bob', 'anna'], [0, 1, 0, -1], 'text')
->>> text_column(["bob", "", "bob"]).codes.tolist(), text_array(["", "bob"], keep_empty=False).to_pylist()
-([0, -1, 0], [None, 'bob'])
+>>> python_column(["bob", "", "bob"], text_array, "").codes.tolist()
+[0, -1, 0]
+>>> text_array(["", "bob"], keep_empty=False).to_pylist()
+[None, 'bob']
 >>> column = Constants(pa.array(["anna", "bob", "carl"]), np.array([2, 0, 2]))
 >>> len(column), column[0], list(column[1:]), column == ["carl", "anna", "carl"]
 (3, 'carl', ['anna', 'carl'], True)
@@ -25,7 +27,7 @@ which of them stands there. All that is to be said about constants is then said 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -148,11 +150,13 @@ def dictionary_column(array: pa.Array | pa.ChunkedArray) -> Column:
     return Column(encoded[-1].dictionary, codes[0] if len(codes) == 1 else np.concatenate(codes))
 
 
-def text_column(cells: Sequence[str]) -> Column:
-    """Interned by Python, an empty cell as null."""
-    distinct = list(dict.fromkeys(filter(None, cells)))
-    codes = {"": ABSENT, **{text: code for code, text in enumerate(distinct)}}
-    return Column(text_array(distinct), np.array([codes[cell] for cell in cells], np.int32))
+def python_column(
+    cells: Sequence[Value], array: Callable[[list[Any]], pa.Array], absent: Value | None = None
+) -> Column:
+    """Interned by Python, where ``absent`` stands for null; ``array`` makes one of the distinct constants."""
+    distinct = [cell for cell in dict.fromkeys(cells) if cell != absent]
+    codes = {absent: ABSENT, **{constant: code for code, constant in enumerate(distinct)}}
+    return Column(array(distinct), np.array([codes[cell] for cell in cells], np.int32))
 
 
 def _of_a_range(numbers: npt.NDArray[np.int64]) -> Column | None:

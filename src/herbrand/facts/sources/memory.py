@@ -22,7 +22,16 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
-from herbrand.facts.column import SMALL, TEXT, Column, Interned, constants, dictionary_column, text_array
+from herbrand.facts.column import (
+    SMALL,
+    TEXT,
+    Column,
+    Interned,
+    constants,
+    dictionary_column,
+    python_column,
+    text_array,
+)
 from herbrand.facts.place import Place, mixed_mistake, rows_at_fault, shown
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.store import Progress, Store
@@ -159,8 +168,7 @@ def _few(column: list[Any]) -> Column | None:
     """A short column of texts, or of whole numbers, interned without Arrow, which takes longer."""
     if len(column) > SMALL or set(map(type, column)) not in ({str}, {int}):
         return None
-    codes = {value: code for code, value in enumerate(dict.fromkeys(column))}
-    return Column(python_array([*codes]), np.array([codes[value] for value in column], np.int32))
+    return python_column(column, python_array)
 
 
 def python_array(column: list[Any]) -> pa.Array:

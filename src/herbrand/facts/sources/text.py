@@ -40,7 +40,7 @@ import pyarrow as pa
 from herbrand.errors import FactsError, Mistake
 from herbrand.extras import Late
 from herbrand.facts.address import Selection
-from herbrand.facts.column import Interned, text_array, text_column
+from herbrand.facts.column import Interned, python_column, text_array
 from herbrand.facts.place import Place, rows_at_fault
 from herbrand.facts.sources.base import (
     BROKEN,
@@ -220,7 +220,8 @@ class TextTable(OpenTable):
     def _interned_by_python(self, types: Sequence[str], marked: bool) -> Interned:
         columns = self._columns()
         marks = pa.chunked_array([text_array(columns[-1], keep_empty=False)]) if marked else None
-        return Interned(tuple(map(text_column, columns[: len(types)])), len(columns[0]), marks)
+        interned = tuple(python_column(cells, text_array, "") for cells in columns[: len(types)])
+        return Interned(interned, len(columns[0]), marks)
 
     def _wrong_widths(self, wrong: Sequence[Record]) -> list[Mistake]:
         each = (
