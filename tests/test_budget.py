@@ -108,9 +108,11 @@ def test_growth_of_the_process_is_measured(monkeypatch: pytest.MonkeyPatch) -> N
     held, clock = [5_000], Still()
     monkeypatch.setattr(module, "resident_bytes", lambda: held[0])
     budget = Budget(memory=1000, clock=clock)
+    assert budget.bytes_left == 1000 + module.OVERHEAD
     held[0] += 1000 + module.OVERHEAD
     clock.now = 1.0
     budget.check()
+    assert budget.bytes_left == 0 and Budget().bytes_left == Budget().bytes
     held[0] += 1
     budget.check()  # too soon to be measured again
     clock.now = 2.0

@@ -261,6 +261,13 @@ class Budget:
         return allowed_bytes(self.memory)
 
     @property
+    def bytes_left(self) -> float:
+        """Bytes by which the process may still grow, as it is measured: where a limit was given."""
+        if self._meter is None:
+            return self.bytes
+        return self.bytes + OVERHEAD - (resident_bytes() - self._meter.base)
+
+    @property
     def elapsed(self) -> float:
         """Seconds since the call began."""
         return self.clock() - self.began

@@ -31,6 +31,8 @@ COMPILER = "herbrand.compiler"
 MOST_PLAIN = 2e5
 """Operations of about a microsecond. Above it the wait for numba, half a second where the loops were compiled
 on this machine before, is no longer than the loop."""
+AT_ONCE_PLAIN, AT_ONCE_COMPILED = 200_000, 2**26
+"""Operations that take a few tenths of a second."""
 
 
 def loop(function: Function) -> Function:
@@ -64,6 +66,12 @@ def often(function: Function, operations: float) -> Function:
     done = function.__dict__.get("done", 0.0) + operations
     function.__dict__["done"] = done
     return chosen(function, done)
+
+
+def most_at_once(function: Callable[..., Any]) -> int:
+    """How many operations a loop, compiled or not, may do before limits of time and memory, or an interrupt,
+    are felt: then it comes back and is called again."""
+    return AT_ONCE_PLAIN if hasattr(function, "is_loop") else AT_ONCE_COMPILED
 
 
 def seconds_compiling() -> float:

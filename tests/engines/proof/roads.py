@@ -29,8 +29,6 @@ CHOICES: dict[str, Sequence[object]] = {
     "recursion_loop.BLOCK": (64, 2, 1),
     "recursion_loop.DENSE_SHARE": (0.08, 0.0, 2.0),
     "recursion_loop.CHUNK": (2**20, 1),
-    "recursion_loop.MOST_WORK": (2**26, 0),
-    "recursion_loop.MOST_PLAIN": (2e5, 0),
     "join_sum.CHUNK": (2**20, 1),
     "fixpoint.DENSE_BYTES": (2**28, 0),
     "planning.LED_FROM": (1e4, 0.0),
@@ -40,14 +38,18 @@ CHOICES: dict[str, Sequence[object]] = {
 
 roads = st.fixed_dictionaries(
     {name: st.sampled_from(values) for name, values in CHOICES.items()}
-    | {"order": st.one_of(st.none(), st.integers(0, 2**16)), "compiled": st.booleans()}
+    | {
+        "order": st.one_of(st.none(), st.integers(0, 2**16)),
+        "compiled": st.booleans(),
+        "short": st.booleans(),
+    }
 )
 
 
 @contextmanager
 def taken(choices: Mapping[str, object]) -> Iterator[None]:
     """With these limits; ``order``: the seed of a random order of literals, or the best one;
-    ``compiled``: loops are, however small."""
+    ``compiled``: loops are, however small; ``short``: they come back as soon as they can."""
 
     def any_order(candidates: Sequence[Candidate], *_: object) -> Order:
         order = list(range(len(candidates)))
@@ -59,6 +61,9 @@ def taken(choices: Mapping[str, object]) -> Iterator[None]:
             patch.setattr(f"herbrand.engines.proof.{name}", choices[name])
         if choices.get("compiled"):
             patch.setattr("herbrand.loops.MOST_PLAIN", -1.0)
+        if choices.get("short"):
+            patch.setattr("herbrand.loops.AT_ONCE_PLAIN", 0)
+            patch.setattr("herbrand.loops.AT_ONCE_COMPILED", 0)
         if choices["order"] is not None:
             patch.setattr("herbrand.engines.proof.planning.best_order", any_order)
         yield

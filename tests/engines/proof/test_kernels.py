@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from herbrand.engines.proof import join_sum
 from herbrand.engines.proof.join_sum import MaskedPush, Push, Workspace
 from herbrand.engines.proof.kernels import HIGHEST_MARK, Mask, Taken
 
@@ -59,4 +60,21 @@ def test_marks_begin_anew(left: int, best: bool) -> None:
         base[0] = HIGHEST_MARK - left
         marks[:] = np.array([HIGHEST_MARK - left - 1, 5, -1, HIGHEST_MARK - left - 2], np.int64)
         assert by_group(*push.forward(best, lambda rows, columns: None)) == wanted
-        assert by_group(*masked.forward(best)) == kept
+        assert by_group(*masked.forward(best, lambda rows, columns: None)) == kept
+
+
+def test_limits_are_asked_between_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A push comes back when it has walked over enough facts: here after each group that has any."""
+    taken = Taken(GROUPS, PIVOTS, VALUES, POINTERS, COLUMNS, FREE)
+    mask = Mask(np.array([0, 1, 3]), np.array([3, 0, 2]), np.array([1, 2, 3, 0, 3], np.int32), FREE)
+    monkeypatch.setattr(join_sum, "most_at_once", lambda _: 0)
+    asked: list[float] = []
+
+    def check(rows: float, columns: int) -> None:
+        asked.append(rows)
+
+    Push(taken, WIDTH, Workspace()).forward(False, check)
+    assert asked == [3, 5, 8]
+    asked.clear()
+    MaskedPush(taken, mask, WIDTH, Workspace()).forward(False, check)
+    assert asked == [5, 2, 4]

@@ -139,8 +139,9 @@ ROADS: Sequence[dict[str, object]] = [
     {"table.SMALL_GRID": 0, "table.DENSE_SHARE": 2.0},
     {"unrolled.MOST_DIRECT": 0, "recursion_loop.MOST_RELATIONS": 0},
     {"unrolled.MOST_DIRECT": 100, "table.MOST_WAITING": 0},
-    {"recursion_loop.BLOCK": 2, "iteration.DENSE_SHARE": 0.0},
+    {"recursion_loop.BLOCK": 2, "recursion_loop.DENSE_SHARE": 0.0},
     {"unrolled.GRID_CACHE": 1, "unrolled.FEWEST_ROWS": 1, "recursion_loop.CHUNK": 1, "join_sum.CHUNK": 1},
+    {"short": True},
 ]  # fmt: skip
 
 

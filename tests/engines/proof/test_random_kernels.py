@@ -71,8 +71,8 @@ def assert_groups(found: list[dict[int, float]], expected: list[dict[int, float]
 
 
 @quick
-@given(seeds, st.booleans(), st.sampled_from([1, 4, 2**20]))
-def test_pushes(rng: np.random.Generator, best: bool, chunk: int) -> None:
+@given(seeds, st.booleans(), st.sampled_from([1, 4, 2**20]), st.sampled_from([0, 3, 2**20]))
+def test_pushes(rng: np.random.Generator, best: bool, chunk: int, at_once: int) -> None:
     """In one piece and in many; a workspace is used again and again."""
     rows, width = int(rng.integers(1, 6)), int(rng.integers(1, 6))
     relation = compressed(rng, rows, width)
@@ -80,6 +80,7 @@ def test_pushes(rng: np.random.Generator, best: bool, chunk: int) -> None:
     asked: list[float] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(join_sum, "CHUNK", chunk)
+        patch.setattr(join_sum, "most_at_once", lambda _: at_once)
         for _ in range(3):
             groups = grouped(rng, rows)
             push = Push(Taken(*groups, *relation), width, workspace)
@@ -89,8 +90,8 @@ def test_pushes(rng: np.random.Generator, best: bool, chunk: int) -> None:
 
 
 @quick
-@given(seeds, st.booleans())
-def test_pushes_where_a_second_relation_has_a_row(rng: np.random.Generator, best: bool) -> None:
+@given(seeds, st.booleans(), st.sampled_from([0, 3, 2**20]))
+def test_pushes_where_a_second_relation_has_a_row(rng: np.random.Generator, best: bool, at_once: int) -> None:
     rows, width = int(rng.integers(1, 6)), int(rng.integers(1, 6))
     relation = compressed(rng, rows, width)
     groups = grouped(rng, rows)
@@ -103,7 +104,9 @@ def test_pushes_where_a_second_relation_has_a_row(rng: np.random.Generator, best
         {column: total * second[group, column] for column, total in sums.items() if second[group, column]}
         for group, sums in enumerate(pushed(*groups, dense(*relation, width), best))
     ]
-    assert_groups(by_group(*masked.forward(best)), expected)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(join_sum, "most_at_once", lambda _: at_once)
+        assert_groups(by_group(*masked.forward(best, lambda entries, columns: None)), expected)
 
 
 @quick

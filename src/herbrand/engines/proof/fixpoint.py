@@ -31,7 +31,7 @@ from herbrand.budget import Budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.steps import Complete, Runner, inputs_named, outputs_named
+from herbrand.engines.proof.steps import GROUPING, Complete, Runner, inputs_named, outputs_named
 from herbrand.engines.proof.table import Answers, Questions, State, Table, grouped, merged, without_zeros
 from herbrand.row_keys import Keys, fit, key_columns, places_among, row_keys
 
@@ -229,11 +229,15 @@ class Fixpoint:
             names = inputs_named(place[1])
             if place not in owner.reached:
                 owner.reached[place] = self._accumulated(names, sizes_in)
-            frontier = merged(states, names, sizes_in, self._arithmetic).sparse()
-            new = owner.reached[place].add(frontier)
+            new = owner.reached[place].add(self._merged(states, names, sizes_in))
             if len(new):
                 for plan in self._plans.plan(*place).clauses:
                     self._go_on(owner, plan, 0, self._runner.started(plan, new, len(owner.questions)))
+
+    def _merged(self, states: Sequence[State], names: tuple[str, ...], sizes: Sequence[int]) -> Table:
+        rows = sum(len(state) for state in states if isinstance(state, Table))  # grids are small
+        self._runner.check_size(rows, len(names) + GROUPING)
+        return merged(states, names, sizes, self._arithmetic).sparse()
 
     def _tell_news(self) -> None:
         """Each owner's new answers go to the rows that wait for them."""
@@ -242,9 +246,7 @@ class Fixpoint:
                 continue
             free = self._plans.output_sizes(*owner.place)
             news, owner.news = owner.news, []
-            more = merged(
-                news, outputs_named(len(free)), [len(owner.questions), *free], self._arithmetic
-            ).sparse()
+            more = self._merged(news, outputs_named(len(free)), [len(owner.questions), *free])
             new = owner.answers.add(more)
             if not len(new):
                 continue

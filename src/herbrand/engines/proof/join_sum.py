@@ -27,7 +27,7 @@ from herbrand.engines.proof.horn_program import Index, IndexedFacts
 from herbrand.engines.proof.kernels import Made, Marks, Mask, Taken
 from herbrand.engines.proof.plan import Ask, Join
 from herbrand.engines.proof.table import ROW, Answers, Grid, State, Table
-from herbrand.loops import often
+from herbrand.loops import most_at_once, often
 from herbrand.row_keys import run_starts
 
 CHUNK = 2**20
@@ -77,8 +77,8 @@ class Push:
         group, total = 0, 0
         while group < number:
             made = Made(counts, np.empty(capacity, np.int64), np.empty(capacity))
-            group, filled = push(self.taken, marks, best, group, made)
-            parts.append((made.found[:filled], made.totals[:filled]))
+            group, filled = push(self.taken, marks, best, group, most_at_once(push), made)
+            parts.append(_first(filled, made))
             total += filled
             check_size(total, 4)
         if not parts:
@@ -106,11 +106,18 @@ class MaskedPush:
     workspace: Workspace
 
     @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
-    def forward(self, best: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def forward(
+        self, best: bool, check_size: Callable[[float, int], None]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """How many entries each group found, which, and their totals."""
         marks, most = self.workspace.of(self.width), int(self.mask.length.sum())
+        check_size(most, 4)
         made = Made(np.zeros(len(self.mask.first), np.int64), np.empty(most, np.int64), np.empty(most))
-        push_where = often(kernels.push_where, _steps(self.taken) + 2 * most)
-        filled = push_where(self.taken, self.mask, marks, best, made)
+        push = often(kernels.push_where, _steps(self.taken) + 2 * most)
+        group, filled = 0, 0
+        while group < len(made.counts):
+            group, filled = push(self.taken, self.mask, marks, best, group, filled, most_at_once(push), made)
+            check_size(filled, 4)
         return made.counts, made.found[:filled], made.totals[:filled]
 
     def back(
@@ -123,6 +130,12 @@ class MaskedPush:
             self.taken, self.mask, ends, found, slope, sums, slopes, of_values, of_weights, of_allowed
         )
         return of_values, of_weights if needed[1] else None, of_allowed if needed[2] else None
+
+
+def _first(filled: int, made: Made) -> tuple[np.ndarray, np.ndarray]:
+    """What was found, and its totals. Little of much room is copied, so that the room is free again."""
+    found, totals = made.found[:filled], made.totals[:filled]
+    return (found, totals) if 2 * filled >= len(made.found) else (found.copy(), totals.copy())
 
 
 def _steps(taken: Taken) -> int:
@@ -236,7 +249,6 @@ class JoinSums:
         allowed = masks.index((mask.arguments.index(known),))
         first, length = allowed.ranges([groups.keys[kept.index(known)]], len(groups.pointers) - 1)
         place = 1 - step.bound[0]
-        self._check_size(int(length.sum()), 4)
         ordered = self._arithmetic.ordered(index, weights)
         ordered_masks = self._arithmetic.ordered(allowed, mask_weights)
         values, numbers = self._arithmetic.numbers(groups.values), self._numbers(ordered)
@@ -245,7 +257,7 @@ class JoinSums:
         column = allowed.column(mask.arguments.index(new))
         masked = Mask(first, length, column, self._numbers(ordered_masks))
         call = MaskedPush(taken, masked, index.relation.sizes[place], self._workspace)
-        counts, found, totals = call.forward(self._arithmetic.best)
+        counts, found, totals = call.forward(self._arithmetic.best, self._check_size)
         way_back = partial(call.back, np.append(0, np.cumsum(counts)), found)
         columns = tuple(np.repeat(column, counts) for column in groups.keys)
         made = self._arithmetic.made(totals, way_back, groups.values, ordered, ordered_masks)

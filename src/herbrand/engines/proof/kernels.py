@@ -11,7 +11,7 @@ no index is looked at for whether it counts from the end, which is a third of th
 >>> pointers, columns = np.array([0, 2, 3]), np.array([0, 1, 1], np.int32)
 >>> taken = Taken(np.array([0, 2]), np.array([0, 1]), np.array([1.0, 5.0]), pointers, columns, np.ones(3))
 >>> made = Made(np.zeros(1, np.int64), np.zeros(8, np.int64), np.zeros(8))
->>> push(taken, Marks.none(2), False, 0, made)
+>>> push(taken, Marks.none(2), False, 0, 100, made)
 (1, 2)
 >>> made.found[:2].tolist(), made.totals[:2].tolist()
 ([0, 1], [1.0, 6.0])
@@ -96,15 +96,16 @@ def reserve(marks: Marks, count: Any) -> Any:
 
 
 @loop
-def push(taken: Taken, marked: Marks, best: bool, group: int, made: Made) -> tuple[Any, Any]:
-    """As many groups from ``group`` on as there is room for; gives (next group, entries found)."""
+def push(taken: Taken, marked: Marks, best: bool, group: int, most_steps: int, made: Made) -> tuple[Any, Any]:
+    """As many groups from ``group`` on as there is room for, until more than so many facts have been walked
+    over; gives (next group, entries found)."""
     groups, pivots, values = taken.groups, taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
     marks, counts, found, totals = marked.marks, made.counts, made.found, made.totals
     plain = len(weights) == 0
     width = len(marks)
-    filled = 0
-    while group < len(groups) - 1:
+    filled, steps = 0, 0
+    while group < len(groups) - 1 and steps <= most_steps:
         bound = 0
         for one in range(groups[group], groups[group + 1]):
             bound += pointers[pivots[one] + 1] - pointers[pivots[one]]
@@ -112,6 +113,7 @@ def push(taken: Taken, marked: Marks, best: bool, group: int, made: Made) -> tup
         if filled + most > len(found):
             break
         start = filled
+        steps += bound
         shift = reserve(marked, most) - start
         for one in range(groups[group], groups[group + 1]):
             value = values[one]
@@ -136,19 +138,21 @@ def push(taken: Taken, marked: Marks, best: bool, group: int, made: Made) -> tup
 
 
 @loop
-def push_where(taken: Taken, mask: Mask, marked: Marks, best: bool, made: Made) -> int:
-    """:func:`push` of all groups, kept and weighed where a second relation has a row too; gives how many
-    entries were found."""
+def push_where(
+    taken: Taken, mask: Mask, marked: Marks, best: bool, group: int, filled: int, most_steps: int, made: Made
+) -> tuple[Any, Any]:
+    """:func:`push`, kept and weighed where a second relation has a row too, after the ``filled`` entries that
+    have been found; there is room for all."""
     groups, pivots, values = taken.groups, taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
     first, length, allowed, allowed_weights = mask.first, mask.length, mask.allowed, mask.weights
     marks, counts, found, totals = marked.marks, made.counts, made.found, made.totals
     plain, evenly = len(weights) == 0, len(allowed_weights) == 0
-    filled = 0
-    for group in range(len(groups) - 1):
-        counts[group] = 0
+    steps = 0
+    while group < len(groups) - 1 and steps <= most_steps:
         begin, many = first[group], length[group]
         if many == 0:
+            group += 1
             continue
         shift = reserve(marked, many)
         into = totals[filled : filled + many]
@@ -158,6 +162,7 @@ def push_where(taken: Taken, mask: Mask, marked: Marks, best: bool, made: Made) 
         for one in range(groups[group], groups[group + 1]):
             value = values[one]
             entry, stop = np.uint64(pointers[pivots[one]]), np.uint64(pointers[pivots[one] + 1])
+            steps += int(stop - entry)
             if best:
                 while entry < stop:
                     at = marks[np.uint32(columns[entry])] - shift
@@ -185,7 +190,8 @@ def push_where(taken: Taken, mask: Mask, marked: Marks, best: bool, made: Made) 
                 totals[filled] = total if evenly else total * allowed_weights[begin + place]
                 filled += 1
         counts[group] = filled - before
-    return filled
+        group += 1
+    return group, filled
 
 
 @loop

@@ -11,15 +11,13 @@ from herbrand.engines.proof import recursion_kernels as rounds
 from herbrand.engines.proof.recursion import FRONTIER, AddedSlot, LinearRecursion, RelationKey, Round
 from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import Table
-from herbrand.loops import MOST_PLAIN, often
+from herbrand.loops import most_at_once, often
 from herbrand.row_keys import run_starts
 
 MOST_RELATIONS = 4
 """As many as the loop is compiled for."""
 CHUNK = 2**20
 """Answers that are written in one piece."""
-MOST_WORK = 2**26
-"""Facts times questions that are walked over before limits of time and an interrupt are felt."""
 BLOCK = 64
 """Questions that share their walk where frontiers are full."""
 LARGEST_BLOCK = 2**22
@@ -108,7 +106,6 @@ class _Iteration:
             self._runner.budget.check()
             found, totals = self._parts[-1]
             run = often(rounds.run, walked)
-            breath = int(MOST_PLAIN) if run is rounds.run else MOST_WORK
             answers = rounds.Answers(found, totals, self._counts, self._rest)
             before = self._state[rounds.WALKED]
             run(
@@ -118,7 +115,7 @@ class _Iteration:
                 best,
                 until,
                 self._calls,
-                breath,
+                most_at_once(run),
                 self._rooms[block],
                 answers,
                 self._state,

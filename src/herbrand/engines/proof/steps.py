@@ -27,6 +27,11 @@ from herbrand.program.clauses import Test as Condition
 from herbrand.row_keys import each_in
 
 BYTES = 8
+SMALL = 2**20
+"""Bytes that are taken without measuring the process."""
+
+GROUPING = 3
+"""Columns that are written beside the rows where they are grouped: keys, their order, where they begin."""
 
 Complete = Callable[[str, Mode, list[np.ndarray]], Answers]
 """All that can be proved of a predicate in a mode at any depth, for columns of inputs."""
@@ -42,12 +47,14 @@ def outputs_named(count: int) -> tuple[str, ...]:
     return (ROW, *(f"o{place}" for place in range(count)))
 
 
-def check_rows(memory: int, rows: float, columns: int) -> None:
-    """Raise ``BudgetError`` where so many rows would not fit into so many bytes."""
-    if rows * columns * BYTES > memory:
+def check_rows(budget: Budget, rows: float, columns: int) -> None:
+    """Raise ``BudgetError`` where so many rows would not fit, or the budget has ended."""
+    budget.check()
+    needed = rows * columns * BYTES
+    if needed > budget.bytes or (needed > SMALL and needed > budget.bytes_left):
         raise BudgetError(
-            f"{rows:,.0f} rows on the way to the answer need about {readable(rows * columns * BYTES)}; "
-            f"{readable(memory)} are allowed",
+            f"{rows:,.0f} rows on the way to the answer need about {readable(needed)}; "
+            f"{readable(budget.bytes)} are allowed in all",
             hint="bind more arguments of the query, or allow more by --memory",
         )
 
@@ -67,14 +74,14 @@ class Runner:
         self.program = plans.program
         self._weights: dict[str, Values | None] = {}
         # not a method of this object: a cycle would keep the states of a run until the next collection
-        self.pushing = JoinSums(arithmetic, partial(check_rows, budget.bytes), plans.workspace)
+        self.pushing = JoinSums(arithmetic, partial(check_rows, budget), plans.workspace)
 
     def with_arithmetic(self, arithmetic: Arithmetic) -> Runner:
         return Runner(self.plans, arithmetic, self.budget, self.complete)
 
     def check_size(self, rows: float, columns: int) -> None:
-        """Raise ``BudgetError`` where so many rows would not fit."""
-        check_rows(self.budget.bytes, rows, columns)
+        """Raise ``BudgetError`` where so many rows would not fit, or the budget has ended."""
+        check_rows(self.budget, rows, columns)
 
     def sizes(self, names: Sequence[str], clause_plan: ClausePlan, rows: int) -> list[int]:
         """The number of values in each column of a state."""
@@ -240,6 +247,7 @@ class Runner:
         names = (ROW, *live)
         if set(names) == {*table.names, *before}:
             return table
+        self.check_size(len(table), len(names) + GROUPING)
         return grouped(table, names, self.sizes(names, plan, rows), self.arithmetic)
 
     def _joined(self, step: Join, plan: ClausePlan, state: State, rows: int) -> State:
