@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from herbrand.errors import Mistakes, Span
 from herbrand.language.formulas import (
@@ -337,6 +337,34 @@ def locals_apart(test: Test, outside: Collection[str], renaming: Renaming) -> Te
     return replace(test, left=apart(test.left), right=apart(test.right))
 
 
+def _with_equations(test: Test, tests: Iterable[Test], bound: Collection[str], renaming: Renaming) -> Test:
+    """A comparison of totals with the equations inside that give their variables values: it stands alone."""
+    if compared_totals(test, bound) is None:
+        return test
+    equations = dict[str, Test]()
+    for other in tests:
+        if (value := assigned(other, {*bound, *equations})) is not None:
+            equations[value[0]] = other
+
+    def within(value: Expression) -> Expression:
+        match value:
+            case Arithmetic(sign=sign, operands=operands, span=span):
+                return Arithmetic(sign, tuple(map(within, operands)), span)
+            case Aggregate():
+                needed = dict[str, Test]()
+                wanted = [*variables_of(value)]
+                for name in wanted:
+                    if name in equations and name not in needed:
+                        needed[name] = equations[name]
+                        wanted += variables_of(equations[name])
+                if needed:
+                    whole = replace(value, body=(*needed.values(), *value.body))
+                    return renaming.expression(whole, {name: renaming.new(name) for name in needed})
+        return value
+
+    return replace(test, left=within(test.left), right=within(test.right))
+
+
 class UnboundError(Exception):
     """A variable that a test needs and nothing gives a value."""
 
@@ -409,14 +437,15 @@ class _Separation:
         heads: Sequence[Formula],
         by: Iterable[Variable],
         statement: Rule | Choice,
+        given: Collection[str] = (),
     ) -> tuple[Any, ...]:
-        """The body with an atom in place of what it computes."""
+        """The body with an atom in place of what it computes. ``given``: variables that have values."""
         renaming = Renaming()
         named = [renaming.formula(literal) for literal in body]
         joining, computing = _places(named)  # each `_` is another variable, so names decide
         plainly, stated = [body[place] for place in joining], [_test_of(body[place]) for place in computing]
         plain, tests = [named[place] for place in joining], [_test_of(named[place]) for place in computing]
-        bound = bound_variables(plain)
+        bound = bound_variables(plain) | set(given)
         others = [*heads, *plain, *by]
         outside = outer_variables(others, tests)
         if self._refuse_unbound_terms(tests, outside):
@@ -428,6 +457,9 @@ class _Separation:
         except UnboundError as unbound:
             self._refuse(unbound.variable)
             return tuple(plainly)
+        inlined = {test: _with_equations(test, tests, bound, renaming) for test in tests}
+        tests, texts = list(inlined.values()), {inlined[test]: texts[test] for test in tests}
+        before = [inlined[test] for test in before]
         used = {name for test in tests for name in fixed_in(test, outside)}
         kept = [name for name in variables_of([*others, *tests]) if name in used]
         kept = [name for name in kept if name in bound or name in variables_of(others)]
@@ -473,7 +505,9 @@ class _Separation:
             local = [v for v in variables_of(whole.terms).values() if v.name not in outside]
             names = [name for name in variables_of(whole) if name in outside] + [v.name for v in local]
             rule = Rule(self._defined(show_expression(one), names, one.span), body, span=statement.span)
-            members.append(cast(Rule, self.statement(rule)))
+            members.append(
+                replace(rule, body=self._body(body, [rule.head], (), rule, set(names).intersection(bound)))
+            )
             amount = whole.terms[: whole.function == "sum"]
             totals.append((times, Aggregate(whole.function, (*amount, *local), (rule.head,))))
         inner, self.definitions = tuple(self.definitions), own

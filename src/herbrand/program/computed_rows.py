@@ -29,6 +29,7 @@ from herbrand.language.formulas import (
     Computed,
     Formula,
     Not,
+    ValueIn,
     ValueIs,
     Variable,
 )
@@ -160,7 +161,7 @@ class Computation:
 
     def _ranging(self, rule: Rule) -> set[str]:
         """The types of those variables of its head to which the body gives no values."""
-        atoms = [part for part in rule.body if isinstance(part, Atom | ValueIs)]
+        atoms = [part for part in rule.body if isinstance(part, Atom | ValueIs | ValueIn)]
         tests = [part for part in rule.body if isinstance(part, Comparison | Computed)]
         free = variables_of(rule.head).keys() - with_assigned(tests, variables_of(atoms))
         types = variable_types([rule.head, *rule.body], self.signature)
@@ -302,7 +303,9 @@ class Computation:
         would be of any constant."""
         kept = [literal for literal in body if self._counts(literal)]
         bound, every = (
-            variables_of([literal for literal in part if isinstance(literal, Atom | ValueIs)]).keys()
+            variables_of(
+                [literal for literal in part if isinstance(literal, Atom | ValueIs | ValueIn)]
+            ).keys()
             for part in (kept, body)
         )
         return [x for x in kept if not isinstance(x, Not) or (variables_of(x).keys() & every) <= bound]
@@ -512,7 +515,8 @@ def _bound_names(definition: Definition, body: Sequence[Formula], types: Mapping
         local = {n for one in aggregates(test) for n in variables_of(one) if "`" in n}
         needed |= dict.fromkeys(name for name in own if name not in local)
     bound = variables_of(list(body)).keys()
-    given = assigned_by(definition.tests, {name for name in needed if name in types and name in bound})
+    known = {name for name in needed if name in types and name in bound}
+    given = assigned_by(definition.tests, known, definition.made)
     return [name for name in needed if name in types and name not in given]
 
 

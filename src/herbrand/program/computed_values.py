@@ -19,7 +19,16 @@ from herbrand.language.computed import (
     tests_of,
     variables_of,
 )
-from herbrand.language.formulas import OF_TEXTS, ORDERS, Aggregate, Arithmetic, Constant, Formula, Variable
+from herbrand.language.formulas import (
+    OF_TEXTS,
+    ORDERS,
+    Aggregate,
+    Arithmetic,
+    Constant,
+    Formula,
+    Not,
+    Variable,
+)
 from herbrand.language.formulas import Expression as Value
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import written
@@ -239,7 +248,10 @@ class Values:
         tests = in_order(
             tests, {*bound, *outer.known()}, outer_variables([*plain, *map(Variable, outer.known())], tests)
         )
-        found = self.rows(plain, [name for name in variables_of(one) if name in bound and name in self.types])
+        # What stands behind `not` alone is "some": it has no rows of its own.
+        used = variables_of([*one.terms, *tests, *(x for x in plain if not isinstance(x, Not))]).keys()
+        named = [n for n in variables_of(one) if n in bound and (n in used or n in outer.known())]
+        found = self.rows(plain, [name for name in named if name in self.types])
         shared = {index: outer.indices[n] for n, index in found.indices.items() if n in outer.indices}
         relation = found.relation.renamed(**{outside: index for index, outside in shared.items()})
         on = list(shared.values())
@@ -281,13 +293,18 @@ class Values:
         return tuples.group(keys, **{new: folds[one.function]()})
 
 
-def assigned_by(tests: Sequence[Test], known: Collection[str]) -> set[str]:
-    """The variables to which tests give values, one after the other."""
-    found: set[str] = set()
+def assigned_by(tests: Sequence[Test], known: Collection[str], made: Collection[str]) -> set[str]:
+    """The variables to which tests give values, one after the other: none that a test needs before, and of
+    what is ``made`` only what no atom binds. The others range over the constants of their types."""
+    have, found = set(known), set[str]()
     for test in tests:
-        given = assigned(test, {*known, *found})
-        if given is not None:
-            found.add(given[0])
+        sides = ((test.left, test.right), (test.right, test.left)) if test.operator == "=" else ()
+        for name, value in sides:
+            needs = variables_of(value).keys()
+            if isinstance(name, Variable) and name.name not in {*have, *needs} and needs & made <= have:
+                found.add(name.name)
+                break
+        have |= variables_of(test).keys()
     return found
 
 

@@ -1,0 +1,139 @@
+"""Bodies that compute beside uncertain atoms: equations, counts, absences; against loops over worlds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import herbrand as hb
+
+World = dict[tuple[object, ...], bool]
+
+
+def worlds(*atoms: tuple[object, ...]) -> Iterator[World]:
+    for values in itertools.product([False, True], repeat=len(atoms)):
+        yield dict(zip(atoms, values, strict=True))
+
+
+DECLARED = """type n = 0..3
+predicate o(n)
+predicate p(n)
+predicate d(n)
+predicate coin
+0.5 :: coin
+"""
+EQUATIONS: dict[str, Callable[[int, int], bool]] = {
+    "x = x % 2": lambda x, y: x == x % 2,
+    "y = x + 1, x = y - 1": lambda x, y: y == x + 1,
+    "y * 2 > 2, y = x + 1": lambda x, y: y * 2 > 2 and y == x + 1,
+    "x = z, z = x * y": lambda x, y: x == x * y,
+    "0 - x = 0 - y": lambda x, y: x == y,
+}
+
+
+@pytest.mark.parametrize("tests", EQUATIONS)
+def test_equations_between_variables_that_only_uncertain_atoms_bind(tests: str) -> None:
+    """Of ``y`` and ``x`` each had its value from the other: a ``KeyError``."""
+    holds = EQUATIONS[tests]
+    found = hb.Model(hb.parse(f"{DECLARED}d(x) :- coin, o(x), p(y), {tests}")).infer("d")
+    places = range(4)
+    for x in places:
+        true = sum(
+            world["coin",] and world["o", x] and any(world["p", y] and holds(x, y) for y in places)
+            for world in worlds(("coin",), *((name, y) for name in "op" for y in places))
+        )
+        assert found[f"d({x})"] == pytest.approx(true / 2**9, abs=1e-12)
+
+
+ROWS = {"a": {2}, "b": {0, 1}, "c": set[int]()}
+TABLES = """type t = {"a", "b", "c"}
+type n = 0..2
+predicate e(t, n): observed
+predicate d(t)
+predicate named(t): observed
+predicate coin
+0.5 :: coin
+e("a", 2)
+e("b", 0)
+e("b", 1)
+"""
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_some_behind_not_in_what_is_counted_is_any(weighted: bool) -> None:
+    """``not e(x, _)`` behind a colon held wherever one number was missing."""
+    count = "count(y: e(y, 2), not e(x, _))"
+    alone = [x for x, own in ROWS.items() if not own]
+    if weighted:
+        found = hb.Model(hb.parse(f"{TABLES}1.5: {count} = 1\nd(x) :- coin, e(x, 0)")).infer("coin")
+        assert found.log_partition == pytest.approx(1.5 * len(alone))
+    else:
+        found = hb.Model(hb.parse(f"{TABLES}d(x) :- coin, named(x), {count} = 1"), {"named": [*ROWS]}).infer(
+            "d"
+        )
+        assert [found[f'd("{x}")'] for x in ROWS] == [0.5 * (x in alone) for x in ROWS]
+
+
+CALLED = """type t = {"a", "b"}
+type n = 0..2
+predicate s(n): observed
+predicate c(t, n)
+predicate d(n)
+s(0)
+s(1)
+s(2)
+"""
+COUNTS = [
+    "z = x + 1, count(y: c(y, z)) ",
+    "count(y: c(y, z)) {}, z = x + 1",
+    "count(y: c(y, x + 1)) ",
+    "w = x + 3, z = w - 2, count(y: c(y, z)) ",
+    "z = x + 1, 2 * count(y: c(y, z), not c(y, x)) ",
+    "z = x + 1, sum(v, y: c(y, v), v >= z, v < z + 1) ",
+]
+
+
+@pytest.mark.parametrize("certain", [False, True])
+@pytest.mark.parametrize("compared", ["= 0", ">= 1", "= 2"])
+@pytest.mark.parametrize("count", COUNTS)
+def test_counts_of_what_an_equation_outside_computes(count: str, compared: str, certain: bool) -> None:
+    """Where nothing was uncertain ``z`` was any number; else it was a ``KeyError``."""
+    body = count.format(compared) if "{}" in count else count + compared
+    chances = {("a", 1): 0.5, ("b", 1): 0.25, ("b", 2): 0.75}
+    declared = CALLED
+    if certain:
+        chances, declared = dict.fromkeys(chances, 1.0), CALLED.replace("c(t, n)", "c(t, n): observed")
+    stated = [f'c("{y}", {v})' for y, v in chances]
+    if not certain:
+        stated = [f"{p} :: {fact}" for p, fact in zip(chances.values(), stated, strict=True)]
+    text = declared + "\n".join([*stated, f"d(x) :- s(x), {body}"])
+    found = hb.Model(hb.parse(text)).infer(["d(0)", "d(1)", "d(2)"])
+    for x in range(3):
+        expected = 0.0
+        for world in worlds(*chances):
+            chance = 1.0
+            for atom, p in chances.items():
+                chance *= p if world[atom] else 1 - p
+            every = [atom for atom, held in world.items() if held]
+            total: int = sum(v == x + 1 for _, v in every)
+            if "not" in body:
+                total = 2 * sum(v == x + 1 and (y, x) not in every for y, v in every)
+            if "sum" in body:
+                total *= x + 1
+            expected += chance * {"= 0": total == 0, ">= 1": total >= 1, "= 2": total == 2}[compared]
+        assert found[f"d({x})"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_absence_is_of_what_an_open_value_binds() -> None:
+    """``o(x) in {"g"}`` binds ``x``; the absence was of every constant, and nothing was left."""
+    text = """type t = {"a", "b", "c"}
+predicate e(t): observed
+predicate o(t) in {"r", "g"}
+predicate d(number)
+e("b")
+0.3 :: d(2 / 2) :- not e(x), o(x) in {"g"}
+"""
+    found = hb.Model(hb.parse(text)).infer("d")
+    assert found["d(1)"] == pytest.approx(1 - (1 - 0.15) ** 2)
