@@ -186,7 +186,7 @@ class _Meter:
     next: float
 
 
-LATER, LATER_SHARE = 0.3, 0.1
+LATER, LATER_SHARE = 0.2, 0.1
 """Seconds, and the part of the limit, by which the timer comes after the end: whoever asks the clock is to be
 first, as only they can say what was not done, or keep what was."""
 LIBRARIES = 512 * 2**20

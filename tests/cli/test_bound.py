@@ -33,6 +33,12 @@ def test_every_atom_as_json(herbrand: Run, theory: Path) -> None:
     assert (b["lower"], b["upper"]) == pytest.approx((0.3, 0.35), abs=1e-6)
 
 
+def test_nothing_to_bound_is_told(herbrand: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.hb").write_text("")
+    outcome = herbrand("bound", tmp_path / "empty.hb")
+    assert outcome.status == 0 and "the theory has no atom, so there is nothing to bound" in outcome.err
+
+
 def test_queries_conditions_and_facts(herbrand: Run, theory: Path) -> None:
     asked = ("--query", "P(a | b)", "--query", "a and not b", "--format", "json")
     told = json.loads(herbrand("bound", theory, "--engine", "exact", *asked).out)["bounds"]

@@ -117,6 +117,7 @@ def test_distillation_gives_opinions(herbrand: Herbrand, tmp_path: Path) -> None
     ("text", "arguments", "message"),
     [
         ("1.0: p(x)\np(1)", (), "no statement has a weight to be learned"),
+        ("1.0: p(x)\np(1)", ("--target", "p"), "no statement has a weight to be learned"),
         ("?: p(x)\np(1)", ("--method", "layer"), "did you mean 'layers'"),
         ("?: p(x)\np(1)", ("--target", "q"), "--target: there is no predicate 'q'"),
         ("?: p(x)\np(1)", ("--latent", "p"), "nothing is there to predict"),

@@ -39,6 +39,14 @@ def test_a_table_for_people(herbrand: Herbrand) -> None:
     assert outcome.out == 'proof answers (exact)\ny       weight\n"bob"   1.0000\n"carl"  0.9000\n'
 
 
+def test_a_variable_named_like_a_constant_is_told(herbrand: Herbrand, tmp_path: Path) -> None:
+    """In a ``.pl`` file the same word is the constant."""
+    (tmp_path / "alarm.pl").write_text("0.3 :: burglary.\n0.7 :: calls(mary) :- burglary.\n")
+    outcome = herbrand("query", tmp_path / "alarm.pl", "calls(mary)")
+    assert outcome.status == 0 and outcome.err == 'mary is a variable; the constant is "mary"\n'
+    assert herbrand("query", tmp_path / "alarm.pl", "calls(who)").err == ""
+
+
 def test_an_empty_answer_is_an_empty_answer(herbrand: Herbrand) -> None:
     outcome = herbrand("query", FAMILY, 'uncle("ruth", y)', "--format", "json")
     assert outcome.status == 0 and json.loads(outcome.out)["answers"] == [] and outcome.err == "no answer\n"

@@ -28,4 +28,6 @@ def command(opened: Opened, written: Written, **options: Any) -> None:
         lambda: [sheet_table(answer)],
         answer.to_arrow,
     )
+    if not len(answer):
+        note("the theory has no atom, so there is nothing to bound")
     leave_unconverged(answer.status)

@@ -29,6 +29,9 @@ def command(opened: OpenedForGoal, written: Written, **options: Any) -> None:
     )
     if not len(answer):
         note("no answer")
+    for name, column in zip(answer.variables, answer.columns, strict=True):
+        if len(name) > 1 and name in column:
+            note(f'{name} is a variable; the constant is "{name}"')
     if answer.truncated:
         note("a call was cut by the depth: deeper proofs are not counted; allow more by --depth")
     leave_unconverged(answer.status)

@@ -99,15 +99,22 @@ def example(
 ) -> Example:
     """The world as an example; raises where what its facts say cannot be learned from. ``opinions``: soft
     evidence is taken, and what it is about is not known."""
-    (found,) = examples_of(theory, [world], aim, budget, opinions)
+    (found,) = _examples(theory, [world], aim, budget, opinions)
     return found
 
 
 def examples_of(
     theory: Theory, worlds: Iterable[World], aim: Aim, budget: Budget = UNLIMITED, opinions: bool = False
 ) -> list[Example]:
-    """Worlds as examples, as :func:`example` makes one; a target needs labels in one of them at least. What a
-    world without labels predicts is right whatever the weights are."""
+    """Worlds as examples, as :func:`example` makes one, for a theory with weights to be learned; a target
+    needs labels in one of them at least. What a world without labels predicts is right whatever they are."""
+    refuse_nothing_learned(theory)
+    return _examples(theory, worlds, aim, budget, opinions)
+
+
+def _examples(
+    theory: Theory, worlds: Iterable[World], aim: Aim, budget: Budget, opinions: bool
+) -> list[Example]:
     known = (World(world.signature, masked_facts(theory, world, aim, budget, opinions)) for world in worlds)
     found = [lowered(theory, world, aim) for world in known]
     refuse_unlabelled(found)
@@ -139,13 +146,8 @@ def masked_facts(
 def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] = ()) -> tuple[str, ...]:
     """The predicates of learned statements that are neither declared observed, nor derived, nor latent, nor
     made for what a statement computes."""
+    refuse_nothing_learned(theory)
     learned = learned_statements(theory)
-    if not learned:
-        raise UnsupportedError(
-            "no statement has a weight to be learned",
-            hint="write ? in place of a weight, as in: ?: smokes(x) => cancer(x), or learn given ones by "
-            "--relearn",
-        )
     derived = {rule.head.predicate for rule in theory.rules}
     names = dict.fromkeys(name for statement in learned for name in predicates_of(statement))
     free = {name for name, known in signature.named.items() if known.role is None}
@@ -158,6 +160,16 @@ def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] 
             hint="name what is to be predicted: --target PRED",
         )
     return found
+
+
+def refuse_nothing_learned(theory: Theory) -> None:
+    """Raise where no statement has a weight to be learned."""
+    if not learned_statements(theory):
+        raise UnsupportedError(
+            "no statement has a weight to be learned",
+            hint="write ? in place of a weight, as in: ?: smokes(x) => cancer(x), or learn given ones by "
+            "--relearn",
+        )
 
 
 def learned_statements(theory: Theory) -> list[WeightedFormula]:

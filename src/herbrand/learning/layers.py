@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.errors import ContradictionError
 from herbrand.language.syntax import Theory
 from herbrand.learning.climbing import climb
 from herbrand.learning.example import Aim, Example, World, examples_of
@@ -181,11 +181,6 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     began = time.perf_counter()
     parameters = Parameters()
     examples = examples_of(theory, worlds, aim, settings.budget)
-    if not any(weight.learned for weight in examples[0].program.weights):
-        raise UnsupportedError(
-            "no statement has a weight to be learned",
-            hint="write ? in place of a weight, as in: ?: smokes(x) => cancer(x)",
-        )
     layers = settings.layers or LAYERS
     unrolled = tuple(Unrolled.of(one, parameters, layers, settings.budget.memory) for one in examples)
     objective, size = LayersObjective(parameters, unrolled), len(parameters)
