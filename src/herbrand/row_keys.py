@@ -78,6 +78,19 @@ def key_columns(keys: Keys, sizes: Sequence[int]) -> list[npt.NDArray[np.int64]]
     return [*([keys.astype(np.int64, copy=not columns)] if len(sizes) else []), *reversed(columns)]
 
 
+def row_of(key: int, sizes: Sequence[int]) -> tuple[int, ...]:
+    """The row of one key that is a number, in plain Python.
+
+    >>> row_of(8, [2, 6]), row_of(0, [])
+    ((1, 2), ())
+    """
+    row: list[int] = []
+    for size in reversed(sizes[1:]):
+        key, own = divmod(key, max(1, size))
+        row.append(own)
+    return (*([key] if len(sizes) else []), *reversed(row))
+
+
 def unique_rows(
     rows: npt.NDArray[np.int64], sizes: Sequence[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -94,7 +94,7 @@ def asked_codes(
 
 
 def _latent_codes(known: Known, possible: np.ndarray | None) -> np.ndarray:
-    return known.latent_codes() if possible is None else possible[known.lookup(possible) == LATENT]
+    return known.latent_codes() if possible is None else known.latent(possible)
 
 
 def _codes(evidence: Evidence, pattern: AtomPattern, possible: np.ndarray | None) -> np.ndarray:
@@ -118,16 +118,27 @@ def _codes(evidence: Evidence, pattern: AtomPattern, possible: np.ndarray | None
 
 def _table(evidence: Evidence, look_up: LookUp, predicate: str, codes: np.ndarray) -> AtomTable:
     program = evidence.program
-    shares = np.zeros((len(codes), program.value_count(predicate)))
+    known = evidence.known(predicate)
+    shares = (
+        look_up(predicate, codes)
+        if len(codes) and known.all_latent
+        else _with_settled(evidence, look_up, predicate, codes)
+    )
+    domains = program.domains_of(program.signature.predicates[predicate])
+    columns = arguments_of(codes, tuple(map(len, domains)))
+    constants = tuple(domain.at(column) for domain, column in zip(domains, columns, strict=True))
+    return AtomTable(predicate, constants, shares, _values(evidence, predicate))
+
+
+def _with_settled(evidence: Evidence, look_up: LookUp, predicate: str, codes: np.ndarray) -> np.ndarray:
+    """The probabilities of atoms of which some are settled: their values have all of it."""
+    shares = np.zeros((len(codes), evidence.program.value_count(predicate)))
     settled = evidence.known(predicate).lookup(codes)
     latent = settled == LATENT
     if latent.any():
         shares[latent] = look_up(predicate, codes[latent])
     shares[np.flatnonzero(~latent), settled[~latent]] = 1.0
-    domains = program.domains_of(program.signature.predicates[predicate])
-    columns = arguments_of(codes, tuple(map(len, domains)))
-    constants = tuple(domain.at(column) for domain, column in zip(domains, columns, strict=True))
-    return AtomTable(predicate, constants, shares, _values(evidence, predicate))
+    return shares
 
 
 def _values(evidence: Evidence, predicate: str) -> tuple[Value, ...] | None:

@@ -19,7 +19,7 @@ Facts(1 constant of 1 type, 0 facts of 1 predicate)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Literal, TypeVar
@@ -69,6 +69,12 @@ class FactTable:
         none = np.empty((0, columns), np.int32)
         return FactTable(none, none, none, np.empty(0), np.empty(0), None, world)
 
+    @classmethod
+    def listing(cls, true: Index, world: World) -> FactTable:
+        """A table of rows that are true, and of nothing else."""
+        none = cls.empty(true.shape[1], world)
+        return cls(true, none.false, none.soft, none.probabilities, none.log_odds, None, world)
+
     @property
     def columns(self) -> int:
         return self.true.shape[1]
@@ -106,6 +112,14 @@ class Facts:
 
     def table(self, predicate: str) -> FactTable:
         return _named(self.tables, predicate, "predicate")
+
+    def opened(self, predicates: Iterable[str]) -> Facts:
+        """The same where what no table lists of these predicates is unknown."""
+        closed = [name for name in predicates if self.tables[name].world == "closed"]
+        if not closed:
+            return self
+        opened = {name: replace(self.tables[name], world="open") for name in closed}
+        return replace(self, tables={**self.tables, **opened})
 
     def constants(self, types: Iterable[str], row: Iterable[int]) -> tuple[Value, ...]:
         """A row of indices of these types as constants."""

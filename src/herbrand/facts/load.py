@@ -129,8 +129,7 @@ def load_facts(
     mistakes.raise_any(FactsError)
     if reads is not None:
         reads.keep(kept)
-    facts = _facts(read.after, read.claims, domains, worlds, report)
-    return _with_kinds(read.after, domains), replace(facts, notes=read.notes)
+    return _with_kinds(read.after, domains), _facts(read, domains, worlds, report)
 
 
 def _read(
@@ -154,6 +153,8 @@ def _and_given(
     read: Read, signature: Signature, given: Sequence[FactRows], mistakes: Mistakes, report: Report
 ) -> Read:
     """With what is given, over a vocabulary that differs in the constants that are mentioned."""
+    if not given and signature is read.before:
+        return read
     after = replace(read.after, mentioned=_both(signature.mentioned, read.listed))
     tables = theory_tables(given)
     after = grown(after, tables, mistakes)
@@ -337,15 +338,10 @@ def _progress(report: Report, message: str, start: float, end: float) -> Progres
 # Sorting
 
 
-def _facts(
-    signature: Signature,
-    claims: Sequence[Claims],
-    domains: Mapping[str, Domain],
-    worlds: Worlds,
-    report: Report,
-) -> Facts:
+def _facts(read: Read, domains: Mapping[str, Domain], worlds: Worlds, report: Report) -> Facts:
+    signature = read.after
     of: dict[str, list[Claims]] = {}
-    for claim in claims:
+    for claim in read.claims:
         of.setdefault(claim.predicate.name, []).append(claim)
     mistakes = Mistakes()
     tables = {}
@@ -367,16 +363,17 @@ def _facts(
             )
     mistakes.raise_any(FactsError)
     report("facts loaded", 1.0)
-    return Facts(domains, tables)
+    return Facts(domains, tables, read.notes)
 
 
 def _with_kinds(signature: Signature, domains: Mapping[str, Domain]) -> Signature:
     """The types with the kind of their constants, where nothing had given it."""
-    types = {
-        name: replace(known, kind=domains[name].kind) if known.kind is None and len(domains[name]) else known
+    found = {
+        name: replace(known, kind=domains[name].kind)
         for name, known in signature.types.items()
+        if known.kind is None and len(domains[name])
     }
-    return replace(signature, types=types)
+    return replace(signature, types={**signature.types, **found}) if found else signature
 
 
 # Whether facts are more than memory holds, known before they are read: only those that a database reads where

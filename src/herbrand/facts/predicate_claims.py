@@ -321,7 +321,14 @@ def fact_table(
     if not claims:
         return FactTable.empty(len(own), world(False))
     claimed = claimed_of(predicate, claims, own)
-    true, false = claimed.distinct(TRUE), claimed.distinct(FALSE)
+    true = claimed.distinct(TRUE)
+    if (
+        claimed.states is None
+        and claimed.numbers is None
+        and not (predicate.value_type or predicate.function)
+    ):
+        return FactTable.listing(claimed.rows(true), world(bool(len(true))))
+    false = claimed.distinct(FALSE)
     soft, probabilities, log_odds = claimed.opinions()
     weighted, weights = claimed.weighted()
     mistakes = [

@@ -278,10 +278,12 @@ def _with_numbers(claims: Claims, signature: Signature) -> tuple[Claims, list[Mi
         if declared.calendar is not None and column.kind == "text":
             column, wrong = _moments(claims, column, number, name, declared.calendar)
             mistakes += wrong
-        if column.kind == "number":
+        if pa.types.is_floating(column.values.type):
             mistakes += _not_finite(claims, column, number)
             column = Column(simplest_numbers(column.values), column.codes)
         columns.append(column)
+    if all(made is own for made, own in zip(columns, claims.columns, strict=True)):
+        return claims, mistakes
     return replace(claims, interned=replace(claims.interned, columns=tuple(columns))), mistakes
 
 
@@ -327,8 +329,6 @@ def _moments(
 
 
 def _not_finite(claims: Claims, column: Column, number: int) -> list[Mistake]:
-    if not pa.types.is_floating(column.values.type):
-        return []
     wrong = ~np.isfinite(column.values.to_numpy(zero_copy_only=False))
     if not wrong.any():
         return []

@@ -118,7 +118,8 @@ class Separated:
     @property
     def typing(self) -> Theory:
         """The theory with a rule for each definition, over which types are inferred."""
-        return self.theory + Theory(tuple(one.typing for one in with_inner(self.definitions)))
+        made = tuple(one.typing for one in with_inner(self.definitions))
+        return self.theory + Theory(made) if made else self.theory
 
 
 def with_inner(definitions: Iterable[Definition]) -> Iterator[Definition]:

@@ -51,6 +51,10 @@ class Known:
     def all_latent(self) -> bool:
         return self.default == LATENT and not len(self.codes)
 
+    def latent(self, codes: Keys) -> Keys:
+        """Those of the atoms that nothing settles."""
+        return codes if self.all_latent else codes[self.lookup(codes) == LATENT]
+
     def latent_count(self) -> int:
         return self.atom_count - len(self.codes) if self.default == LATENT else 0
 
@@ -70,6 +74,8 @@ class Known:
 
     def latent_code(self, place: int) -> int:
         """The code of the latent atom at a place: the inverse."""
+        if self.all_latent:
+            return place
         return place + int(np.searchsorted(self._latent_before, place, side="right"))
 
     @cached_property

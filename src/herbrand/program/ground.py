@@ -214,8 +214,13 @@ class LatentAtoms:
 
     def atom(self, number: int) -> tuple[str, np.ndarray]:
         """The predicate and the code [1] of the atom with a number."""
+        name, code = self.coded(number)
+        return name, np.array([code])
+
+    def coded(self, number: int) -> tuple[str, int]:
+        """The predicate and the code of the atom with a number."""
         name = self._names[bisect(self._starts, number) - 1]
-        return name, np.array([self.evidence.known(name).latent_code(number - self.start[name])])
+        return name, self.evidence.known(name).latent_code(number - self.start[name])
 
     def _refuse_too_many(self, counts: Mapping[str, int]) -> None:
         total = sum(counts.values())

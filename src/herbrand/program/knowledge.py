@@ -152,6 +152,8 @@ class Knowledge:
         return self._without_ignored(self.theory)
 
     def _without_ignored(self, theory: Theory) -> Theory:
+        if not self._ignored:
+            return theory
         dropped = tuple(kind for name in self._ignored for kind in KINDS[name])
         return Theory(tuple(s for s in theory.statements if not isinstance(s, dropped)))
 
@@ -336,8 +338,7 @@ class Knowledge:
             for row in apart:
                 refuse_disagreeing(row, _holds(row, loaded.signature, facts))
         refuse_weighted("this command", chosen, resting, beside_choices=True)
-        opened = {name: replace(facts.tables[name], world="open") for name in chosen}
-        facts = replace(facts, tables={**facts.tables, **opened})
+        facts = facts.opened(chosen)
         return _Lowered(lower(self.used, loaded.signature, facts, uncertain=uncertain), resting)
 
     def _on_certain(self, world: _World, uncertain: Sequence[Choice | Rule]) -> list[FactRows]:

@@ -49,9 +49,10 @@ def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]
 
 def _misspelt(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]:
     """Remarks on facts that no statement uses beside a predicate of almost that name without any."""
-    used = _used(theory)
     filled = {name for name, table in facts.tables.items() if table.fact_count}
-    bare = used & facts.tables.keys() - filled - theory.derived.keys()
+    bare = facts.tables.keys() - filled - theory.derived.keys()
+    used = _used(theory) if bare else set[str]()
+    bare &= used
     for name in [name for name in facts.tables if bare and name in filled - used]:
         arity = len(signature.predicates[name].types)
         alike = (other for other in bare if len(signature.predicates[other].types) == arity)

@@ -10,16 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.engines.circuit.search import FALSE_NODE, MAXIMUM, PRODUCT
-from herbrand.loops import loop, often
+from herbrand.loops import loop, run_often
 
 Floats = NDArray[np.float64]
-Walk = TypeVar("Walk", bound=Callable[..., None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +53,9 @@ class Circuit:
         """How many links there are between nodes."""
         return len(self.kids)
 
-    def _chosen(self, walk: Walk) -> Walk:
-        """A walk over all links, compiled where they are many, here or in all circuits so far."""
-        return often(walk, 2 * (self.size + len(self.kinds)))
+    def _walk(self, walk: Callable[..., None], *rest: object) -> None:
+        """Walk over all links, compiled where they are many, here or in all circuits so far."""
+        run_often(walk, 2 * (self.size + len(self.kinds)), self.kinds, self.starts, self.kids, *rest)
 
     def values(self, log_weights: Floats, largest: bool = False) -> Floats:
         """The log-weight of every node; ``log_weights`` [variable, (false, true)]. ``largest``: of the best
@@ -66,11 +64,11 @@ class Circuit:
         values[:2] = -np.inf, 0.0
         base = 2 + 2 * self.variables
         values[2:base:2], values[3:base:2] = log_weights[:, 1], log_weights[:, 0]
-        both = np.logaddexp(log_weights[:, 0], log_weights[:, 1])
-        values[base : base + self.variables] = np.where(
-            self.maximized | largest, log_weights.max(axis=1, initial=-np.inf), both
-        )
-        self._chosen(_upward)(self.kinds, self.starts, self.kids, base + self.variables, values, largest)
+        free = values[base : base + self.variables]
+        np.logaddexp(log_weights[:, 0], log_weights[:, 1], out=free)
+        if largest or self.maximized.any():
+            free[:] = np.where(self.maximized | largest, log_weights.max(axis=1, initial=-np.inf), free)
+        self._walk(_upward, base + self.variables, values, largest)
         return values
 
     def total(self, log_weights: Floats) -> float:
@@ -81,19 +79,19 @@ class Circuit:
         """The probability of each literal of variables that are written, each summed up by itself: 1 less the
         other would lose what is rare."""
         flows, base = self.flows(values), 2 + 2 * self.variables
-        free = flows[base : base + self.variables]
-        own = log_weights[:, ::-1]  # a variable's literal comes before its negation
+        shares = flows[2:base].reshape(-1, 2)
+        (free,) = flows[base : base + self.variables].nonzero()
+        own = log_weights[free, ::-1]  # a variable's literal comes before its negation
         with np.errstate(invalid="ignore"):
             each = np.exp(own - np.logaddexp(own[:, :1], own[:, 1:]))
-        unwritten = free[:, None] * np.where(free[:, None] > 0, each, 0.0)
-        return flows[2:base] + unwritten.reshape(-1)
+        shares[free] += flows[base + free, None] * each
+        return flows[2:base]
 
     def flows(self, values: Floats) -> Floats:
         """Which part of the total goes through each node: one part of a sum, all those of a product."""
         flows = np.zeros(len(values))
         flows[self.root] = 1.0
-        first = 2 + 3 * self.variables
-        self._chosen(_downward)(self.kinds, self.starts, self.kids, first, values, flows)
+        self._walk(_downward, 2 + 3 * self.variables, values, flows)
         return flows
 
     def best(self, log_weights: Floats, summed_out: bool = False) -> tuple[NDArray[np.int8], float]:
@@ -103,19 +101,16 @@ class Circuit:
         """
         values = self.values(log_weights, largest=not summed_out)
         best = np.full(self.variables, -1, np.int8)
-        descend = self._chosen(_descend)
-        links = self.kinds, self.starts, self.kids
-        descend(*links, self.root, self.variables, values, log_weights, best, summed_out)
+        self._walk(_descend, self.root, self.variables, values, log_weights, best, summed_out)
         return best, float(values[self.root])
 
     def samples(self, log_weights: Floats, values: Floats, uniform: Floats) -> NDArray[np.int8]:
         """Assignments drawn in proportion to their weight, one for each row of numbers between 0 and 1, of
         which there is one for each variable; -1: not written."""
         drawn = np.full(uniform.shape, -1, np.int8)
-        draw = often(_draw, uniform.size)
-        draw(
-            self.kinds, self.starts, self.kids, self.root, self.variables, values, log_weights, uniform, drawn
-        )
+        links = self.kinds, self.starts, self.kids
+        rest = self.root, self.variables, values, log_weights, uniform, drawn
+        run_often(_draw, uniform.size, *links, *rest)
         return drawn
 
 

@@ -110,9 +110,9 @@ class Compilation:
         return found
 
     def _advanced(self, limit: int) -> Circuit | None:
-        problem, run = self._problem, loops.often(search, 0)
+        problem = self._problem
         with np.errstate(over="ignore"):  # keys are numbers modulo 2^64
-            while (code := run(problem, self._state, min(limit, PLAIN_WORK))) != DONE:
+            while (code := loops.run_often(search, 0, problem, self._state, min(limit, PLAIN_WORK))) != DONE:
                 if code == GROW:
                     self._state = _grown(self._state, len(problem.rank), self._budget)
                 elif self.work >= limit:

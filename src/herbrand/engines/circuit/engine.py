@@ -38,7 +38,7 @@ from herbrand.factors.graph import FactorGraph
 from herbrand.language.collection import collector_paused
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
-from herbrand.program.evidence import LATENT, arguments_of
+from herbrand.program.evidence import arguments_of
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
 from herbrand.program.normal_form import has_many_cases
@@ -231,7 +231,7 @@ class CircuitEngine:
 
     def _tables(self, state: CircuitState, number_of: Callable[[int], float]) -> list[AtomTable]:
         """The tables asked for, with a number for each literal; what is known is 1 or 0."""
-        ground, places = state.worlds.ground, np.unique(np.array(state.asked, np.int64))
+        ground, places = state.worlds.ground, np.array(sorted(state.asked), np.int64)
         widest = max((ground.program.value_count(name) for name, _ in state.listed), default=1)
         numbers = np.zeros((len(places) + 1, widest))  # the last is of atoms that are impossible
         for place, axis in enumerate(places.tolist()):
@@ -244,7 +244,7 @@ class CircuitEngine:
 
         tables = listed_tables(ground.evidence, look_up, state.listed)
         short = {name for name in _sparse(state.worlds) if state.question.lists(name)}
-        return [replace(table, only_possible=table.predicate in short) for table in tables]
+        return [replace(table, only_possible=True) if table.predicate in short else table for table in tables]
 
     def explain(self, state: CircuitState, status: Status) -> Explanation:
         """The probability of the atom asked for, shared out among the choices that it rests on."""
@@ -330,9 +330,9 @@ def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndar
     possible = {name: worlds.possible(name) for name in sparse}
     listed = list(asked_codes(ground.evidence, question, possible))
     for predicate, codes in listed:
-        latent = codes[ground.evidence.known(predicate).lookup(codes) == LATENT]
+        latent = ground.evidence.known(predicate).latent(codes)
         if predicate in worlds.derived - sparse and not question.everything:  # all others have probability 0
-            latent = latent[np.isin(latent, worlds.possible(predicate))]
+            latent = latent[places_among(worlds.possible(predicate), latent) >= 0]
         if len(latent):
             found.extend(ground.atoms.numbers(predicate, latent).tolist())
     for axis in found:

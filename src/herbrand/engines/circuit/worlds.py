@@ -47,9 +47,10 @@ from herbrand.language.syntax import (
 )
 from herbrand.language.syntax import Atom as AtomFormula
 from herbrand.program.dependencies import derived_by
-from herbrand.program.evidence import arguments_of, codes_of
+from herbrand.program.evidence import codes_of
 from herbrand.program.ground import Ground
 from herbrand.program.program import Program
+from herbrand.row_keys import row_of
 
 
 @dataclass
@@ -139,13 +140,14 @@ class Worlds:
         return self.axis(int(self.ground.atoms.numbers(predicate, code)[0]))[value]
 
     def possible(self, predicate: str) -> np.ndarray:
-        """The codes of a derived predicate's atoms that were asked for and may hold, each once."""
-        found = {
-            row for (name, row), one in self._derived.literals.items() if name == predicate and one != FALSE
-        }
+        """The codes of a derived predicate's atoms that were asked for and may hold, each once, ascending."""
         sizes = self.ground.evidence.sizes(predicate)
-        rows = {row[: len(sizes)] for row in found}  # without the value, where there is one
-        return np.unique(codes_of(np.array(sorted(rows), np.int64).reshape(len(rows), len(sizes)), sizes))
+        rows = {
+            row[: len(sizes)]  # without the value, where there is one
+            for (name, row), one in self._derived.literals.items()
+            if name == predicate and one != FALSE
+        }
+        return codes_of(np.array(sorted(rows), np.int64).reshape(len(rows), len(sizes)), sizes)
 
     def axis(self, number: int) -> list[int]:
         """The literals of a latent atom's values."""
@@ -186,9 +188,8 @@ class Worlds:
 
     def atom(self, number: int) -> tuple[str, Row]:
         """A latent atom's predicate and arguments."""
-        name, code = self.ground.atoms.atom(number)
-        columns = arguments_of(code, self.ground.evidence.sizes(name))
-        return name, tuple(int(column[0]) for column in columns)
+        name, code = self.ground.atoms.coded(number)
+        return name, row_of(code, self.ground.evidence.sizes(name))
 
     # Formulas and evidence
 

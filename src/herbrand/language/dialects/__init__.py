@@ -225,7 +225,8 @@ def _with_world(dialect: Dialect, theory: Theory) -> Theory:
 
     In a dialect whose declarations need not say which, those of a text that says so of some are open else.
     """
-    if dialect.tells_world or any(d.role == "observed" for d in theory.predicates):
+    declared = theory.predicates
+    if dialect.tells_world or not declared or any(d.role == "observed" for d in declared):
         return theory
     statements = (
         replace(s, tells_world=False) if isinstance(s, PredicateDeclaration) else s for s in theory.statements
