@@ -117,6 +117,8 @@ def component_of(count: int, links: npt.NDArray[np.integer]) -> npt.NDArray[np.i
     rounds none is alone that has a neighbour, so two rounds at least halve the number of components left.
     """
     first = np.arange(count)
+    if not len(links):
+        return first
     while len(links):
         ends = first[links]
         apart = ends[:, 0] != ends[:, 1]

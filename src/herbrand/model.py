@@ -229,13 +229,12 @@ class Model:
         check("infer", {**named, "top": top, "min": min, "resume": resume})
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         settings = settings_from(options, within)
-        call = Call(texts(query), texts(given), engine, settings, map, top, min, resume, note)
-        if texts(of):
-            return self._best_of(texts(of), call)
-        if call.query:
-            return self._marginals(call)
-        own = {shown: each.text for shown, each in self._own_queries.items()}
-        found = self._marginals(replace(call, query=tuple(own)))
+        asked, chosen = texts(query), texts(of)
+        own = {} if asked or chosen else {shown: each.text for shown, each in self._own_queries.items()}
+        call = Call(asked or tuple(own), texts(given), engine, settings, map, top, min, resume, note)
+        if chosen:
+            return self._best_of(chosen, call)
+        found = self._marginals(call)
         return found.respelled(self.theory.spelled, own) if own else found
 
     def _marginals(self, call: Call) -> Marginals:

@@ -65,7 +65,9 @@ class AtomTable(Sheet):
             return self.entries
         atoms, values = self.probabilities.shape
         if self.values is None:
-            return np.stack([np.arange(atoms), np.ones(atoms, np.int64)], axis=1)
+            truths = np.ones((atoms, 2), np.int64)
+            truths[:, 0] = np.arange(atoms)
+            return truths
         return np.stack([np.repeat(np.arange(atoms), values), np.tile(np.arange(values), atoms)], axis=1)
 
     @cached_property
@@ -348,7 +350,7 @@ class Marginals(Sheet):
     def respelled(self, predicates: Mapping[str, str], formulas: Mapping[str, str]) -> Marginals:
         """The same under other names of predicates and other texts of queried formulas."""
         tables = tuple(
-            replace(table, predicate=predicates.get(table.predicate, table.predicate))
+            replace(table, predicate=predicates[table.predicate]) if table.predicate in predicates else table
             for table in self.tables
         )
         rows = tuple(replace(row, atom=formulas.get(row.atom, row.atom)) for row in self.formulas)

@@ -423,7 +423,10 @@ def planned(
     Raises ``BudgetError`` where no machine could: shown by a quick bound, so that hopeless graphs are not
     searched for good orders.
     """
-    core, leaves = without_leaves(Core.whole(chained(graph, budget), atom_count), algebra, budget)
+    whole = Core.whole(chained(graph, budget), atom_count)
+    if not len(whole.factors):
+        return Elimination(whole, algebra, gradient, Leaves(), whole.alone(), (), ())
+    core, leaves = without_leaves(whole, algebra, budget)
     return _planned(core, leaves, algebra, gradient, budget)
 
 

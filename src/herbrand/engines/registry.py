@@ -168,18 +168,22 @@ def used_settings(command: str, name: str, settings: Given) -> Given:
 def refuse_unused(command: str, name: str, settings: Any, place: str = MEMORY) -> None:
     """Raise for an option that the engine does not use; for ``auto``, that none of those it chooses from
     uses."""
-    every = ENGINES[place][command]
-    refuse_unused_by_all(command, every if name == "auto" else [name], settings)
+    given = options_in(command, settings)
     if name == "auto":
-        refuse_unused_by_all(command, [name], settings)
+        _refuse_unused_by_all(command, ENGINES[place][command], given)
+    _refuse_unused_by_all(command, [name], given)
 
 
 def refuse_unused_by_all(command: str, names: Iterable[str], settings: Any) -> None:
     """Raise for an option that none of these engines uses."""
+    _refuse_unused_by_all(command, names, options_in(command, settings))
+
+
+def _refuse_unused_by_all(command: str, names: Iterable[str], given: Iterable[str]) -> None:
     names = tuple(names)
-    who = f"{names[0]} does not use" if len(names) == 1 else f"none of {', '.join(names)} uses"
-    for option in options_in(command, settings):
+    for option in given:
         if not any(takes(command, name, option) for name in names):
+            who = f"{names[0]} does not use" if len(names) == 1 else f"none of {', '.join(names)} uses"
             raise unused(command, who, option)
 
 

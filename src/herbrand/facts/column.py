@@ -61,7 +61,7 @@ def text_array(texts: Sequence[str], *, keep_empty: bool = True) -> pa.Array:
     whole = "".join(texts)
     lengths = map(len, texts if whole.isascii() else map(str.encode, texts))
     ends = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(np.fromiter(lengths, np.int64, len(texts)), out=ends[1:])
+    np.fromiter(lengths, np.int64, len(texts)).cumsum(out=ends[1:])
     present = None
     if not keep_empty and "" in texts:
         present = pa.py_buffer(np.packbits(np.diff(ends) > 0, bitorder="little"))

@@ -302,8 +302,8 @@ def check(command: str, given: Mapping[str, Any]) -> None:
 
 def refuse_unknown(command: str, given: Iterable[str]) -> None:
     """Raise for the first keyword that a call of this command does not take."""
-    known = [name for name, option in options_of(command).items() if option.taken_by == "call"]
     for name in given:
+        known = [name for name, option in options_of(command).items() if option.taken_by == "call"]
         if name not in known:
             raise UnsupportedError(f"{command} has no option '{name}'", hint=_elsewhere(command, name, known))
 

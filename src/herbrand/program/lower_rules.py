@@ -55,8 +55,7 @@ NO_TYPES: Mapping[str, str] = {}
 
 def rule_clause(rule: Rule, signature: Signature, facts: Facts) -> Clause | None:
     """A theory's rule as a clause, without a place for its weight; ``None`` where its body cannot hold."""
-    clause = _Lowering(rule, signature, facts).clause()
-    return None if clause is None else replace(clause, rule=rule)
+    return _Lowering(rule, signature, facts).clause()
 
 
 def goal_clause(
@@ -105,9 +104,8 @@ class _Lowering:
         if not self._possible:
             return None
         body = tuple(self._rooted(part) for part in parts)
-        return Clause(
-            head.predicate, tuple(map(self._same.leader, head.arguments)), body, self._types, self._constants
-        )
+        names = tuple(map(self._same.leader, head.arguments))
+        return Clause(head.predicate, names, body, self._types, self._constants, rule=self._rule)
 
     def goal(self) -> Clause:
         """The clause, with :class:`Never` in a body that cannot hold."""

@@ -157,18 +157,19 @@ def problem_of(
     net: Constraints, told: Collection[int], normal: Collection[int], maximized: Collection[int]
 ) -> Problem:
     rows = net.restrictions
-    starts = np.array([*accumulate((len(row.literals) for row in rows), initial=0)], np.int64)
+    counts = [len(row.literals) for row in rows]
+    starts = np.array([*accumulate(counts, initial=0)], np.int64)
     literals = np.fromiter(chain.from_iterable(row.literals for row in rows), np.int64, int(starts[-1]))
-    least = np.array([row.least for row in rows], np.int64)
-    weights, total, widest = np.ones(len(literals), np.int64), np.diff(starts), np.ones(len(rows), np.int64)
+    least, total = np.array([row.least for row in rows], np.int64), np.array(counts, np.int64)
+    weights, widest = np.ones(len(literals), np.int64), np.ones(len(rows), np.int64)
     for number, row in enumerate(rows):
         if row.weights:
             weights[starts[number] : starts[number + 1]] = row.weights
             total[number], widest[number] = sum(row.weights), max(row.weights)
-    constraint = np.repeat(np.arange(len(rows)), np.diff(starts))
-    by_literal = np.argsort(literals, kind="stable")
+    constraint = np.arange(len(rows)).repeat(counts)
+    by_literal = literals.argsort(kind="stable")
     occurs_starts = np.zeros(2 * len(net) + 1, np.int64)
-    np.cumsum(np.bincount(literals, minlength=2 * len(net)), out=occurs_starts[1:])
+    np.bincount(literals, minlength=2 * len(net)).cumsum(out=occurs_starts[1:])
     gate = np.array(net.gates, bool)
     shown = np.where(gate, SILENT, FULL)
     shown[list(told)] = FULL
@@ -287,6 +288,7 @@ def _neighbours(net: Constraints) -> list[set[int]]:
 
 def _state(problem: Problem) -> SearchState:
     variables, rows = len(problem.rank), len(problem.least)
+    cached = 1 << (8 * variables + 32).bit_length()  # a power of two; all of this grows where it has to
     return SearchState(
         np.zeros(11, np.int64),
         np.full(variables, -1, np.int8),
@@ -295,17 +297,17 @@ def _state(problem: Problem) -> SearchState:
         np.zeros(variables, np.int64),
         np.zeros(variables, np.int64),
         np.zeros(rows, np.int64),
-        np.zeros((64, 11), np.int64),
-        np.zeros((64, 2), np.uint64),
+        np.zeros((16, 11), np.int64),
+        np.zeros((16, 2), np.uint64),
         np.zeros(4 * variables + 64, np.int64),
         np.zeros(8 * variables + 64, np.int64),
         np.zeros((2 * variables + 64, 2), np.int64),
         np.zeros((2 * variables + 64, 2), np.uint64),
-        np.zeros(3 * variables + 1024, np.int8),
-        np.zeros(3 * variables + 1025, np.int64),
-        np.zeros(8 * variables + 4096, np.int64),
-        np.zeros((1024, 2), np.uint64),
-        np.full(1024, -1, np.int64),
+        np.zeros(11 * variables + 64, np.int8),
+        np.zeros(11 * variables + 65, np.int64),
+        np.zeros(32 * variables + 64, np.int64),
+        np.zeros((cached, 2), np.uint64),
+        np.full(cached, -1, np.int64),
     )
 
 

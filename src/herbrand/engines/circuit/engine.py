@@ -139,6 +139,8 @@ class CircuitEngine:
     def _over(self, program: Program, question: Question, made: ChoiceConstraints) -> CircuitState:
         """The program and what is asked, as constraints."""
         worlds = Worlds(ground(program, self.budget, MOST_GROUNDINGS), self.budget, made)
+        refuse_long_answer(worlds.ground.evidence, question, self.budget, _sparse(worlds))
+        worlds.solve([*worlds.stated, *_patterns(worlds, question)])  # at once: each time goes through all
         worlds.add_formulas()
         if made.whole:
             worlds.solve_choices()
@@ -325,8 +327,6 @@ def _reach_of(reach: np.ndarray, literal: int) -> float:
 def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndarray], ...], tuple[int, ...]]:
     """The atoms that a question names, and the latent ones among them, their literals made."""
     ground, found, sparse = worlds.ground, list[int](), _sparse(worlds)
-    refuse_long_answer(ground.evidence, question, worlds.budget, sparse)
-    worlds.solve(_patterns(worlds, question))
     possible = {name: worlds.possible(name) for name in sparse}
     listed = list(asked_codes(ground.evidence, question, possible))
     for predicate, codes in listed:

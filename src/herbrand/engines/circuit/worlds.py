@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from typing import cast
 from weakref import WeakMethod
 
@@ -219,15 +219,20 @@ class Worlds:
         if predicate in self.derived:
             yield predicate, (*row, ANY) if self.ground.evidence.is_valued(predicate) else row
 
+    @cached_property
+    def stated(self) -> dict[Atom, bool]:
+        """What is known of derived atoms, and whether they hold."""
+        tables = {name: self.program.facts.tables[name] for name in sorted(self.derived)}
+        return {
+            (name, tuple(row)): holds
+            for name, table in tables.items()
+            for rows, holds in ((table.true, True), (table.false, False))
+            for row in rows.tolist()
+        }
+
     def _add_evidence(self) -> None:
-        facts = self.program.facts
-        stated: list[tuple[str, Row, bool]] = []
-        for name in sorted(self.derived):
-            table = facts.tables[name]
-            stated += [(name, tuple(row), True) for row in table.true.tolist()]
-            stated += [(name, tuple(row), False) for row in table.false.tolist()]
-        self.solve((name, row) for name, row, _ in stated)
-        for name, row, holds in stated:
+        self.solve(self.stated)
+        for (name, row), holds in self.stated.items():
             literal = self.literal(name, row)
             text = self.program.atom_text(name, row)
             self.made.stipulate(literal if holds else negated(literal), text if holds else f"not {text}")

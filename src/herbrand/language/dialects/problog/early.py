@@ -35,6 +35,8 @@ def early_goals(
     ``asked``: what queries and evidence call first; nothing is known of a predicate that no query leads to.
     ``tests`` are comparisons that give no variable a value.
     """
+    if not any(_waits(part) for clause in clauses for part in clause.body):
+        return {}
     unsure = open_predicates(clauses)
     called, found = _called(clauses, asked, unsure), dict[str, LanguageError]()
     for clause in clauses:
@@ -45,6 +47,11 @@ def early_goals(
             except LanguageError as error:
                 found.setdefault(head.predicate, error)
     return found
+
+
+def _waits(literal: BodyLiteral) -> bool:
+    """Whether it matters to a goal which variables have values by then."""
+    return isinstance(literal, Not | Comparison) and bool(_variables(literal))
 
 
 def open_predicates(clauses: Sequence[PrologClause]) -> set[str]:

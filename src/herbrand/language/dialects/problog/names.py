@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar, cast
 
 from herbrand.errors import LanguageError
@@ -61,24 +62,39 @@ class LinkedPlaces:
     """Which places share their constants: those that a variable or a comparison links."""
 
     def __init__(self, clauses: Sequence[Sequence[Formula]]) -> None:
+        self._clauses = clauses
         self._same = Classes[Place]()
-        self._constants: dict[Place, dict[Constant, None]] = {}
+
+    @cached_property
+    def _constants(self) -> dict[Place, dict[Constant, None]]:
+        """Those of each class of places, by its leader."""
         found: list[tuple[Place, Constant]] = []
-        for number, clause in enumerate(clauses):
+        for number, clause in enumerate(self._clauses):
             for part in clause:
                 found += self._link(number, part)
+        constants: dict[Place, dict[Constant, None]] = {}
         for place, constant in found:
-            self._constants.setdefault(self._same.leader(place), {}).setdefault(constant)
+            constants.setdefault(self._same.leader(place), {}).setdefault(constant)
+        return constants
+
+    @cached_property
+    def _mixed(self) -> dict[Place, set[str]]:
+        """The texts of each class of places that has numbers too."""
+        parts = (part for clause in self._clauses for part in clause)
+        terms = (term for part in parts for leaf in walk(part) for term in leaf_terms(leaf))
+        if len({isinstance(term.value, str) for term in terms if isinstance(term, Constant)}) < 2:
+            return {}
         texts = {
             leader: {constant.value for constant in constants if isinstance(constant.value, str)}
             for leader, constants in self._constants.items()
         }
-        self._mixed = {
+        return {
             place: found for place, found in texts.items() if 0 < len(found) < len(self._constants[place])
         }
 
     def constants(self, place: Place) -> list[Value]:
-        return [constant.value for constant in self._constants.get(self._same.leader(place), ())]
+        known = self._constants
+        return [constant.value for constant in known.get(self._same.leader(place), ())]
 
     @property
     def any_mixed(self) -> bool:
@@ -86,11 +102,13 @@ class LinkedPlaces:
 
     def is_mixed(self, place: Place) -> bool:
         """Whether both text and numbers stand there."""
-        return self._same.leader(place) in self._mixed
+        mixed = self._mixed
+        return self._same.leader(place) in mixed
 
     def texts_beside_numbers(self, place: Place) -> Collection[str]:
         """The texts of a mixed place."""
-        return self._mixed.get(self._same.leader(place), ())
+        mixed = self._mixed
+        return mixed.get(self._same.leader(place), ())
 
     def _link(self, number: int, part: Formula) -> Iterator[tuple[Place, Constant]]:
         for leaf in walk(part):

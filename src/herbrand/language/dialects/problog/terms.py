@@ -53,6 +53,8 @@ _LEFT = {"::", "+", "-", "xor", "*", "/", "//", "mod", "rem", "div", "rdiv"}
 _PREFIX = {":-": 1200, "\\+": 900, "not": 900, "-": 200, "+": 200}
 _ARGUMENT = 999
 """An argument binds more strongly than the comma, which Prolog gives 1000."""
+_PLAIN = {"number", "variable", "string", "name", "quoted"}
+"""Kinds of tokens that are terms."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
 
 Kind = Literal["name", "variable", "number", "string"]
@@ -99,6 +101,8 @@ def clauses(source: Source, mistakes: Mistakes) -> Iterator[PrologTerm]:
 
 
 def _term(cursor: Cursor, highest: int) -> PrologTerm:
+    if _is_whole(cursor, highest):
+        return _plain(cursor)
     cursor.enter()
     start = cursor.tokens[cursor.position].start
     left, reached, levels = _primary(cursor, highest), 0, 0
@@ -113,6 +117,14 @@ def _term(cursor: Cursor, highest: int) -> PrologTerm:
         left = PrologTerm("name", sign, (left, right), span=cursor.span_from(start))
     cursor.leave()
     return left
+
+
+def _is_whole(cursor: Cursor, highest: int) -> bool:
+    """Whether one token is the term, as most arguments are: what stands behind it ends a term."""
+    if cursor.tokens[cursor.position].kind not in _PLAIN:
+        return False
+    after = cursor.tokens[cursor.position + 1]
+    return after.text == ")" or after.kind == "stop" or (after.text == "," and highest < _INFIX[","])
 
 
 def _joined(cursor: Cursor, first: PrologTerm, sign: str, priority: int) -> PrologTerm:
@@ -158,18 +170,8 @@ def _primary(cursor: Cursor, highest: int) -> PrologTerm:
             return PrologTerm("number", f"-{operand.name}", (), number, cursor.span_from(token.start))
         name = "\\+" if token.text == "not" else token.text
         return PrologTerm("name", name, (operand,), span=cursor.span_from(token.start))
-    match token.kind:
-        case "number":
-            cursor.take()
-            return PrologTerm("number", token.text, (), _number(cursor, token), cursor.span_of(token))
-        case "variable":
-            cursor.take()
-            return PrologTerm("variable", token.text, span=cursor.span_of(token))
-        case "string":
-            cursor.take()
-            return PrologTerm("string", _unquoted(token.text), span=cursor.span_of(token))
-        case "name" | "quoted":
-            return _named(cursor)
+    if token.kind in _PLAIN:
+        return _plain(cursor)
     if token.text == "(":
         cursor.take()
         inside = _term(cursor, 1200)
@@ -181,6 +183,22 @@ def _primary(cursor: Cursor, highest: int) -> PrologTerm:
     if token.text in ("[", "{"):
         raise cursor.refusal("lists are not read: the language has no lists", token)
     raise cursor.expected("a term")
+
+
+def _plain(cursor: Cursor) -> PrologTerm:
+    """A number, a variable, a text or a name, with its arguments if it has some."""
+    token = cursor.tokens[cursor.position]
+    match token.kind:
+        case "number":
+            cursor.take()
+            return PrologTerm("number", token.text, (), _number(cursor, token), cursor.span_of(token))
+        case "variable":
+            cursor.take()
+            return PrologTerm("variable", token.text, span=cursor.span_of(token))
+        case "string":
+            cursor.take()
+            return PrologTerm("string", _unquoted(token.text), span=cursor.span_of(token))
+    return _named(cursor)
 
 
 def _stands_alone(cursor: Cursor) -> bool:
