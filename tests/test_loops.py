@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 from herbrand.budget import GUARDS, working_time
-from herbrand.loops import MOST_PLAIN, chosen, compiled, in_place, loop, often, seconds_compiling
+from herbrand.loops import (
+    MOST_PLAIN,
+    chosen,
+    compiled,
+    in_place,
+    loop,
+    often,
+    run_often,
+    seconds_compiling,
+)
 
 FACTOR = 3.0
 
@@ -41,6 +50,35 @@ def test_a_compiled_loop_calls_compiled_loops() -> None:
     assert found is compiled(outer)
     assert hasattr(found, "py_func")
     assert not hasattr(outer, "py_func")
+
+
+class Table(NamedTuple):
+    rows: np.ndarray
+    keys: np.ndarray
+    marked: np.ndarray
+
+
+@loop
+def added_up(table: Table, by: np.ndarray) -> int:
+    """Changes what it is given: numbers of two columns, of 64 bits without a sign, and truths."""
+    for place in range(len(table.keys)):
+        if table.marked[place]:
+            table.rows[place, 1] += table.rows[place, 0] * by[0]
+            table.keys[place] ^= np.uint64(table.rows[place, 1])
+            table.marked[place] = False
+    return len(table.rows)
+
+
+def test_plain_python_changes_arrays_as_compiled_loops_do() -> None:
+    made = [
+        Table(
+            np.arange(6).reshape(3, 2), np.array([1, 2**64 - 1, 5], np.uint64), np.array([True, False, True])
+        )
+        for _ in range(2)
+    ]
+    assert run_often(added_up, 1, made[0], np.array([7])) == compiled(added_up)(made[1], np.array([7])) == 3
+    assert [own.tolist() for own in made[0]] == [own.tolist() for own in made[1]]
+    assert made[0].rows[:, 1].tolist() == [1, 3, 33]
 
 
 def test_small_problems_are_not_compiled() -> None:

@@ -168,12 +168,20 @@ def _keys(
     columns = claim.columns[: len(domains)]
     indices = [_indices(column, domain, known) for column, domain in zip(columns, domains, strict=True)]
     count = claim.interned.row_count
-    keys = np.empty(count, row_keys([column.codes[:0] for column in columns], sizes).dtype)
-    for start in range(0, count, BLOCK):
-        block = slice(start, min(start + BLOCK, count))
+
+    def keys_of(block: slice) -> Keys:
         codes = [column.codes[block] for column in columns]
         rows = [own if of is None else of[own] for of, own in zip(indices, codes, strict=True)]
-        keys[block] = row_keys(rows, sizes, block.stop - start)
+        return row_keys(rows, sizes, min(block.stop, count) - block.start)
+
+    first = keys_of(slice(0, BLOCK))
+    if count <= BLOCK:
+        return first
+    keys = np.empty(count, first.dtype)
+    keys[:BLOCK] = first
+    for start in range(BLOCK, count, BLOCK):
+        block = slice(start, start + BLOCK)
+        keys[block] = keys_of(block)
     return keys
 
 

@@ -158,7 +158,8 @@ def resting_on_choices(
     on a count of itself, or a certain one on its own negation: of uncertain ones the ground atoms may be
     stratified where their predicates are not, which grounding shows.
     """
-    check_strata([*as_rules(choices), *rules], (Computed,))
+    if any(isinstance(literal, Computed) for stated in (*choices, *rules) for literal in stated.body):
+        check_strata([*as_rules(choices), *rules], (Computed,))
     found = derived_by(choices)
     found |= {rule.head.predicate for rule in rules} & set(unknown)
     above = _above(rules)
@@ -182,7 +183,7 @@ def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[s
     for rule in rules:
         if rule.weight not in (None, 1) and not isinstance(rule.weight, Learned):
             found.setdefault(rule.head.predicate, f"this rule has a weight: {statement_text(rule)}")
-    above = _above(rules)
+    above = _above(rules) if found else {}
     waiting = list(found)
     for name in waiting:
         fresh = [head for head in above.get(name, ()) if head not in found]

@@ -328,9 +328,7 @@ class Knowledge:
             uncertain, apart = more, self._on_certain(world, more)
             loaded = self._loaded_beside(apart, world, rows, signature, budget)
         facts, chosen = loaded.facts, derived_by(uncertain)
-        computing = (one.typing for one in with_inner(self.definitions))
-        deriving = (*self.rules, *as_rules(self.used.choices), *computing)
-        resting = resting_on_weights(deriving, weighted_predicates(facts))
+        resting = self._resting(weighted_predicates(facts))
         rules = [rule for rule in self.rules if rule.head.predicate not in chosen] if world.derived else []
         if rules:
             refuse_weighted("this command", [row.predicate for row in apart], resting)
@@ -340,6 +338,13 @@ class Knowledge:
         refuse_weighted("this command", chosen, resting, beside_choices=True)
         facts = facts.opened(chosen)
         return _Lowered(lower(self.used, loaded.signature, facts, uncertain=uncertain), resting)
+
+    def _resting(self, weighted: Sequence[str]) -> dict[str, str]:
+        """Why predicates rest on weights: of facts of ``weighted`` predicates, or of rules."""
+        if not weighted and all(rule.weight is None for rule in self.rules):
+            return {}
+        computing = (one.typing for one in with_inner(self.definitions))
+        return resting_on_weights((*self.rules, *as_rules(self.used.choices), *computing), weighted)
 
     def _on_certain(self, world: _World, uncertain: Sequence[Choice | Rule]) -> list[FactRows]:
         """Evidence on what is derived for certain: no fact, since the rules alone say what holds."""
@@ -358,11 +363,8 @@ class Knowledge:
     ) -> _Loaded:
         """The facts of one call without the evidence that is kept ``apart``, over domains that have its
         constants."""
-        worlds = replace(
-            self._worlds,
-            rule_heads=self.theory.derived.keys() - self._in_tables,
-            queried=world.queried | self._open_without(rows),
-        )
+        heads = self.theory.derived.keys() - self._in_tables
+        worlds = Worlds(heads, world.queried | self._open_without(rows), self.open, self.closed)
         others = [row for row in rows if row not in apart]
         mentioned = mentioned_with(signature, apart)
         return self._loaded(others, signature, worlds, mentioned=mentioned, budget=budget)

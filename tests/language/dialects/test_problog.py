@@ -9,7 +9,7 @@ from herbrand.errors import HerbrandError
 from herbrand.language import syntax as s
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write
-from herbrand.language.parse import parse_theory
+from herbrand.language.parse import parse_formula, parse_theory
 from herbrand.language.show import show
 from tests.oracles.choices import worlds_of
 
@@ -160,6 +160,27 @@ def test_a_test_is_refused_where_no_query_says_how_it_is_called() -> None:
     text = "p(X, Y) :- e(X, Z), Z \\== Y, p(Z, Y). r :- e(X, _), p(X, Y). query(e(1, 2))."
     with pytest.raises(HerbrandError, match="Y has no value yet"):
         read_theory_text(CALLED + text, "pl")
+
+
+def test_ways_of_calling_that_derive_nothing_are_left_out() -> None:
+    """``fill`` calls itself with the values that it was called with, and is then its own condition."""
+    text = """0.25::p1. 0.5::p2.
+    p(A, B) :- p1, A = u.
+    p(A, B) :- p2, B = u.
+    fill(A, B) :- A == u, B == u.
+    fill(A, B) :- p(A, B), fill(A, B).
+    query(fill(A, B))."""
+    theory = read_theory_text(text, "pl")
+    assert not [rule for rule in theory.rules if rule.head in rule.body]
+    asked, needed = ["fill"], set[str]()
+    while asked:
+        name = asked.pop()
+        needed.add(name)
+        bodies = [rule.body for rule in theory.rules if rule.head.predicate == name]
+        asked += {x.predicate for body in bodies for x in body if isinstance(x, s.Atom)} - needed
+    assert {rule.head.predicate for rule in theory.rules} <= needed
+    expected = worlds_of(theory).probabilities([parse_formula('fill("u", "u")')])
+    assert hb.Model(theory).infer()['fill("u", "u")'] == pytest.approx(expected[0]) == 0.125
 
 
 SMOKERS = """

@@ -198,7 +198,7 @@ class Lowered:
                 break
             steps.append(Any(free[0], self.sizes[free[0]]))
             known.add(free[0])
-        slots = tuple(slot for slot in range(len(self.start)) if slot not in self.own)
+        slots = tuple([slot for slot in range(len(self.start)) if slot not in self.own])
         parts = tuple(steps), self.absent, self.totals
         shown = slots, self.columns, self.level
         return StatementPlan(self.number, self.statement, self.heads, self.start, *parts, *shown)
@@ -214,13 +214,15 @@ NO_BODY = Clause("", (), (), {}, {})
 
 def lowered(number: int, statement: Uncertain, signature: Signature, facts: Facts) -> Lowered | None:
     """The statement over slots; ``None`` where its body cannot hold."""
-    heads, clause, types = _stated_heads(statement), NO_BODY, dict[str, str]()
-    parts, variables = tuple[BodyLiteral, ...](), tuple[Variable, ...]()
+    heads, clause = _stated_heads(statement), NO_BODY
+    types: dict[str, str] = {}
+    parts: tuple[BodyLiteral, ...] = ()
+    variables: tuple[Variable, ...] = ()
     if statement.body or any(isinstance(term, Variable) for one in heads for term in _terms(*one)):
         renaming = Renaming()
         heads = [(_renamed(head, renaming), chance) for head, chance in heads]
-        parts = cast(tuple[BodyLiteral, ...], tuple(renaming.formula(part) for part in statement.body))
-        body = tuple(part for part in parts if not isinstance(part, Computed))
+        parts = cast("tuple[BodyLiteral, ...]", tuple([renaming.formula(part) for part in statement.body]))
+        body = tuple([part for part in parts if not isinstance(part, Computed)])
         types = variable_types([*(head for head, _ in heads), *body], signature)
         named = [term for one in heads for term in _terms(*one)]
         named += [term for part in body if not isinstance(part, Not) for term in leaf_terms(part)]
@@ -239,7 +241,7 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
         for head, chance in heads
     )
     finds, checks, absent, own = _body(clause, slots, facts)
-    totals = tuple(_total(p, slots, types, signature, facts) for p in parts if isinstance(p, Computed))
+    totals = tuple([_total(p, slots, types, signature, facts) for p in parts if isinstance(p, Computed)])
     start, sizes = tuple(slots.start), slots.sizes(types)
     columns = tuple(
         (variable.name, slots.numbers[root], types[variable.name])
@@ -280,7 +282,8 @@ def _body(
     clause: Clause, slots: _Slots, facts: Facts
 ) -> tuple[tuple[Find, ...], tuple[Check, ...], tuple[Find, ...], frozenset[int]]:
     """What a body finds and checks, what must be absent, and the slots that stand only in absent atoms."""
-    finds, checks = list[Find](), list[Check]()
+    finds: list[Find] = []
+    checks: list[Check] = []
     for part in clause.body:
         if isinstance(part, Lookup):
             name = stated_name(part.predicate) if part.stated else part.predicate
@@ -289,8 +292,8 @@ def _body(
             checks.append(_check(part, slots.of_names(part.arguments), clause, facts))
     outside = len(slots.start)
     absences = [part for part in clause.body if isinstance(part, Absence)]
-    absent = tuple(Find(part.predicate, slots.of_names(part.arguments)) for part in absences)
-    own = frozenset(slot for slot in range(outside, len(slots.start)) if slots.start[slot] < 0)
+    absent = tuple([Find(part.predicate, slots.of_names(part.arguments)) for part in absences])
+    own = frozenset([slot for slot in range(outside, len(slots.start)) if slots.start[slot] < 0])
     return tuple(finds), tuple(checks), absent, own
 
 
@@ -304,16 +307,17 @@ class _Slots:
 
     def of_names(self, names: Sequence[str]) -> tuple[int, ...]:
         """Of a clause's names, in which constants have names too."""
-        return tuple(self._number(name, self._clause.constants.get(name, -1)) for name in names)
+        known = self._clause.constants
+        return tuple([self._number(name, known.get(name, -1)) for name in names])
 
     def of_terms(self, terms: Sequence[Term], types: Sequence[str]) -> tuple[int, ...]:
         """Of terms of a head, by the types of their places."""
-        return tuple(self._of_term(term, name) for term, name in zip(terms, types, strict=True))
+        return tuple([self._of_term(term, name) for term, name in zip(terms, types, strict=True)])
 
     def sizes(self, types: Mapping[str, str]) -> tuple[int, ...]:
         """How many constants each slot has."""
         kinds = map(types.get, self.numbers)
-        return tuple(len(self._facts.domains[kind]) if kind else 1 for kind in kinds)
+        return tuple([len(self._facts.domains[kind]) if kind else 1 for kind in kinds])
 
     def of_variable(self, variable: Variable) -> int:
         (slot,) = self.of_names([self._roots[variable.name]])

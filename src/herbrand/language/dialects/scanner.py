@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 from herbrand.errors import LanguageError, Source, Span
@@ -51,15 +50,15 @@ def tokens_of(
 ) -> list[Token]:
     """All tokens from ``start`` to ``end``, closed by one of kind ``end``."""
     last = len(source.text) if end is None else end
-    made = partial(
-        tuple.__new__, Token
-    )  # a text has many tokens, and the class's own way takes twice as long
-    found = [
-        made((kind, match.group(), *match.span()))
-        for match in pattern.finditer(source.text, start, last)
-        if (kind := match.lastgroup or "unknown") not in _LEFT_OUT
-    ]
-    return [*found, Token(END, "", last, last)]
+    text, found = source.text, list[Token]()
+    made = tuple.__new__  # a text has many tokens, and the class's own way takes twice as long
+    for match in pattern.finditer(text, start, last):
+        kind = match.lastgroup or "unknown"
+        if kind not in _LEFT_OUT:
+            first, behind = match.span()
+            found.append(made(Token, (kind, text[first:behind], first, behind)))
+    found.append(Token(END, "", last, last))
+    return found
 
 
 class Cursor:

@@ -39,7 +39,7 @@ def with_calls(
     ``asked``: the atoms of queries and evidence, which call first.
     """
     tests = (part for clause in clauses for part in clause.body if isinstance(part, Computed | Comparison))
-    if not any(_needed([test], {}) for test in tests):
+    if not any(_needed((test,), {}) for test in tests):
         return list(clauses)
     places, silent = _called_places(clauses)
     if not places:

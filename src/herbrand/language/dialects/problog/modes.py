@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from herbrand.errors import Span
+from herbrand.graphs import reached
 from herbrand.language.dialects.problog.early import has_value, open_predicates
 from herbrand.language.dialects.problog.goals import PrologClause, bound_by
 from herbrand.language.dialects.problog.names import PredicateNames
@@ -61,11 +62,25 @@ def by_way_of_calling(
         made += [clause for way in sorted(asked_ways) for clause in work.asked(way, names)]
     except NotReadError:
         return None
-    return [*(clause for clause in clauses if not _heads(clause) & apart), *made]
+    others = (clause for clause in clauses if not _heads(clause) & apart)
+    return [*others, *_needed(made, {name for name, _ in asked_ways})]
 
 
 def _heads(clause: PrologClause) -> set[str]:
     return {head.predicate for head in clause.heads}
+
+
+def _needed(made: Sequence[PrologClause], asked: Collection[str]) -> list[PrologClause]:
+    """The clauses that what is asked rests on, without those whose head stands in their own body: these
+    derive nothing, and each predicate has another one, by which its pattern of answers was found first."""
+    telling = [clause for clause in made if clause.heads[0] not in clause.body]
+    below = defaultdict[str, set[str]](set)
+    for clause in telling:
+        below[clause.heads[0].predicate].update(
+            part.predicate for part in clause.body if isinstance(part, Atom)
+        )
+    needed = {*asked, *reached(asked, below.__getitem__)}
+    return [clause for clause in telling if clause.heads[0].predicate in needed]
 
 
 def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[str]:

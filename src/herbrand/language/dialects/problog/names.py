@@ -63,18 +63,22 @@ class LinkedPlaces:
 
     def __init__(self, clauses: Sequence[Sequence[Formula]]) -> None:
         self._clauses = clauses
-        self._same = Classes[Place]()
+
+    @cached_property
+    def _linked(self) -> tuple[Classes[Place], list[tuple[Place, Constant]]]:
+        """The classes of places, and where constants stand."""
+        same, found = Classes[Place](), list[tuple[Place, Constant]]()
+        for number, clause in enumerate(self._clauses):
+            for part in clause:
+                found += _linked(same, number, part)
+        return same, found
 
     @cached_property
     def _constants(self) -> dict[Place, dict[Constant, None]]:
         """Those of each class of places, by its leader."""
-        found: list[tuple[Place, Constant]] = []
-        for number, clause in enumerate(self._clauses):
-            for part in clause:
-                found += self._link(number, part)
         constants: dict[Place, dict[Constant, None]] = {}
-        for place, constant in found:
-            constants.setdefault(self._same.leader(place), {}).setdefault(constant)
+        for place, constant in self._linked[1]:
+            constants.setdefault(self.leader(place), {}).setdefault(constant)
         return constants
 
     @cached_property
@@ -92,9 +96,12 @@ class LinkedPlaces:
             place: found for place, found in texts.items() if 0 < len(found) < len(self._constants[place])
         }
 
+    def leader(self, place: Place) -> Place:
+        """The one of the places that share their constants which stands for all of them."""
+        return self._linked[0].leader(place)
+
     def constants(self, place: Place) -> list[Value]:
-        known = self._constants
-        return [constant.value for constant in known.get(self._same.leader(place), ())]
+        return [constant.value for constant in self._constants.get(self.leader(place), ())]
 
     @property
     def any_mixed(self) -> bool:
@@ -102,29 +109,29 @@ class LinkedPlaces:
 
     def is_mixed(self, place: Place) -> bool:
         """Whether both text and numbers stand there."""
-        mixed = self._mixed
-        return self._same.leader(place) in mixed
+        return self.any_mixed and self.leader(place) in self._mixed
 
     def texts_beside_numbers(self, place: Place) -> Collection[str]:
         """The texts of a mixed place."""
-        mixed = self._mixed
-        return mixed.get(self._same.leader(place), ())
+        return self._mixed.get(self.leader(place), ())
 
-    def _link(self, number: int, part: Formula) -> Iterator[tuple[Place, Constant]]:
-        for leaf in walk(part):
-            terms = leaf_terms(leaf)
-            if isinstance(leaf, Atom):
-                places: list[Place] = [(leaf.predicate, i) for i in range(len(terms))]
-            elif isinstance(leaf, Comparison) and any(isinstance(term, Variable) for term in terms):
-                variable = next(term for term in terms if isinstance(term, Variable))
-                places = [(number, variable.name)] * 2
-            else:
-                continue
-            for place, term in zip(places, terms, strict=True):
-                if isinstance(term, Constant):
-                    yield place, term
-                elif not term.anonymous:
-                    self._same.join(place, (number, term.name))
+
+def _linked(same: Classes[Place], number: int, part: Formula) -> Iterator[tuple[Place, Constant]]:
+    """Join the places that a part of a clause links; gives its constants and where they stand."""
+    for leaf in walk(part):
+        terms = leaf_terms(leaf)
+        if isinstance(leaf, Atom):
+            places: list[Place] = [(leaf.predicate, i) for i in range(len(terms))]
+        elif isinstance(leaf, Comparison) and any(isinstance(term, Variable) for term in terms):
+            variable = next(term for term in terms if isinstance(term, Variable))
+            places = [(number, variable.name)] * 2
+        else:
+            continue
+        for place, term in zip(places, terms, strict=True):
+            if isinstance(term, Constant):
+                yield place, term
+            elif not term.anonymous:
+                same.join(place, (number, term.name))
 
 
 def with_one_kind(part: Part, places: LinkedPlaces, number: int) -> Part:

@@ -22,20 +22,22 @@ from herbrand.language.formulas import DEEPEST_NESTING, nested_too_deep
 from herbrand.language.names import fits, number_from
 from herbrand.quick_values import quickly_made
 
-_TOKENS = re.compile(
-    r"""(?P<comment>%[^\n]*|/\*.*?\*/)
-    |(?P<blank>\s+)
-    |(?P<number>0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+|0'(?:\\.|''|[^'\\\n])
-        |[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+_TOKENS = (
+    re.compile(  # the most frequent kinds stand first; a variable before a name, a comment before a sign
+        r"""(?P<blank>\s+)
     |(?P<variable>[A-Z_]\w*)
     |(?P<name>[^\W\d_]\w*)
+    |(?P<number>0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+|0'(?:\\.|''|[^'\\\n])
+        |[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+    |(?P<comment>%[^\n]*|/\*.*?\*/)
     |(?P<quoted>'(?:[^'\\\n]|\\.|'')*')
     |(?P<string>"(?:[^"\\\n]|\\.)*")
     |(?P<stop>\.(?=\s|%|$))
     |(?P<sign>:-|-->|<-|::|->|\\\+|\\==|=\\=|=:=|==|\\=|=<|=\.\.|>=|@=<|@>=|@<|@>|//|\*\*|<<|>>
         |[-+*/<>=^~&$\#?@:\\(),|;!\[\]{}.])
     |(?P<unknown>.)""",
-    re.VERBOSE | re.DOTALL,
+        re.VERBOSE | re.DOTALL,
+    )
 )
 _INFIX = {":-": 1200, "<-": 1200, "-->": 1200, ";": 1100, "|": 1100, "->": 1050, ",": 1000, "::": 950}
 _INFIX |= dict.fromkeys(

@@ -32,7 +32,13 @@ from herbrand.language.dialects.problog.goals import (
 )
 from herbrand.language.dialects.problog.instances import instances, possible
 from herbrand.language.dialects.problog.modes import by_way_of_calling
-from herbrand.language.dialects.problog.names import LinkedPlaces, PredicateNames, unbound, with_one_kind
+from herbrand.language.dialects.problog.names import (
+    LinkedPlaces,
+    Place,
+    PredicateNames,
+    unbound,
+    with_one_kind,
+)
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value, parts_of
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_formula
@@ -190,7 +196,8 @@ class _Reader:
 
     def _asked(self, atom: Atom, positive: bool) -> Query:
         name = self._names.spelled.get(atom.predicate, atom.predicate)
-        shown = show_formula(replace(atom, predicate=name)).replace(" ", "")
+        spelled = atom if name == atom.predicate else replace(atom, predicate=name)
+        shown = show_formula(spelled).replace(" ", "")
         if positive:
             return Query(atom, shown, atom.span)
         return Query(Not(atom, atom.span), f"\\+{shown}", atom.span)
@@ -289,14 +296,16 @@ class _Reader:
     def _bind_heads(self) -> None:
         """Variables of rules' heads that no goal binds range over what their places can hold."""
         needed: dict[str, tuple[str, int]] = {}
+        named: dict[Place, str] = {}  # places that share their constants need them listed once
         for number, clause in enumerate(self._clauses):
             free = {} if clause.chances else unbound(clause.heads, clause.body)
             if not free:
                 continue
             literals = []
             for name, place in free.items():
-                domain = f"{_EVERY} {place[0]}:{place[1] + 1}"
-                needed[domain] = place
+                leader = self._places.leader(place)
+                domain = named.setdefault(leader, f"{_EVERY} {place[0]}:{place[1] + 1}")
+                needed.setdefault(domain, place)
                 literals.append(Atom(domain, (Variable(name),)))
             self._clauses[number] = replace(clause, body=(*literals, *clause.body))
         for domain, place in needed.items():
