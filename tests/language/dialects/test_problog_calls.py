@@ -196,6 +196,29 @@ def test_a_walk_of_so_many_steps() -> None:
     assert answers(text) == pytest.approx({"ruin(2, 5)": lost}, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("called", "written"),
+    [
+        ("0.7::r(Y) :- r(X), X < 5, next(X, Y).", "0.7::r(Y) :- r(X), X < 5, Y is X + 1."),
+        ("0.7::r(Y) :- r(X), small(X), next(X, Y).", "0.7::r(Y) :- r(X), X < 4, Y is X + 1."),
+        ("w :- r(X), next(X, 1).", "w :- r(X), 1 is X + 1."),
+        ("w :- next(0, 1), r(0). w :- next(0, 2).", "w :- r(0)."),
+        ("w :- next(0, _), r(0).", "w :- r(0)."),
+        ("w(X) :- r(X), \\+small(X). r(9).", "w(X) :- r(X), X >= 4. r(9)."),
+        ("w(X) :- r(X), twice(X, Y), twice(Y, Z), Z < 9. r(1). r(3).", "w(X) :- r(X), X < 3. r(1). r(3)."),
+        ("other(X, Y) :- X \\== Y. w :- s(X), s(Y), other(X, Y).", "w :- s(X), s(Y), X \\== Y."),
+    ],
+)
+def test_what_only_computes_is_as_if_written_where_it_is_called(called: str, written: str) -> None:
+    """The limit of a recursion stands with its caller, and what computes is called with constants, too."""
+    facts = "0.5::r(0). 0.3::s(a). 0.4::s(b). "
+    own = "next(X, Y) :- Y is X + 1. small(X) :- X < 4. twice(X, Z) :- Y is X * 2, Z is Y. "
+    asked = " query(w)." if "w :-" in called else " query(w(_))." if "w(X)" in called else " query(r(_))."
+    wanted = answers(facts + written + asked)
+    assert answers(facts + own + called + asked) == pytest.approx(wanted, abs=1e-12)
+    assert any(wanted.values())
+
+
 def test_powers_and_division_rounded_down() -> None:
     text = (
         "0.3::f(-7). h(Y) :- f(X), Y is X div 4. k(Y) :- f(X), Y is X ^ 2 + X ** 1. query(h(_)). query(k(_))."

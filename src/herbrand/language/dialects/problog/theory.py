@@ -40,6 +40,7 @@ from herbrand.language.dialects.problog.names import (
     with_one_kind,
 )
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value, parts_of
+from herbrand.language.dialects.problog.unfolding import unfolded
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import (
@@ -101,6 +102,7 @@ class _Reader:
         self._keep_calls_apart(asked)
         self._mistakes.raise_any()
         self._mention_queries()
+        self._clauses = unfolded(self._clauses, {atom.predicate for atom in asked})
         self._clauses = with_calls(self._clauses, asked, self._names)
         self._give_one_kind()
         self._bind_heads()
