@@ -494,7 +494,7 @@ class Model:
         if isinstance(goal, str):
             computing = computing_goal(goal, self.signature.valued_names)
             if computing is not None:
-                knowledge, asked = self._knowledge.asking_goal(computing.literals)
+                knowledge, asked = self._knowledge.asking_goal(computing.literals, computing.made)
                 rules = _planned(knowledge, texts(given), request.budget, apart and bool(texts(given)))
                 return run(prover, rules, _goals(asked, bindings)).without(computing.made)
         rules = self._rules(texts(given), request.budget, apart)

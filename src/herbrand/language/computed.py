@@ -16,8 +16,9 @@ price(x, p) :- net(x, n), p = n * 1.19
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from herbrand.errors import Mistakes, Span
@@ -50,7 +51,16 @@ from herbrand.language.formulas import (
 from herbrand.language.names import placeholder, shown_name
 from herbrand.language.scope import Renaming, bound_variables, with_terms, written
 from herbrand.language.show import show_expression, show_formula
-from herbrand.language.syntax import Bound, Choice, Learned, Rule, Statement, Theory, WeightedFormula
+from herbrand.language.syntax import (
+    Alternative,
+    Bound,
+    Choice,
+    Learned,
+    Rule,
+    Statement,
+    Theory,
+    WeightedFormula,
+)
 from herbrand.language.totals import Number, compared_totals, with_amount
 
 Test = Computed | Comparison
@@ -112,13 +122,16 @@ class Counting:
 
 @dataclass(frozen=True)
 class Separated:
+    """``theory`` has a statement for each; ``helpers`` derive atoms that stand in these."""
+
     theory: Theory
     definitions: tuple[Definition, ...]
+    helpers: tuple[Rule | Choice, ...] = ()
 
     @property
     def typing(self) -> Theory:
         """The theory with a rule for each definition, over which types are inferred."""
-        made = tuple(one.typing for one in with_inner(self.definitions))
+        made = (*self.helpers, *(one.typing for one in with_inner(self.definitions)))
         return self.theory + Theory(made) if made else self.theory
 
 
@@ -135,13 +148,20 @@ def separated(theory: Theory, mistakes: Mistakes | None = None) -> Separated:
     ``mistakes``, or is raised."""
     if not any(map(_statement_computes, theory.statements)):
         return Separated(theory, ())
-    work = _Separation(Mistakes() if mistakes is None else mistakes)
+    work = _Separation(Mistakes() if mistakes is None else mistakes, _closed_places(theory))
     statements = [work.statement(statement) for statement in theory.statements]
     if mistakes is None:
         work.mistakes.raise_any()
     if not work.definitions and not len(work.mistakes):
         return Separated(theory, ())
-    return Separated(Theory(tuple(statements), theory.queries, theory.spelled), tuple(work.definitions))
+    apart = Theory(tuple(statements), theory.queries, theory.spelled)
+    return Separated(apart, tuple(work.definitions), tuple(work.helpers))
+
+
+def _closed_places(theory: Theory) -> dict[str, list[bool]]:
+    """Of each declared predicate, which arguments are of a type with no other constants than it lists."""
+    closed = {one.name for one in theory.types if one.values is not None or one.bounds is not None}
+    return {one.name: [name in closed for name in one.types] for one in theory.predicates}
 
 
 def _statement_computes(statement: Statement) -> bool:
@@ -401,12 +421,43 @@ def _divides(test: Test) -> bool:
     return any(isinstance(one, Arithmetic) and one.sign in ("/", "//", "%") for one in parts)
 
 
+@dataclass(frozen=True)
+class _Values:
+    """The tests of a body in order, and what definitions of its values have in common."""
+
+    tests: Sequence[Test]
+    kept: Sequence[str]
+    joined: tuple[Formula, ...]
+    typed: tuple[Formula, ...]
+    bound: frozenset[str]
+    outside: frozenset[str]
+
+    def of(self, wanted: Collection[str]) -> tuple[tuple[Test, ...], list[str]]:
+        """The equations that give these variables their values, and the arguments of their definition."""
+        have, given = set(self.bound), list[tuple[Test, str, Expression]]()
+        for test in self.tests:
+            if (value := assigned(test, have)) is not None:
+                have.add(value[0])
+                given.append((test, *value))
+        names, found = set(wanted), list[Test]()
+        for test, name, expression in reversed(given):
+            if name in names:
+                found.append(test)
+                names |= fixed_in(expression, self.outside)
+        kept = [name for name in self.kept if name in wanted or (name in names and name in self.bound)]
+        return tuple(reversed(found)), kept
+
+    def used(self, tests: Iterable[Test]) -> set[str]:
+        return {name for test in tests for name in fixed_in(test, self.outside)}
+
+
 class _Separation:
     """Goes through the statements once; each that computes adds a definition."""
 
-    def __init__(self, mistakes: Mistakes) -> None:
+    def __init__(self, mistakes: Mistakes, closed: Mapping[str, Sequence[bool]]) -> None:
         self.definitions: list[Definition] = []
-        self.mistakes = mistakes
+        self.helpers: list[Rule | Choice] = []
+        self.mistakes, self._closed = mistakes, closed
         self._renaming = Renaming(numbered=True)
         self._numbers = itertools.count()
 
@@ -416,12 +467,13 @@ class _Separation:
         match statement:
             case Rule(head=head, body=body, weight=weight):
                 by = weight.by if isinstance(weight, Learned) else ()
-                return replace(statement, body=self._body(body, [head], by, statement))
+                _, body = self._body(body, [head], by, statement)
+                return replace(statement, body=body)
             case Choice(alternatives=alternatives, body=body):
                 by = [v for a in alternatives for v in _chance_variables(a.probability)]
-                return replace(
-                    statement, body=self._body(body, [a.head for a in alternatives], by, statement)
-                )
+                heads, body = self._body(body, [a.head for a in alternatives], by, statement)
+                made = (replace(a, head=head) for a, head in zip(alternatives, heads, strict=True))
+                return replace(statement, alternatives=tuple(made), body=body)
             case WeightedFormula(formula=formula, where=where, weight=weight):
                 by = weight.by if isinstance(weight, Learned) else ()
                 return replace(statement, formula=self._formula(formula, [*where, *by], statement))
@@ -439,8 +491,9 @@ class _Separation:
         by: Iterable[Variable],
         statement: Rule | Choice,
         given: Collection[str] = (),
-    ) -> tuple[Any, ...]:
-        """The body with an atom in place of what it computes. ``given``: variables that have values."""
+    ) -> tuple[Sequence[Any], tuple[Any, ...]]:
+        """The heads, and the body with an atom in place of what it computes. ``given``: variables that have
+        values."""
         renaming = Renaming()
         named = [renaming.formula(literal) for literal in body]
         joining, computing = _places(named)  # each `_` is another variable, so names decide
@@ -450,14 +503,14 @@ class _Separation:
         others = [*heads, *plain, *by]
         outside = outer_variables(others, tests)
         if self._refuse_unbound_terms(tests, outside):
-            return tuple(plainly)
+            return heads, tuple(plainly)
         tests = [locals_apart(test, outside, renaming) for test in tests]
         before, texts = tests, dict(zip(tests, stated, strict=True))
         try:
             tests = in_order(tests, bound, outside)
         except UnboundError as unbound:
             self._refuse(unbound.variable)
-            return tuple(plainly)
+            return heads, tuple(plainly)
         inlined = {test: _with_equations(test, tests, bound, renaming) for test in tests}
         tests, texts = list(inlined.values()), {inlined[test]: texts[test] for test in tests}
         before = [inlined[test] for test in before]
@@ -467,7 +520,18 @@ class _Separation:
         joined = _complete_literals(plain, bound, outer_variables([*heads, *by], tests))
         typed = tuple(part for x in (*plain, *heads) for part in walk(x) if isinstance(part, _TYPING))
         alone = [test for test in tests if compared_totals(test, bound)]
+        positive = [literal for literal in plain if not isinstance(literal, Not)]
+        loose = self._loose([*positive, *by], heads, plain, used - bound)
         atoms: list[Atom] = []
+        if loose:
+            values = _Values(tests, kept, joined, typed, frozenset(bound), frozenset(outside))
+            elsewhere = {*variables_of([*positive, *heads, *by]), *used, *bound}
+            apart = partial(self._apart, loose, values, elsewhere, statement)
+            plainly = [
+                replace(x, operand=apart(x.operand, True)) if isinstance(x, Not) else x for x in plainly
+            ]
+            heads = [apart(head, False) for head in heads]
+            kept = [name for name in kept if name not in loose]
         for together in ([t for t in tests if t not in alone], *([test] for test in alone)):
             if together:
                 used = {name for test in together for name in fixed_in(test, outside)}
@@ -480,7 +544,56 @@ class _Separation:
                     Definition(atom, joined, tuple(together), made, typed, statement.span, counting)
                 )
                 atoms.append(atom)
-        return (*plainly, *atoms)
+        return heads, (*plainly, *atoms)
+
+    def _loose(
+        self, binding: Sequence[object], heads: Sequence[Formula], plain: Sequence[Formula], made: set[str]
+    ) -> set[str]:
+        """The computed variables whose values need not be constants: an atom of one that is none does not
+        hold, and a head of it is no outcome, beside others that are."""
+        shared = set.intersection(*(set(variables_of(head)) for head in heads)) if heads else set()
+        own = made - variables_of(binding).keys() - shared
+        parts = [*heads, *(x.operand for x in plain if isinstance(x, Not))] if own else []
+        closed = set[str]()
+        for part in parts:
+            atom = part.atom if isinstance(part, ValueIs | ValueIn) else part
+            if isinstance(atom, Atom):
+                places = zip(atom.arguments, self._closed.get(atom.predicate, ()), strict=False)
+                closed |= variables_of([term for term, listed in places if listed]).keys()
+        return own & closed
+
+    def _apart(
+        self,
+        loose: set[str],
+        values: _Values,
+        elsewhere: Collection[str],
+        statement: Rule | Choice,
+        part: Any,
+        negated: bool,
+    ) -> Any:
+        """An atom in place of one of loose variables: of a negated one it holds where that does, of a head it
+        gives that one where its values are constants."""
+        own = variables_of(part).keys() & loose
+        if not own:
+            return part
+        tests, names = values.of(own)
+        text = ", ".join(_marked(test, names) for test in tests)
+        computed = self._defined(text, names, part.span)
+        made = frozenset(values.used(tests) - values.bound)
+        self.definitions.append(
+            Definition(computed, values.joined, tests, made, values.typed, statement.span)
+        )
+        outer = [name for name in variables_of(part) if name in elsewhere]
+        arguments = [name for name in dict.fromkeys([*names, *outer]) if name not in own]
+        atom = self._defined(_marked(part, arguments), arguments, part.span)
+        if negated:
+            self.helpers.append(Rule(atom, (part, computed), span=statement.span))
+        elif isinstance(part, Atom):
+            self.helpers.append(Rule(part, (atom, computed), span=statement.span))
+        else:
+            certain = (Alternative(1.0, part),)
+            self.helpers.append(Choice(certain, (atom, computed), span=statement.span))
+        return atom
 
     def _defined(self, text: str, names: Sequence[str], span: Span | None) -> Atom:
         """The atom of the next definition."""
@@ -506,9 +619,8 @@ class _Separation:
             local = [v for v in variables_of(whole.terms).values() if v.name not in outside]
             names = [name for name in variables_of(whole) if name in outside] + [v.name for v in local]
             rule = Rule(self._defined(show_expression(one), names, one.span), body, span=statement.span)
-            members.append(
-                replace(rule, body=self._body(body, [rule.head], (), rule, set(names).intersection(bound)))
-            )
+            _, inner_body = self._body(body, [rule.head], (), rule, set(names).intersection(bound))
+            members.append(replace(rule, body=inner_body))
             amount = whole.terms[: whole.function == "sum"]
             totals.append((times, Aggregate(whole.function, (*amount, *local), (rule.head,))))
         inner, self.definitions = tuple(self.definitions), own

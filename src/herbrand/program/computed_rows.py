@@ -190,8 +190,9 @@ class Computation:
         return {name: known[name] if name in known else self._empty(name) for name in self.listed()}
 
     def listed(self) -> Iterator[str]:
-        """The predicates whose rows are wanted: of definitions that no rule counts for."""
+        """The predicates whose rows are wanted: of definitions that no rule derives."""
         ruled = {rule.head.predicate for rule in self.counting}
+        ruled |= {rule.head.predicate for statement in self.statements for rule in _rules_of(statement)}
         predicates = self.signature.predicates
         return (name for name in self._needs if name not in ruled and predicates[name].computed)
 
@@ -475,6 +476,7 @@ class Computation:
         most = max((self._count(x.predicate) for x in body), default=0)
         if (
             definition.made
+            or not {*_names(definition)} <= {*names}
             or any(set(names) <= variables_of(x).keys() for x in body)
             or math.prod(self.source.size(values.types[name]) for name in names) > SPREAD * most
         ):

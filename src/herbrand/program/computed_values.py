@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.computed import (
@@ -18,6 +19,7 @@ from herbrand.language.computed import (
     outer_variables,
     tests_of,
     variables_of,
+    with_assigned,
 )
 from herbrand.language.formulas import (
     OF_TEXTS,
@@ -242,6 +244,7 @@ class Values:
     def _inner(self, outer: ValuedRows, one: Aggregate) -> ValuedRows:
         """The rows that an aggregate is of, for each choice of the variables outside."""
         plain, tests = tests_of(one.body)
+        plain, late = _late(plain, tests, outer)
         bound = variables_of(plain)
         for name in outer.values.keys() & bound.keys() - outer.indices.keys():
             outer = self.with_index(outer, name, new=False)
@@ -259,7 +262,21 @@ class Values:
             relation = relation.matching(outer.relation, on)
         else:
             relation = outer.relation.join(relation, on)
-        return self.tested(ValuedRows(relation, {**found.indices, **outer.indices}, outer.values), tests)
+        rows = self.tested(ValuedRows(relation, {**found.indices, **outer.indices}, outer.values), tests)
+        return reduce(self._without, late, rows)
+
+    def _without(self, rows: ValuedRows, atom: Formula) -> ValuedRows:
+        """The rows without those for which an atom holds; it holds of no value that is no constant."""
+        names = [name for name in variables_of(atom) if name in rows.known()]
+        held = rows
+        for name in names:
+            if name not in held.indices:
+                held = self.with_index(held, name, new=False)
+        listed = self.rows([atom], names)
+        shared = {held.indices[name]: index for name, index in listed.indices.items()}
+        relation = held.relation.matching(listed.relation.renamed(**shared), list(shared))
+        keys = [rows.indices.get(name) or rows.values[name] for name in names]
+        return replace(rows, relation=rows.relation.without(relation.only(*keys), keys))
 
     def _terms(self, inner: ValuedRows, one: Aggregate) -> tuple[ValuedRows, dict[str, Expression]]:
         """What is counted, and for other functions the value that is folded first: indices where they do."""
@@ -291,6 +308,16 @@ class Values:
             "max": lambda: largest(first),
         }
         return tuples.group(keys, **{new: folds[one.function]()})
+
+
+def _late(
+    plain: Sequence[Formula], tests: Sequence[Test], outer: ValuedRows
+) -> tuple[list[Formula], list[Formula]]:
+    """The literals that are joined, and the atoms absent of values which tests or outer rows give."""
+    bound = {*variables_of([x for x in plain if not isinstance(x, Not)]), *outer.indices}
+    valued = with_assigned(tests, {*bound, *outer.values}) - bound
+    late = [x for x in plain if isinstance(x, Not) and not valued.isdisjoint(variables_of(x))]
+    return [x for x in plain if x not in late], [x.operand for x in late]
 
 
 def assigned_by(tests: Sequence[Test], known: Collection[str], made: Collection[str]) -> set[str]:

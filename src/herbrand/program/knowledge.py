@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 from herbrand.budget import UNLIMITED, Budget
@@ -25,6 +26,7 @@ from herbrand.facts.load import Reads, load_facts
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
 from herbrand.language.computed import Definition, plain_variables, separated, tests_of, with_inner
+from herbrand.language.names import is_made
 from herbrand.language.network_statements import with_network_tables
 from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_atom
@@ -36,6 +38,7 @@ from herbrand.language.syntax import (
     FactRows,
     Formula,
     Rule,
+    Statement,
     Theory,
     Value,
     WeightedFormula,
@@ -143,7 +146,7 @@ class Knowledge:
     @cached_property
     def used(self) -> Theory:
         """The theory without what is ignored; choices that make up a Bayesian network are its tables."""
-        used = self._without_ignored(self.separated.theory)
+        used = self._with_helpers(self._without_ignored(self.separated.theory))
         return with_network_tables(used, self.signature) if used.choices or used.tables else used
 
     @property
@@ -157,13 +160,20 @@ class Knowledge:
         dropped = tuple(kind for name in self._ignored for kind in KINDS[name])
         return Theory(tuple(s for s in theory.statements if not isinstance(s, dropped)))
 
+    def _with_helpers(self, theory: Theory) -> Theory:
+        """With what derives atoms that stand in its statements, or in questions."""
+        if self._ignored and self.separated.helpers:
+            named = self._asked.union(*map(_named_in, theory.statements))
+            made = {name for name in named if is_made(name)}
+            return theory + Theory(tuple(x for x in self.separated.helpers if made & _named_in(x)))
+        return theory + Theory(self.separated.helpers) if self.separated.helpers else theory
+
     @property
     def definitions(self) -> tuple[Definition, ...]:
         """What the statements that are used compute."""
         if not self._ignored:
             return self.separated.definitions
-        used = (formula for statement in self.used.statements for formula in formulas_in(statement))
-        named = self._asked.union(*map(predicates_in, used))
+        named = self._asked.union(*map(_named_in, self.used.statements))
         return tuple(one for one in self.separated.definitions if one.head.predicate in named)
 
     def opening(self, predicates: Collection[str]) -> Knowledge:
@@ -179,10 +189,11 @@ class Knowledge:
         asked = tuple(WeightedFormula(0.0, query, span=query.span) for query in queries)
         return self._with_asked(asked, lambda statement: statement.formula)
 
-    def asking_goal(self, literals: Sequence[Formula]) -> tuple[Knowledge, Formula]:
-        """The same for a goal of rules, whose variables an equation may give their values."""
+    def asking_goal(self, literals: Sequence[Formula], made: Collection[str]) -> tuple[Knowledge, Formula]:
+        """The same for a goal of rules, whose variables an equation may give their values; those that are
+        ``made`` are not asked for."""
         compared = {name: x for test in tests_of(literals)[1] for name, x in plain_variables(test).items()}
-        head = Atom("`goal`", tuple(compared.values()))
+        head = Atom("`goal`", tuple(x for name, x in compared.items() if name not in made))
         asked = Rule(head, tuple(literals), span=literals[0].span)  # type: ignore[arg-type]
         known, (found,) = self._with_asked((asked,), lambda rule: And(rule.body, rule.span))
         return known, found
@@ -223,6 +234,11 @@ class Knowledge:
     def _in_tables(self) -> set[str]:
         """Variables whose choices are kept as tables: nothing derives them."""
         return {table.scope[-1] for table in self.used.tables if table.conditional}
+
+    @property
+    def _derived_names(self) -> set[str]:
+        """The predicates that rules and choices derive, those that nobody named too."""
+        return {*self.theory.derived, *Theory(self.separated.helpers).derived}
 
     @property
     def rules(self) -> Sequence[Rule]:
@@ -363,7 +379,7 @@ class Knowledge:
     ) -> _Loaded:
         """The facts of one call without the evidence that is kept ``apart``, over domains that have its
         constants."""
-        heads = self.theory.derived.keys() - self._in_tables
+        heads = self._derived_names - self._in_tables
         worlds = Worlds(heads, world.queried | self._open_without(rows), self.open, self.closed)
         others = [row for row in rows if row not in apart]
         mentioned = mentioned_with(signature, apart)
@@ -377,7 +393,7 @@ class Knowledge:
         Facts of what rules derive are evidence beside choices: no rule derives them for certain then."""
         if not uncertain and not loaded.counting:
             return uncertain
-        derived = self.theory.derived
+        derived = self._derived_names
         unknown = {
             name
             for name, table in loaded.facts.tables.items()
@@ -496,6 +512,11 @@ class Knowledge:
             return frozenset()
         tables = self.program().facts.tables
         return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
+
+
+def _named_in(statement: Statement) -> set[str]:
+    """The predicates that a statement names."""
+    return set(chain.from_iterable(map(predicates_in, formulas_in(statement))))
 
 
 def _closed(facts: Facts, names: Collection[str]) -> Facts:

@@ -137,3 +137,57 @@ e("b")
 """
     found = hb.Model(hb.parse(text)).infer("d")
     assert found["d(1)"] == pytest.approx(1 - (1 - 0.15) ** 2)
+
+
+WALK = """type n = 0..3
+predicate s(n): observed
+predicate at(n)
+predicate seen(n)
+predicate last(n)
+s(0)
+s(2)
+s(3)
+0.5 :: at(0); 0.25 :: at(3)
+0.75 :: seen(x) :- s(x)
+"""
+
+
+@pytest.mark.parametrize("open_type", [False, True])
+@pytest.mark.parametrize("literal", ["not seen(x + 1)", "y = x + 1, not seen(y)", "not seen(2 * x + 1 - x)"])
+def test_an_absence_of_what_is_no_constant_holds(literal: str, open_type: bool) -> None:
+    """With a range ``x + 1`` is none behind its end; there the rule gave nothing."""
+    text = WALK.replace("type n = 0..3", "type n = number" if open_type else "type n = 0..3")
+    found = hb.Model(hb.parse(f"{text}last(x) :- s(x), {literal}")).infer([f"last({x})" for x in (0, 2, 3)])
+    assert [round(found[f"last({x})"], 12) for x in (0, 2, 3)] == [1.0, 0.25, 1.0]
+
+
+def test_an_absence_of_what_is_no_constant_among_known_atoms() -> None:
+    text = WALK.partition("0.5 ::")[0] + "last(x) :- s(x), not s(x + 1)"
+    model = hb.Model(hb.parse(text))
+    assert [row.atom for row in model.infer("last").rows() if row.probability] == ["last(0)", "last(3)"]
+    assert sorted(row.bindings["x"] for row in model.query("last(x)")) == [0, 3]
+    assert sorted(row.bindings["x"] for row in model.query("s(x) and not s(x + 1)")) == [0, 3]
+
+
+@pytest.mark.parametrize("counted", ["count(x: s(x), not s(x + 1)) = 2", "sum(x: s(x), not s(x + 1)) = 3"])
+def test_an_absence_of_what_is_no_constant_is_counted(counted: str) -> None:
+    text = WALK.partition("0.5 ::")[0] + f"last(0) :- {counted}"
+    assert hb.Model(hb.parse(text)).infer("last(0)")["last(0)"] == 1.0
+
+
+@pytest.mark.parametrize("valued", [False, True])
+def test_a_head_of_what_is_no_constant_takes_no_other_with_it(valued: bool) -> None:
+    """Of a step beyond either end the whole choice went: ``at(0)`` led nowhere."""
+    text, value = WALK, ""
+    if valued:
+        text, value = WALK.replace("seen(n)\n", 'seen(n)\npredicate kind(n) in {"a", "b"}\n'), ' = "a"'
+    name = "kind" if valued else "last"
+    step = f"0.4 :: {name}(x + 1){value}; 0.6 :: {name}(x - 1){value} :- at(x)"
+    model = hb.Model(hb.parse(text + step))
+    shown = [f"{name}({x}){value}" for x in range(4)]
+    found = model.infer(shown)
+    assert [round(found[atom], 12) for atom in shown] == [0.0, 0.2, 0.15, 0.0]
+    given = model.infer(shown, given=[f"not {shown[1]}"])
+    assert [round(given[atom], 12) for atom in shown] == [0.0, 0.0, round(0.15 / 0.8, 12), 0.0]
+    explained = model.explain(shown[1])
+    assert sum(each.contribution for each in explained.reasons) == pytest.approx(0.2)
