@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import herbrand as hb
+from herbrand.answers.explanation import Explanation
 
 World = dict[tuple[object, ...], bool]
 
@@ -190,4 +191,5 @@ def test_a_head_of_what_is_no_constant_takes_no_other_with_it(valued: bool) -> N
     given = model.infer(shown, given=[f"not {shown[1]}"])
     assert [round(given[atom], 12) for atom in shown] == [0.0, 0.0, round(0.15 / 0.8, 12), 0.0]
     explained = model.explain(shown[1])
+    assert isinstance(explained, Explanation)
     assert sum(each.contribution for each in explained.reasons) == pytest.approx(0.2)
