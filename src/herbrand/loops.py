@@ -25,8 +25,6 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
-import numpy as np
-
 Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -86,8 +84,9 @@ def run_often(function: Callable[..., Result], operations: float, *arguments: An
 
 def _viewed(argument: Any) -> Any:
     """An array, or a named tuple of arrays, as what shares its memory."""
-    if isinstance(argument, np.ndarray):
-        return argument.data
+    view = getattr(argument, "data", None)
+    if isinstance(view, memoryview):
+        return view
     return argument._make(map(_viewed, argument)) if hasattr(argument, "_make") else argument
 
 

@@ -586,10 +586,10 @@ class Model:
             unused = {"target": target, "latent": latent, "held-out": held_out}
             self._refuse_on()
             return methods.learned_choices(choices, self._knowledge, worlds, unused, chosen)
-        self._knowledge.refuse_unusable("learn", "weights", "rules")
         aim = (texts(target), (*texts(latent), *self._knowledge.open))
         chosen = replace(methods.settings_from(options, within), watch=watch, held_out=held_out)
         methods.refuse_unused(method, chosen)
+        self._knowledge.refuse_unusable("learn", "weights", "rules")
         own = methods.separate_facts(worlds) if self._on is None else ()
         separate = methods.sources_apart(self._knowledge, own or [()])
         with self._elsewhere(chosen.budget, note, chain.from_iterable(separate)) as there:

@@ -38,6 +38,7 @@ FILES: dict[str, str | bytes] = {
     "tables/deep.csv": "a\n",
     "tables/w.db": "Smokes(A)\n",
     "w.mln": "Smokes(person)\n1 Smokes(x)\n",
+    "c.hb": "0.3 :: rain(1)\n? :: rain(2)\n",
 }
 WRONG = [
     ("infer gone.hb", 1, "'gone.hb'"),
@@ -115,6 +116,11 @@ WRONG = [
     ("infer s.hb --format xml", 2, "'xml' is not one of"),
     ("infer s.hb --top -1", 2, "-1 is not in the range"),
     ("infer s.hb --min 2", 2, "2.0 is not in the range"),
+    ("infer c.hb --engine circut", 1, "there is no engine 'circut' for infer\n  did you mean 'circuit'?"),
+    ("query c.hb rain(x) --engine circut", 1, "there is no engine 'circut' for infer"),
+    ("infer c.hb --engine lifted", 1, "lifted cannot use this statement"),
+    ("learn c.hb --method nope", 1, "there is no method 'nope'"),
+    ("learn c.hb --method layers", 1, "probabilities are learned by --method likelihood"),
     ("infer s.hb --seed x", 2, "'x' is not a valid int"),
     ("infer s.hb --header maybe", 2, "'maybe' is not one of"),
     ("infer s.hb --quer smokes", 2, "--query"),

@@ -238,6 +238,8 @@ class LatestChoice:
 def choose(name: str, settings: Settings, program: Program, question: Question) -> Choice:
     """The engine of this name, unasked whether it can; for ``auto`` the best that says it can."""
     if program.uncertain:
+        if name != "auto":
+            engine_named("infer", name, settings)  # refuses a name that no engine has
         name = _for_choices(name, program, question)
         if name == "auto":
             return _best_world(settings, program, question)

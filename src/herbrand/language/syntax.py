@@ -412,6 +412,11 @@ class Choice:
     label: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def learned(self) -> bool:
+        """Whether the probability of some head is to be learned."""
+        return any(isinstance(one.probability, Learned) for one in self.alternatives)
+
     def __post_init__(self) -> None:
         assert self.alternatives, "a choice has an alternative"
         refuse_deep(*self.body)

@@ -328,10 +328,6 @@ def _maximised(probabilities: np.ndarray, counts: np.ndarray, learned: np.ndarra
 # Statements
 
 
-def _is_learned(choice: Choice) -> bool:
-    return any(isinstance(one.probability, Learned) for one in choice.alternatives)
-
-
 def _choice(theory: Theory, number: int) -> Choice:
     return cast(Choice, theory.statements[number])
 
@@ -380,7 +376,7 @@ def _stated(choice: Choice) -> np.ndarray:
 
 
 def _started(choice: Choice) -> Choice:
-    if not _is_learned(choice):
+    if not choice.learned:
         return choice
     chances = [one.probability for one in choice.alternatives]
     kinds = {c.by if isinstance(c, Learned) else c for c in chances if not isinstance(c, float | int)}

@@ -13,7 +13,7 @@ from herbrand.extras import imported as imported_module
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.text import without_empty_tables
 from herbrand.language.network_statements import with_rows_as_choices
-from herbrand.language.syntax import Learned, Theory
+from herbrand.language.syntax import Theory
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
 from herbrand.learning.settings import LearningSettings, Progress, settings_from
@@ -82,8 +82,7 @@ def choices_to_learn(theory: Theory, relearn: bool) -> Theory | None:
         theory = with_rows_as_choices(theory)
     if relearn and theory.choices:
         theory = imported("herbrand.learning.interpretations:relearned")(theory)
-    learned = any(isinstance(a.probability, Learned) for c in theory.choices for a in c.alternatives)
-    return theory if learned else None
+    return theory if any(choice.learned for choice in theory.choices) else None
 
 
 def learned_choices(

@@ -75,6 +75,8 @@ def _unusable(command: str, kind: str, statements: Sequence[Statement], elsewher
         hint += f", or ask {USED_BY[kind]}, which uses them"
     if command == "learn" and isinstance(first, Choice):
         hint = "write ? before its heads, or learn given probabilities too by --relearn"
+        if any(isinstance(statement, Choice) and statement.learned for statement in statements):
+            hint = "probabilities are learned by --method likelihood, which auto takes"
     if command == "bound" and isinstance(first, Choice):
         hint = "infer takes choices; for bound, state the probabilities of the heads: P(head | body) = 0.3"
     if command == "bound" and isinstance(first, WeightedFormula) and isinstance(first.weight, Hard):
