@@ -103,6 +103,7 @@ def _alike(
 
 
 LocalScope = tuple[int, ...]
+_NOTHING = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +126,9 @@ class Core:
     @classmethod
     def whole(cls, graph: FactorGraph, atom_count: int) -> Core:
         """All of a graph; a helper that no factor makes and nothing weighs is not there."""
+        if not graph.axis_count and not graph.factor_count:
+            no_axes = np.zeros(0, bool)
+            return cls(graph, 0, _NOTHING, graph.unary, no_axes, no_axes, _NOTHING)
         weighted = np.arange(graph.axis_count) < atom_count
         weighted[np.repeat(np.arange(graph.axis_count), graph.sizes)[graph.unary != 0]] = True
         present = weighted.copy()
@@ -141,6 +145,8 @@ class Core:
 
     def alone(self) -> Array:
         """The axes that no factor names."""
+        if not len(self.factors):
+            return np.flatnonzero(self.present)
         alone = self.present.copy()
         begins = self.graph.factor_edges[self.factors]
         alone[self.graph.edge_axes[ranges(begins, self.graph.factor_edges[self.factors + 1] - begins)]] = (

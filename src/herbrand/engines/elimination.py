@@ -424,7 +424,7 @@ def planned(
     searched for good orders.
     """
     whole = Core.whole(chained(graph, budget), atom_count)
-    if not len(whole.factors):
+    if not graph.factor_count:  # nothing links any atoms
         return Elimination(whole, algebra, gradient, Leaves(), whole.alone(), (), ())
     core, leaves = without_leaves(whole, algebra, budget)
     return _planned(core, leaves, algebra, gradient, budget)

@@ -316,6 +316,8 @@ class Assembly:
             self.add_tables(Tables(numbers[alike.scopes], which, tables))
 
     def build(self) -> FactorGraph:
+        if not self.tables and not self.somes:
+            return self._without_factors()
         widths = [np.full(len(part), part.scopes.shape[1]) for part in self.tables]
         widths += [1 + np.diff(part.pointers) for part in self.somes]
         axes = [part.scopes.reshape(-1) for part in self.tables]
@@ -352,6 +354,14 @@ class Assembly:
             _joined(multiplicities, float),
             self._flat_allowed(message_starts, int(lengths.sum())),
             float(self.constant),
+        )
+
+    def _without_factors(self) -> FactorGraph:
+        alone = self.sizes, self.starts[:-1].copy(), self.counts, self.unary
+        numbers, no_bits = np.empty(0), np.empty(0, np.uint8)
+        edges = _NONE, _NONE, _NONE, _NONE, numbers, numbers, no_bits
+        return FactorGraph(
+            *alone, np.zeros(1, np.int64), numbers, _NONE, numbers, *edges, float(self.constant)
         )
 
     def _flat_tables(self) -> tuple[Array, Array]:

@@ -70,7 +70,7 @@ class TypeClasses:
 
     def __init__(self, mistakes: Mistakes) -> None:
         self._mistakes = mistakes
-        self._classes = Classes[Key]()
+        self._classes: Classes[Key] = Classes()
         self._type: dict[Key, str] = {}
         self._witness: dict[Key, Span | None] = {}
         self._with_slot: set[Key] = set()
@@ -342,11 +342,13 @@ class _StatementUses:
         self._use_formulas([*heads, *body], ordered=True)
         if self._uses.refusals > before:
             return
-        of_heads = (term.name for head in heads for term in leaf_terms(head) if isinstance(term, Variable))
-        bound = bound_variables(body).union(of_heads)  # these range over all constants of their type
         chances = [alternative.probability for alternative in choice.alternatives]
         numbers = [chance for chance in chances if isinstance(chance, Variable)]
         named = [*numbers, *(v for chance in chances for v in _learned_by(chance))]
+        if not self._variables and not named:
+            return
+        of_heads = (term.name for head in heads for term in leaf_terms(head) if isinstance(term, Variable))
+        bound = bound_variables(body).union(of_heads)  # these range over all constants of their type
         terms = chain(named, chain.from_iterable(map(leaf_terms, body)))
         for variable in dict.fromkeys(term for term in terms if isinstance(term, Variable)):
             if variable.name not in bound:

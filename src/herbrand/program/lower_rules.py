@@ -94,7 +94,7 @@ class _Lowering:
             known = self._head.predicate in signature.predicates
             self._types |= variable_types([self._head, *self._body] if known else self._body, signature)
         self._constants: dict[str, int] = {}
-        self._same = Classes[str]()
+        self._same: Classes[str] = Classes()
         self._possible, self._merged = True, False
 
     def clause(self) -> Clause | None:

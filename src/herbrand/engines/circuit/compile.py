@@ -222,10 +222,14 @@ def _ranks(net: Constraints) -> np.ndarray:
     variables = len(net)
     around = _neighbours(net)
     height = [0] * len(around)
-    heap = [(max(len(neighbours), THIN), 0, v) for v, neighbours in enumerate(around)]
+    heap = [  # of restrictions only wide ones are vertices
+        (max(len(neighbours), THIN), 0, v)
+        for v, neighbours in enumerate(around)
+        if neighbours or v < variables
+    ]
     heapq.heapify(heap)
     done = [False] * len(around)
-    open_ones, gates = len(around), sum(net.gates)
+    open_ones, gates = len(heap), sum(net.gates)
     later: dict[int, set[int]] = {}
     while heap:
         degree, level, v = heapq.heappop(heap)

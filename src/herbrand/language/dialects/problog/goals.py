@@ -122,7 +122,7 @@ class Goals:
 
     def bodies(self, goal: PrologTerm, whole: PrologTerm) -> list[Body]:
         """The alternatives of a goal that is part of a whole clause."""
-        return [tuple(body) for body in self._alternatives(goal, Counter(_variables(whole)))]
+        return [tuple(body) for body in self._alternatives(goal, whole)]
 
     def atom(self, term: PrologTerm, open_ended: bool = False) -> Atom:
         """An atom; ``open_ended``: each ``_`` gets a name of its own, as a head needs it."""
@@ -177,7 +177,7 @@ class Goals:
             for bound, own in groups.items()
         ]
 
-    def _alternatives(self, goal: PrologTerm, whole: Counter[str]) -> list[Body]:
+    def _alternatives(self, goal: PrologTerm, whole: PrologTerm) -> list[Body]:
         if goal.is_operator(","):
             joined = [self._alternatives(part, whole) for part in parts_of(goal, ",")]
             return [tuple(chain.from_iterable(bodies)) for bodies in product(*joined)]
@@ -197,7 +197,7 @@ class Goals:
             return [(self._once(goal.arguments[0], whole),)]
         return [(self._literal(goal),)]
 
-    def _negated(self, goal: PrologTerm, whole: Counter[str]) -> list[Body]:
+    def _negated(self, goal: PrologTerm, whole: PrologTerm) -> list[Body]:
         bodies = self._alternatives(goal, whole)
         if len(bodies) == 1 and len(bodies[0]) == 1:
             match bodies[0][0]:
@@ -207,8 +207,7 @@ class Goals:
                     return [(self._opposite(test, goal.span),)]
                 case Atom() as atom:
                     return [(Not(atom, goal.span),)]
-        own = Counter(_variables(goal))
-        shared = [name for name in own if name != "_" and whole[name] > own[name]]
+        shared = _shared(goal, whole)
         return [(Not(self.auxiliary(bodies, shared, goal), goal.span),)]
 
     def _opposite(self, test: Comparison | Computed, span: Span | None) -> Comparison | Computed:
@@ -217,13 +216,11 @@ class Goals:
             self.tests[span] = {"=": "\\=", "==": "\\==", "\\==": "=="}.get(said, f"not {said}")
         return replace(test, operator=OPPOSITES[test.operator], span=span)
 
-    def _once(self, goal: PrologTerm, whole: Counter[str]) -> Atom:
+    def _once(self, goal: PrologTerm, whole: PrologTerm) -> Atom:
         """Whether a goal has any solution, as an atom: which one it is depends on the order of clauses."""
-        own = Counter(_variables(goal))
-        for name in own:
-            if name != "_" and whole[name] > own[name]:
-                hint = "the first solution depends on the order of clauses; leave out once, or name its value"
-                raise LanguageError(f"once/1 gives {name} a value", span=goal.span, hint=hint)
+        for name in _shared(goal, whole):
+            hint = "the first solution depends on the order of clauses; leave out once, or name its value"
+            raise LanguageError(f"once/1 gives {name} a value", span=goal.span, hint=hint)
         return self.auxiliary(self._alternatives(goal, whole), [], goal)
 
     def _literal(self, goal: PrologTerm) -> BodyLiteral:
@@ -350,6 +347,12 @@ def _named(term: Term) -> Term:
     if isinstance(term, Variable) and term.anonymous and term.span is not None:
         return Variable(f"_{term.span.start}_", term.span)
     return term
+
+
+def _shared(goal: PrologTerm, whole: PrologTerm) -> list[str]:
+    """The variables of a goal that its clause has elsewhere, too."""
+    own, every = Counter(_variables(goal)), Counter(_variables(whole))
+    return [name for name in own if name != "_" and every[name] > own[name]]
 
 
 def _variables(term: PrologTerm) -> Iterator[str]:

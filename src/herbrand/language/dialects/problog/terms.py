@@ -189,18 +189,25 @@ def _primary(cursor: Cursor, highest: int) -> PrologTerm:
 
 def _plain(cursor: Cursor) -> PrologTerm:
     """A number, a variable, a text or a name, with its arguments if it has some."""
-    token = cursor.tokens[cursor.position]
-    match token.kind:
+    token = cursor.take()
+    kind, text, start, end = token
+    match kind:
         case "number":
-            cursor.take()
-            return PrologTerm("number", token.text, (), _number(cursor, token), cursor.span_of(token))
+            return PrologTerm("number", text, (), _number(cursor, token), Span(cursor.source, start, end))
         case "variable":
-            cursor.take()
-            return PrologTerm("variable", token.text, span=cursor.span_of(token))
+            return PrologTerm("variable", text, (), 0, Span(cursor.source, start, end))
         case "string":
-            cursor.take()
-            return PrologTerm("string", _unquoted(token.text), span=cursor.span_of(token))
-    return _named(cursor)
+            return PrologTerm("string", _unquoted(text), (), 0, Span(cursor.source, start, end))
+    name, tokens = _unquoted(text) if kind == "quoted" else text, cursor.tokens
+    after = tokens[cursor.position]
+    if after.text != "(" or after.start != end:
+        return PrologTerm("name", name, (), 0, Span(cursor.source, start, end))
+    arguments: list[PrologTerm] = []
+    while not arguments or tokens[cursor.position].text == ",":
+        cursor.take()
+        arguments.append(_term(cursor, _ARGUMENT))
+    cursor.expect(")")
+    return PrologTerm("name", name, tuple(arguments), 0, cursor.span_from(start))
 
 
 def _stands_alone(cursor: Cursor) -> bool:
@@ -211,20 +218,6 @@ def _stands_alone(cursor: Cursor) -> bool:
 def _is_called(cursor: Cursor, sign: Token) -> bool:
     """Whether a sign of arithmetic is written as a function: ``-(2)**2`` is 4, and ``-2**2`` is -4."""
     return sign.text in ("-", "+") and cursor.at("(") and cursor.here.start == sign.end
-
-
-def _named(cursor: Cursor) -> PrologTerm:
-    token = cursor.take()
-    name = _unquoted(token.text) if token.kind == "quoted" else token.text
-    arguments: list[PrologTerm] = []
-    after = cursor.tokens[cursor.position]
-    if after.text == "(" and after.start == token.end:
-        cursor.take()
-        arguments.append(_term(cursor, _ARGUMENT))
-        while cursor.accept(","):
-            arguments.append(_term(cursor, _ARGUMENT))
-        cursor.expect(")")
-    return PrologTerm("name", name, tuple(arguments), span=cursor.span_from(token.start))
 
 
 def _number(cursor: Cursor, token: Token) -> int | float:
