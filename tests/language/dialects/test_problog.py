@@ -408,6 +408,26 @@ def test_what_is_written_reads_back(text: str) -> None:
     assert again.queries == theory.queries
 
 
+def test_what_is_computed_stays_in_its_range_where_it_is_written() -> None:
+    """Without a goal of the range ``q(4)`` and ``r(-1)`` held of what was written."""
+    text = """type n = 0..3
+predicate s(n): observed
+predicate q(n)
+predicate r(n)
+s(0)
+s(3)
+0.5 :: q(x + 1) :- s(x)
+r(y) :- s(x), y = x - 1, not q(x + 1)
+"""
+    theory = hb.parse(text)
+    stated = hb.Model(theory).infer(["q", "r"])
+    written = write(theory, check(theory), "pl") + "query(q(_)). query(r(_))."
+    found = hb.Model(read_theory_text(written, "pl")).infer()
+    shown = {_plain(row.atom): row.probability for row in found.rows() if row.probability}
+    assert shown == {_plain(row.atom): row.probability for row in stated.rows() if row.probability}
+    assert shown == {"q(1)": 0.5, "r(2)": 1.0}
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -418,6 +438,10 @@ def test_what_is_written_reads_back(text: str) -> None:
         ("0.3 :: a(x) :- b(x)", "'b' is open"),
         ("0.3 :: query", "a meaning of its own"),
         ("not b(1)", "lists what is true"),
+        (
+            "type n = 0..3\npredicate b(n): observed\npredicate a(n)\n0.4 :: a(x + 1); 0.6 :: a(x) :- b(x)",
+            "may leave its type",
+        ),
     ],
 )
 def test_what_cannot_be_written_is_named(text: str, reason: str) -> None:

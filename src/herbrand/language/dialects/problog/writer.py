@@ -164,8 +164,15 @@ class _Writer:
         texts = {name for name, type in types.items() if self._signature.types[type].kind == "text"}
         goals = [self._goal(literal, names, texts) for literal in sorted(body, key=_binds_last)]
         unbound = _unbound([head for _, head in heads], body)
-        goals = [f"{_quoted(self._range(types[name]))}({names[name]})" for name in unbound] + goals
+        closed = {name for name, type in types.items() if self._signature.types[type].values is not None}
+        computed = _computed([head for _, head in heads], body, closed.difference(unbound))
+        goals = [self._of_type(types[n], names[n]) for n in unbound] + goals
+        goals += [self._of_type(types[n], names[n]) for n in computed]
         return f"{said} :- {', '.join(goals)}." if goals else f"{said}."
+
+    def _of_type(self, type_name: str, variable: str) -> str:
+        """The goal that a variable has a constant of its type."""
+        return f"{_quoted(self._range(type_name))}({variable})"
 
     def _goal(self, literal: Formula, names: SpelledNames, texts: Collection[str]) -> str:
         """``texts``: the variables that stand for texts, whose order has signs of its own."""
@@ -223,6 +230,19 @@ def _unbound(heads: Sequence[Atom], body: Sequence[BodyLiteral]) -> list[str]:
     outside = variables_of([*heads, *(part for part in body if not isinstance(part, Not))])
     known = valued(body)
     return [name for name, term in outside.items() if name not in known and not term.anonymous]
+
+
+def _computed(heads: Sequence[Atom], body: Sequence[BodyLiteral], closed: Collection[str]) -> list[str]:
+    """The variables of closed types in heads whose values are computed; one that not all heads have may be no
+    constant where the others are, which no goal can say."""
+    values = variables_of([part for part in body if isinstance(part, Computed)])
+    atoms = variables_of([part for part in body if isinstance(part, Atom)])
+    found = [name for name in variables_of(heads) if name in values and name in closed and name not in atoms]
+    for head in heads:
+        if not variables_of(head).keys() >= {*found}:
+            message = "a .pl file has no types, and a head of several may leave its type here"
+            raise UnsupportedError(message, span=head.span)
+    return found
 
 
 def _value(term: Term) -> Value | None:
