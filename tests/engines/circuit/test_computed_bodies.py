@@ -31,6 +31,7 @@ EQUATIONS: dict[str, Callable[[int, int], bool]] = {
     "y * 2 > 2, y = x + 1": lambda x, y: y * 2 > 2 and y == x + 1,
     "x = z, z = x * y": lambda x, y: x == x * y,
     "0 - x = 0 - y": lambda x, y: x == y,
+    "z = x * x + y // 2, z = 1": lambda x, y: x * x + y // 2 == 1,
 }
 
 
