@@ -292,7 +292,8 @@ def _neighbours(net: Constraints) -> list[set[int]]:
 
 def _state(problem: Problem) -> SearchState:
     variables, rows = len(problem.rank), len(problem.least)
-    cached = 1 << (8 * variables + 32).bit_length()  # a power of two; all of this grows where it has to
+    few = min(variables, 128)  # a small problem begins with little, and all of this grows where it has to
+    cached = 1 << (8 * few + 32).bit_length()
     return SearchState(
         np.zeros(11, np.int64),
         np.full(variables, -1, np.int8),
@@ -307,9 +308,9 @@ def _state(problem: Problem) -> SearchState:
         np.zeros(8 * variables + 64, np.int64),
         np.zeros((2 * variables + 64, 2), np.int64),
         np.zeros((2 * variables + 64, 2), np.uint64),
-        np.zeros(11 * variables + 64, np.int8),
-        np.zeros(11 * variables + 65, np.int64),
-        np.zeros(32 * variables + 64, np.int64),
+        np.zeros(3 * variables + 8 * few + 64, np.int8),
+        np.zeros(3 * variables + 8 * few + 65, np.int64),
+        np.zeros(8 * variables + 24 * few + 64, np.int64),
         np.zeros((cached, 2), np.uint64),
         np.full(cached, -1, np.int64),
     )
