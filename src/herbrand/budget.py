@@ -265,7 +265,12 @@ class Budget:
         """Bytes by which the process may still grow, as it is measured: where a limit was given."""
         if self._meter is None:
             return self.bytes
-        return self.bytes + OVERHEAD - (resident_bytes() - self._meter.base)
+        return self.bytes + OVERHEAD - self._grown
+
+    @property
+    def _grown(self) -> int:
+        """Bytes by which the process has grown since the call began; 0 where nobody measures."""
+        return 0 if self._meter is None else resident_bytes() - self._meter.base
 
     @property
     def elapsed(self) -> float:
@@ -291,7 +296,7 @@ class Budget:
             raise self.out_of_time()
         if self._meter is not None and now >= self._meter.next:
             self._meter.next = now + BETWEEN_MEASUREMENTS
-            self._refuse_growth(resident_bytes() - self._meter.base)
+            self._refuse_growth(self._grown)
 
     def each(self, items: Iterable[Item], every: int = 256) -> Iterator[Item]:
         """The items; the clock is asked before the first, and again after so many."""

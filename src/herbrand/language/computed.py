@@ -16,7 +16,7 @@ price(x, p) :- net(x, n), p = n * 1.19
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -64,8 +64,9 @@ from herbrand.language.syntax import (
 from herbrand.language.totals import Number, compared_totals, with_amount
 
 Test = Computed | Comparison
-_ATOMS = (Atom, ValueIs, ValueIn)
-_TYPING = (*_ATOMS, Comparison)
+ATOMS = (Atom, ValueIs, ValueIn)
+"""Leaves of formulas that bind variables."""
+_TYPING = (*ATOMS, Comparison)
 """What tells the types of variables: the two sides of a comparison have one."""
 
 
@@ -103,7 +104,7 @@ class Definition:
         """The predicates that must be complete before, and what aggregates them."""
         for test in self.tests:
             for one in aggregates(test):
-                yield from ((_predicate(atom), one) for atom in inner_parts(one, _ATOMS))
+                yield from ((_predicate(atom), one) for atom in inner_parts(one, ATOMS))
 
 
 @dataclass(frozen=True)
@@ -311,9 +312,22 @@ def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
     return found
 
 
+def _equations(tests: Iterable[Test], known: Collection[str]) -> dict[str, tuple[Test, Expression]]:
+    """The variables that tests give values, one after the other: the equation, and what it says each is."""
+    found: dict[str, tuple[Test, Expression]] = {}
+    for test in tests:
+        if (value := assigned(test, {*known, *found})) is not None:
+            found[value[0]] = test, value[1]
+    return found
+
+
 def fixed_in(part: Test | Expression, outside: Collection[str]) -> set[str]:
     """The variables that a value needs: all of plain terms, those of aggregates that stand outside too."""
     return plain_variables(part).keys() | (variables_of(list(aggregates(part))).keys() & outside)
+
+
+def _all_fixed_in(tests: Iterable[Test], outside: Collection[str]) -> set[str]:
+    return {name for test in tests for name in fixed_in(test, outside)}
 
 
 def plain_variables(part: Test | Expression) -> dict[str, Variable]:
@@ -344,46 +358,48 @@ def _complete_literals(
 def locals_apart(test: Test, outside: Collection[str], renaming: Renaming) -> Test:
     """The test with variables that only one aggregate has under names of their own."""
 
-    def apart(value: Expression) -> Expression:
-        match value:
-            case Arithmetic(sign=sign, operands=operands, span=span):
-                return Arithmetic(sign, tuple(map(apart, operands)), span)
-            case Aggregate():
-                names = {name: renaming.new(name) for name in variables_of(value) if name not in outside}
-                return renaming.expression(value, names)
-        return value
+    def apart(one: Aggregate) -> Expression:
+        names = {name: renaming.new(name) for name in variables_of(one) if name not in outside}
+        return renaming.expression(one, names)
 
-    if isinstance(test, Comparison):
-        return test
-    return replace(test, left=apart(test.left), right=apart(test.right))
+    return _with_aggregates(test, apart)
 
 
-def _with_equations(test: Test, tests: Iterable[Test], bound: Collection[str], renaming: Renaming) -> Test:
-    """A comparison of totals with the equations inside that give their variables values: it stands alone."""
-    if compared_totals(test, bound) is None:
-        return test
-    equations = dict[str, Test]()
-    for other in tests:
-        if (value := assigned(other, {*bound, *equations})) is not None:
-            equations[value[0]] = other
+def _with_aggregates(test: Test, changed: Callable[[Aggregate], Expression]) -> Test:
+    """The test with its outermost aggregates changed."""
 
     def within(value: Expression) -> Expression:
         match value:
             case Arithmetic(sign=sign, operands=operands, span=span):
                 return Arithmetic(sign, tuple(map(within, operands)), span)
             case Aggregate():
-                needed = dict[str, Test]()
-                wanted = [*variables_of(value)]
-                for name in wanted:
-                    if name in equations and name not in needed:
-                        needed[name] = equations[name]
-                        wanted += variables_of(equations[name])
-                if needed:
-                    whole = replace(value, body=(*needed.values(), *value.body))
-                    return renaming.expression(whole, {name: renaming.new(name) for name in needed})
+                return changed(value)
         return value
 
+    if isinstance(test, Comparison):
+        return test
     return replace(test, left=within(test.left), right=within(test.right))
+
+
+def _with_equations(test: Test, tests: Iterable[Test], bound: Collection[str], renaming: Renaming) -> Test:
+    """A comparison of totals with the equations inside that give their variables values: it stands alone."""
+    if compared_totals(test, bound) is None:
+        return test
+    equations = _equations(tests, bound)
+
+    def whole(one: Aggregate) -> Expression:
+        needed = dict[str, Test]()
+        wanted = [*variables_of(one)]
+        for name in wanted:
+            if name in equations and name not in needed:
+                needed[name], _ = equations[name]
+                wanted += variables_of(needed[name])
+        if not needed:
+            return one
+        own = replace(one, body=(*needed.values(), *one.body))
+        return renaming.expression(own, {name: renaming.new(name) for name in needed})
+
+    return _with_aggregates(test, whole)
 
 
 class UnboundError(Exception):
@@ -434,21 +450,13 @@ class _Values:
 
     def of(self, wanted: Collection[str]) -> tuple[tuple[Test, ...], list[str]]:
         """The equations that give these variables their values, and the arguments of their definition."""
-        have, given = set(self.bound), list[tuple[Test, str, Expression]]()
-        for test in self.tests:
-            if (value := assigned(test, have)) is not None:
-                have.add(value[0])
-                given.append((test, *value))
         names, found = set(wanted), list[Test]()
-        for test, name, expression in reversed(given):
+        for name, (test, expression) in reversed(_equations(self.tests, self.bound).items()):
             if name in names:
                 found.append(test)
                 names |= fixed_in(expression, self.outside)
         kept = [name for name in self.kept if name in wanted or (name in names and name in self.bound)]
         return tuple(reversed(found)), kept
-
-    def used(self, tests: Iterable[Test]) -> set[str]:
-        return {name for test in tests for name in fixed_in(test, self.outside)}
 
 
 class _Separation:
@@ -514,7 +522,7 @@ class _Separation:
         inlined = {test: _with_equations(test, tests, bound, renaming) for test in tests}
         tests, texts = list(inlined.values()), {inlined[test]: texts[test] for test in tests}
         before = [inlined[test] for test in before]
-        used = {name for test in tests for name in fixed_in(test, outside)}
+        used = _all_fixed_in(tests, outside)
         kept = [name for name in variables_of([*others, *tests]) if name in used]
         kept = [name for name in kept if name in bound or name in variables_of(others)]
         joined = _complete_literals(plain, bound, outer_variables([*heads, *by], tests))
@@ -534,7 +542,7 @@ class _Separation:
             kept = [name for name in kept if name not in loose]
         for together in ([t for t in tests if t not in alone], *([test] for test in alone)):
             if together:
-                used = {name for test in together for name in fixed_in(test, outside)}
+                used = _all_fixed_in(together, outside)
                 names = [name for name in kept if name in used]
                 text = ", ".join(_marked(texts[test], names) for test in before if test in together)
                 atom = self._defined(text, names, together[0].span)
@@ -579,7 +587,7 @@ class _Separation:
         tests, names = values.of(own)
         text = ", ".join(_marked(test, names) for test in tests)
         computed = self._defined(text, names, part.span)
-        made = frozenset(values.used(tests) - values.bound)
+        made = frozenset(_all_fixed_in(tests, values.outside) - values.bound)
         self.definitions.append(
             Definition(computed, values.joined, tests, made, values.typed, statement.span)
         )
@@ -658,7 +666,7 @@ class _Separation:
         twin = renaming.formula(formula)
         parts = (*walk(twin), *(() if beside is None else walk(renaming.formula(beside))))
         typed = tuple(part for part in parts if isinstance(part, _TYPING) and not _computes(part))
-        bound = variables_of([x for x in typed if isinstance(x, _ATOMS)]).keys()
+        bound = variables_of([x for x in typed if isinstance(x, ATOMS)]).keys()
         # A variable that only a count has is one of the formula's, unless the count is over it or it is `_`.
         leaves = [part for part in walk(twin) if isinstance(part, Computed)]
         free = {name for part in leaves for one in aggregates(part) for name in _left_free(one)}
@@ -727,7 +735,7 @@ def _unbound_terms(
     for test in tests:
         for one in aggregates(test):
             plain, inner = tests_of(one.body)
-            atoms = [part for literal in plain for part in walk(literal) if isinstance(part, _ATOMS)]
+            atoms = [part for literal in plain for part in walk(literal) if isinstance(part, ATOMS)]
             equal = [part for part in plain if isinstance(part, Comparison)]
             bound = {*outside, *variables_of(atoms)}
             given = with_assigned([*inner, *equal], bound)
@@ -750,7 +758,7 @@ def _terms(one: Aggregate) -> set[str]:
 def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
     """The atoms of a conjunction."""
     parts = formula.operands if isinstance(formula, And) else (formula,)
-    return tuple(x for x in parts if isinstance(x, _ATOMS))
+    return tuple(x for x in parts if isinstance(x, ATOMS))
 
 
 def _computes(part: Formula) -> bool:

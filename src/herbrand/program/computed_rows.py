@@ -21,7 +21,7 @@ from herbrand.budget import Budget
 from herbrand.errors import HerbrandError, LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import is_without_circle, reached
-from herbrand.language.computed import Definition, aggregates, variables_of, with_assigned, with_inner
+from herbrand.language.computed import ATOMS, Definition, aggregates, variables_of, with_assigned, with_inner
 from herbrand.language.formulas import (
     Aggregate,
     Atom,
@@ -29,7 +29,6 @@ from herbrand.language.formulas import (
     Computed,
     Formula,
     Not,
-    ValueIn,
     ValueIs,
     Variable,
 )
@@ -161,7 +160,7 @@ class Computation:
 
     def _ranging(self, rule: Rule) -> set[str]:
         """The types of those variables of its head to which the body gives no values."""
-        atoms = [part for part in rule.body if isinstance(part, Atom | ValueIs | ValueIn)]
+        atoms = [part for part in rule.body if isinstance(part, ATOMS)]
         tests = [part for part in rule.body if isinstance(part, Comparison | Computed)]
         free = variables_of(rule.head).keys() - with_assigned(tests, variables_of(atoms))
         types = variable_types([rule.head, *rule.body], self.signature)
@@ -304,9 +303,7 @@ class Computation:
         would be of any constant."""
         kept = [literal for literal in body if self._counts(literal)]
         bound, every = (
-            variables_of(
-                [literal for literal in part if isinstance(literal, Atom | ValueIs | ValueIn)]
-            ).keys()
+            variables_of([literal for literal in part if isinstance(literal, ATOMS)]).keys()
             for part in (kept, body)
         )
         return [x for x in kept if not isinstance(x, Not) or (variables_of(x).keys() & every) <= bound]
