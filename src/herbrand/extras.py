@@ -51,7 +51,9 @@ def member(named: str) -> Any:
 
 def later(named: str) -> Callable[..., Any]:
     """A function of a module, written so, that is imported when it is called."""
-    return lambda *arguments: member(named)(*arguments)
+    module, _, name = named.partition(":")
+    late = Late(module)
+    return lambda *arguments: getattr(late, name)(*arguments)
 
 
 class Late:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 import herbrand as hb
-from herbrand.errors import ContradictionError
+from herbrand.errors import BudgetError, ContradictionError
 from herbrand.language import syntax as s
 from tests.laws import tries
 from tests.oracles.worlds import Universe, chosen_world
@@ -40,6 +40,27 @@ def test_a_query_with_variables_has_a_row_for_each_choice() -> None:
     assert [row.atom for row in answer.rows()] == ['p("a") and not q("a")', 'p("b") and not q("b")']
     assert all(row.predicate is None and row.arguments == () for row in answer.rows())
     assert model.theory.formulas
+
+
+def test_patterns_list_their_atoms_in_order() -> None:
+    model = hb.Model(hb.parse("type t = 1..3\npredicate r(t, t, t)\n1: r(x, y, z)"))
+    every = [(i, j, k) for i in (1, 2, 3) for j in (1, 2, 3) for k in (1, 2, 3)]
+    patterns = {
+        "r(x, y, z)": every,
+        "r(x, y, x)": [row for row in every if row[0] == row[2]],
+        "r(x, 2, _)": [row for row in every if row[1] == 2],
+        "r(3, x, x)": [row for row in every if row[0] == 3 and row[1] == row[2]],
+        "r(1, 2, 3)": [(1, 2, 3)],
+    }
+    for pattern, rows in patterns.items():
+        found = [row.atom for row in model.infer(pattern).rows()]
+        assert found == [f"r({', '.join(map(str, row))})" for row in rows]
+
+
+def test_a_question_of_too_many_atoms_is_refused() -> None:
+    model = hb.Model(hb.parse("type t = 1..100000\npredicate r(t, t)\n1: r(x, y)"))
+    with pytest.raises(BudgetError, match="a question of 10,000,000,000 atoms needs about 447.0 GB"):
+        model.infer("r(x, y)", engine="lifted")
 
 
 def test_atoms_and_predicates_as_queries() -> None:

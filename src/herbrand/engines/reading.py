@@ -21,16 +21,16 @@ import numpy as np
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import AtomTable
-from herbrand.budget import Budget
+from herbrand.budget import Budget, refuse_beyond
 from herbrand.language.names import shown_constant
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import Formula, Value
-from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of, rows_of
 from herbrand.program.ground import SATISFIED, Ground, GroundConjunction, LatentAtoms, ground_template
 from herbrand.program.lower import forbidding
-from herbrand.program.program import Conjunction, Program, literals_of
+from herbrand.program.program import Program, literals_of
 from herbrand.program.question import AtomPattern, Question
+from herbrand.row_keys import key_columns, row_keys
 
 MOST_BYTES = 4e9
 
@@ -107,13 +107,14 @@ def _codes(evidence: Evidence, pattern: AtomPattern, possible: np.ndarray | None
         return known.codes if evidence.is_valued(pattern.predicate) else known.codes[known.values == 1]
     if possible is not None and not pattern.is_ground:
         return possible[pattern.fits(rows_of(possible, evidence.sizes(pattern.predicate)))]
-    types = evidence.program.signature.predicates[pattern.predicate].types
-    typed = {a: t for a, t in zip(pattern.arguments, types, strict=True) if isinstance(a, str)}
-    if not typed:
-        return codes_of(np.array([pattern.arguments], np.int64), evidence.sizes(pattern.predicate))
-    free = Conjunction(tuple(typed.items()))
-    rows = enumerate_bindings(free, Bindings.nothing(), evidence, Limit(Budget(int(MOST_BYTES))))
-    return np.sort(rows.codes(pattern.arguments, evidence.sizes(pattern.predicate)))
+    sizes = evidence.sizes(pattern.predicate)
+    own = {one: size for one, size in zip(pattern.arguments, sizes, strict=True) if isinstance(one, str)}
+    count = math.prod(own.values())
+    needed, hint = 16.0 * count * (1 + len(sizes)), "put constants in place of variables"
+    refuse_beyond(needed, MOST_BYTES, f"a question of {count:,} atoms needs", hint)
+    values = dict(zip(own, key_columns(np.arange(count), tuple(own.values())), strict=True))
+    columns = [values[one] if isinstance(one, str) else np.full(count, one) for one in pattern.arguments]
+    return row_keys(columns, sizes, count)
 
 
 def _table(evidence: Evidence, look_up: LookUp, predicate: str, codes: np.ndarray) -> AtomTable:
@@ -199,7 +200,7 @@ class ExplainedAtom:
     def of(cls, question: Question, evidence: Evidence) -> ExplainedAtom:
         """The atom of a question made by :func:`~herbrand.program.question.read_explained`."""
         (pattern,) = question.atoms
-        codes = Bindings.nothing().codes(pattern.arguments, evidence.sizes(pattern.predicate))
+        codes = codes_of(np.array([pattern.arguments], np.int64), evidence.sizes(pattern.predicate))
         return cls(evidence, pattern.predicate, codes, question.value)
 
     @property

@@ -36,7 +36,6 @@ from herbrand.language.formulas import (
     Forall,
     Formula,
     Implies,
-    Leaf,
     Not,
     Truth,
     ValueIn,
@@ -194,14 +193,14 @@ def _is_test(part: Formula) -> bool:
 
 def outer_parts(part: Test | Expression) -> Iterator[Test | Expression]:
     """A test or a value, and all parts of it but those inside its aggregates."""
-    yield part
-    match part:
-        case Computed(left=left, right=right) | Comparison(left=left, right=right):
-            yield from outer_parts(left)
-            yield from outer_parts(right)
-        case Arithmetic(operands=operands):
-            for operand in operands:
-                yield from outer_parts(operand)
+    waiting = [part]
+    while waiting:
+        yield (one := waiting.pop())
+        match one:
+            case Computed(left=left, right=right) | Comparison(left=left, right=right):
+                waiting += right, left
+            case Arithmetic(operands=operands):
+                waiting += operands[::-1]
 
 
 def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
@@ -233,21 +232,27 @@ def inner_parts(one: Aggregate, kinds: tuple[type, ...]) -> Iterator[Formula]:
 
 def variables_of(part: object) -> dict[str, Variable]:
     """All variables in a value, a formula, or a sequence of these."""
-    match part:
-        case Variable(name=name):
-            return {name: part}
-        case Arithmetic(operands=operands):
-            return variables_of(operands)
-        case Aggregate(terms=terms, body=body):
-            return variables_of((*terms, *body))
-        case Computed(left=left, right=right):
-            return variables_of((left, right))
-        case list() | tuple():
-            return {name: found for each in part for name, found in variables_of(each).items()}
-    if isinstance(part, Formula) and not isinstance(part, Leaf):
-        own = part.variables if isinstance(part, Exists | Forall) else ()
-        return variables_of((*own, *children(part)))
-    return variables_of(leaf_terms(part)) if isinstance(part, Leaf) else {}
+    found: dict[str, Variable] = {}
+    waiting: list[Any] = [part]
+    while waiting:
+        match waiting.pop():
+            case Variable() as variable:
+                found[variable.name] = variable
+            case list() | tuple() as parts:
+                waiting += parts[::-1]
+            case Atom() | ValueIs() | ValueIn() | Comparison() as leaf:
+                waiting += leaf_terms(leaf)[::-1]
+            case Arithmetic(operands=operands):
+                waiting += operands[::-1]
+            case Aggregate(terms=terms, body=body):
+                waiting += (*terms, *body)[::-1]
+            case Computed(left=left, right=right):
+                waiting += right, left
+            case Exists(variables=own, body=body) | Forall(variables=own, body=body):
+                waiting += body, own
+            case other:
+                waiting += children(other)[::-1]
+    return found
 
 
 def tests_of(body: Sequence[Formula]) -> tuple[list[Formula], list[Test]]:
@@ -323,7 +328,13 @@ def _equations(tests: Iterable[Test], known: Collection[str]) -> dict[str, tuple
 
 def fixed_in(part: Test | Expression, outside: Collection[str]) -> set[str]:
     """The variables that a value needs: all of plain terms, those of aggregates that stand outside too."""
-    return plain_variables(part).keys() | (variables_of(list(aggregates(part))).keys() & outside)
+    found = set[str]()
+    for one in outer_parts(part):
+        if isinstance(one, Variable):
+            found.add(one.name)
+        elif isinstance(one, Aggregate):
+            found |= variables_of(one).keys() & outside
+    return found
 
 
 def _all_fixed_in(tests: Iterable[Test], outside: Collection[str]) -> set[str]:

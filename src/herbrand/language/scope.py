@@ -139,13 +139,13 @@ def variable_types(formulas: Iterable[Formula], signature: Signature) -> dict[st
     for formula in formulas:
         for part in walk(formula):
             match part:
-                case Comparison(left=Variable(name=left), right=Variable(name=right)):
-                    linked.append((left, right))
                 case Atom(predicate=name) | ValueIs(atom=Atom(predicate=name)):
                     columns = signature.predicates[name].column_types
                     for term, column in zip(leaf_terms(part), columns, strict=False):
                         if isinstance(term, Variable):
                             types[term.name] = column
+                case Comparison(left=Variable(name=left), right=Variable(name=right)):
+                    linked.append((left, right))
                 case ValueIn(atom=atom):
                     columns = signature.predicates[atom.predicate].types
                     for term, column in zip(atom.arguments, columns, strict=True):

@@ -81,7 +81,7 @@ class _Linear:
 
 def compared_totals(test: object, bound: Collection[str]) -> ComparedTotals | None:
     """What a test compares, if that is counts and sums with a number or a bound variable."""
-    if not isinstance(test, Computed):
+    if not isinstance(test, Computed) or not (_sums(test.left) or _sums(test.right)):
         return None
     left, right = _linear(test.left), _linear(test.right)
     if left is None or right is None:
@@ -89,8 +89,6 @@ def compared_totals(test: object, bound: Collection[str]) -> ComparedTotals | No
     whole, operator = left + right.times(-1), test.operator
     if all(times < 0 for times, _ in whole.totals):
         whole, operator = whole.times(-1), MIRRORED[operator]
-    if not whole.totals:
-        return None
     totals = tuple((_plain(number), one) for number, one in whole.totals)
     match whole.variables:
         case ():
@@ -102,6 +100,11 @@ def compared_totals(test: object, bound: Collection[str]) -> ComparedTotals | No
     if times == 1:
         totals, operator = tuple((-number, one) for number, one in totals), MIRRORED[operator]
     return ComparedTotals(totals, operator, variable)
+
+
+def _sums(part: Expression) -> bool:
+    """Whether a value is made of an aggregate."""
+    return isinstance(part, Aggregate) or (isinstance(part, Arithmetic) and any(map(_sums, part.operands)))
 
 
 def _plain(number: Exact) -> Number:

@@ -163,7 +163,7 @@ class Computation:
         atoms = [part for part in rule.body if isinstance(part, ATOMS)]
         tests = [part for part in rule.body if isinstance(part, Comparison | Computed)]
         free = variables_of(rule.head).keys() - with_assigned(tests, variables_of(atoms))
-        types = variable_types([rule.head, *rule.body], self.signature)
+        types = variable_types([rule.head, *rule.body], self.signature) if free else {}
         return {types[name] for name in free if name in types}
 
     def _certain(self, definitions: Iterable[Definition]) -> dict[str, Definition]:
@@ -286,13 +286,17 @@ class Computation:
         found = []
         for rule in self._rules:
             if rule.head.predicate == name:
-                clause = rule_clause(replace(rule, body=self._relied_on(rule)), self.signature, self.facts)
+                body = self._relied_on(rule)
+                relied_on = rule if len(body) == len(rule.body) else replace(rule, body=body)
+                clause = rule_clause(relied_on, self.signature, self.facts)
                 found += [] if clause is None else [clause]
         return found
 
     def _relied_on(self, rule: Rule) -> tuple[BodyLiteral, ...]:
         """The literals of a body that may be relied on, but for comparisons of what only other ones bind."""
         body = self._certain_part(rule.body)
+        if not any(isinstance(literal, Comparison) for literal in body):
+            return tuple(body)
         typed = variable_types([rule.head, *body], self.signature)
         return tuple(
             x for x in body if not isinstance(x, Comparison) or variables_of(x).keys() <= typed.keys()
@@ -302,6 +306,8 @@ class Computation:
         """The literals of a body that may be relied on, but for absences of what only the others bind: these
         would be of any constant."""
         kept = [literal for literal in body if self._counts(literal)]
+        if not any(isinstance(literal, Not) for literal in kept):
+            return kept
         bound, every = (
             variables_of([literal for literal in part if isinstance(literal, ATOMS)]).keys()
             for part in (kept, body)
@@ -334,15 +340,15 @@ class Computation:
         name = definition.head.predicate
         if name not in self._reached[name] or self._is_of_others(definition):
             return
-        types = self._types_made(definition)
-        rounds = self._rounds(name)
-        for made in sorted(definition.made & types.keys()):
-            if not has_end(made, definition) and (rounds is None or not rounds.count):
-                message = (
-                    f"this rule makes new values of {shown_name(written(made))} without end: "
-                    f"{self._cycle(name, name)}"
-                )
-                yield _Endless(name, rounds, Mistake(message, definition.span, _LIMITS))
+        new = sorted(definition.made & self._types_made(definition).keys())
+        growing = [made for made in new if not has_end(made, definition)]
+        rounds = self._rounds(name) if growing else None
+        for made in growing if rounds is None or not rounds.count else ():
+            message = (
+                f"this rule makes new values of {shown_name(written(made))} without end: "
+                f"{self._cycle(name, name)}"
+            )
+            yield _Endless(name, rounds, Mistake(message, definition.span, _LIMITS))
 
     def _group(self, name: str) -> frozenset[str]:
         """A predicate and those that rest on each other with it."""

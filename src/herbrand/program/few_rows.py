@@ -82,6 +82,14 @@ class Derivation:
     names: Mapping[str, str] = field(default_factory=dict)
     made: Collection[str] = ()
 
+    @property
+    def row(self) -> Row | None:
+        """The row that a clause of constants alone states."""
+        if self.clause.body or self.tests:
+            return None
+        known = [self.clause.constants.get(name) for name in self.head or self.clause.head]
+        return None if None in known else tuple(known)  # type: ignore[arg-type]
+
 
 class FewRows:
     """The rows of predicates and the constants of types, which grow while clauses derive.
@@ -120,9 +128,14 @@ class FewRows:
         for one in derivations:
             if not heads.isdisjoint(x.predicate for x in one.clause.body if isinstance(x, Absence)):
                 raise NotFewError
-        loops = [_Loop(self, one, heads) for one in derivations]
-        grown = sum(map(len, self.made.values()))
+        loops: list[_Loop] = []
         fresh: dict[str, list[Row]] = {}
+        for one in derivations:
+            if (row := one.row) is None:
+                loops.append(_Loop(self, one, heads))
+            else:
+                self._add(one.predicate or one.clause.predicate, [row], fresh)
+        grown = sum(map(len, self.made.values()))
         for loop in loops:
             self._add(loop.predicate, loop.of_all(), fresh)
         while fresh:
@@ -201,10 +214,10 @@ class _Loop:
 
     def __init__(self, few: FewRows, derivation: Derivation, growing: Collection[str]) -> None:
         self.predicate = derivation.predicate or derivation.clause.predicate
-        body = derivation.clause.body
-        self._whole = _Steps(few, derivation, None)
+        body, variables = derivation.clause.body, derivation.clause.variables()
+        self._whole = _Steps(few, derivation, variables, None)
         self._from = [
-            (part.predicate, _Steps(few, derivation, place))
+            (part.predicate, _Steps(few, derivation, variables, place))
             for place, part in enumerate(body)
             if isinstance(part, Lookup) and part.predicate in growing
         ]
@@ -224,11 +237,14 @@ class _Loop:
 
 
 class _Steps:
-    """A body step by step, each from rows of what is bound to longer ones. ``first``: the place of the
-    literal that begins, whose rows are given, by their constants at ``places``."""
+    """A body step by step, each from rows of what is bound to longer ones, until all ``variables`` are.
+    ``first``: the place of the literal that begins, whose rows are given, by their constants at ``places``.
+    """
 
-    def __init__(self, few: FewRows, derivation: Derivation, first: int | None) -> None:
-        self._few, self._derivation = few, derivation
+    def __init__(
+        self, few: FewRows, derivation: Derivation, variables: Sequence[str], first: int | None
+    ) -> None:
+        self._few, self._derivation, self._variables = few, derivation, variables
         clause = derivation.clause
         self._start = tuple(clause.constants.values())
         self._slots = {name: slot for slot, name in enumerate(clause.constants)}
@@ -268,7 +284,7 @@ class _Steps:
                 waiting.remove(best)
                 self._find(best)
                 continue
-            free = [name for name in self._derivation.clause.variables() if name not in self._slots]
+            free = [name for name in self._variables if name not in self._slots]
             if not free:
                 assert not waiting, "every literal has its variables"
                 return
@@ -278,7 +294,7 @@ class _Steps:
         """Whether all variables of a literal that others have too are bound."""
         names = set(part.arguments)
         if isinstance(part, Absence):
-            names &= {*self._derivation.clause.variables(), *self._derivation.clause.constants}
+            names &= {*self._variables, *self._derivation.clause.constants}
         return names <= self._slots.keys()
 
     def _find(self, part: Literal, given: Callable[[], Index] | None = None) -> None:

@@ -156,6 +156,8 @@ def with_new_constants(
 def _moved(table: FactTable, types: Sequence[str], moved: Mapping[str, np.ndarray]) -> FactTable:
     """A table over types whose constants have other indices."""
     places = [place for place, name in enumerate(types) if name in moved]
+    if not places:
+        return table
 
     def rows(before: np.ndarray) -> tuple[np.ndarray, np.ndarray | slice]:
         used = {place: moved[types[place]][: int(before[:, place].max(initial=-1)) + 1] for place in places}

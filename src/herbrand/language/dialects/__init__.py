@@ -293,12 +293,13 @@ def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = la
 
 
 def _named(name: str, can: Callable[[Dialect], bool], beside: Sequence[str] = ()) -> Dialect:
+    found = DIALECTS.get(name)
+    if found is not None and can(found):
+        return found
     able = [*beside, *_names(row for row in DIALECTS.values() if can(row))]
-    if name not in able:
-        raise UnsupportedError(
-            f"there is no dialect '{name}' for this", hint=nearest(name, able) or f"one of {', '.join(able)}"
-        )
-    return DIALECTS[name]
+    raise UnsupportedError(
+        f"there is no dialect '{name}' for this", hint=nearest(name, able) or f"one of {', '.join(able)}"
+    )
 
 
 def _names(rows: Iterable[Dialect]) -> list[str]:
