@@ -59,7 +59,7 @@ def test_patterns_list_their_atoms_in_order() -> None:
 
 def test_a_question_of_too_many_atoms_is_refused() -> None:
     model = hb.Model(hb.parse("type t = 1..100000\npredicate r(t, t)\n1: r(x, y)"))
-    with pytest.raises(BudgetError, match="a question of 10,000,000,000 atoms needs about 447.0 GB"):
+    with pytest.raises(BudgetError, match=r"a question of 10,000,000,000 atoms needs about 447\.0 GB"):
         model.infer("r(x, y)", engine="lifted")
 
 
