@@ -43,6 +43,9 @@ def alternatives(net: Constraints, literals: list[int], dice: random.Random) -> 
     for _ in range(dice.randint(1, 3)):
         shared = dice.sample(literals, dice.randint(1, 2))
         more = [dice.sample(literals, dice.randint(0, 2)) for _ in range(dice.randint(1, 4))]
+        if dice.random() < 0.5:  # a conjunction beside a gate that says the same
+            pair = dice.sample(literals, 2)
+            more += [pair, [net.every(pair)]]
         found += [net.every([*shared, *own]) for own in more]
     return net.either([*found, *dice.sample(literals, dice.randint(0, 1))])
 
@@ -56,6 +59,19 @@ def test_each_gate_comes_after_its_inputs() -> None:
         for gate, inputs in conjunctions(factored(net, {some >> 1})).items():
             assert all(literal >> 1 in made for literal in inputs)
             made.add(gate)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("p :- x, y\nsome :- a, p\nsome :- a, x, y", 0.5 * 0.6 * 0.4),
+        ("p :- not x, not y\nsome :- a, p\nsome :- a, not x, not y", 0.5 * 0.4 * 0.6),
+        ("p :- x\np :- y\nsome :- a, not p\nsome :- a, not x, not y", 0.5 * 0.4 * 0.6),
+    ],
+)
+def test_alternatives_that_say_the_same_count_once(rules: str, expected: float) -> None:
+    theory = hb.parse(f"0.5 :: a\n0.6 :: x\n0.4 :: y\n{rules}")
+    assert hb.Model(theory).infer("some")["some"] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ class _Factoring:
                 del self.inputs[gate]
                 rests.append(negated(rest[0]))
         self._uses[shared >> 1] = 1
+        rests = list(dict.fromkeys(rests))  # a gate names a literal once: reduction multiplies what it names
         if not set(map(negated, rests)).isdisjoint(rests):  # one of them holds in any case
             return shared
         none = self._gate(place, self._taken_out(place, rests))
