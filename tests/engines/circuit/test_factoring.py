@@ -9,7 +9,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.circuit.choices import ChoiceConstraints
-from herbrand.engines.circuit.constraints import Constraints
+from herbrand.engines.circuit.constraints import Constraints, negated
 from herbrand.engines.circuit.factoring import conjunctions, factored
 from tests.engines.circuit.test_reduction import agree_when_reduced
 from tests.laws import tries
@@ -35,6 +35,38 @@ def test_totals_and_shares_stay(seed: int) -> None:
         weights[variable] = np.log1p(-chance), np.log(chance)
 
     agree_when_reduced(net, factored(net, kept), weights, normal, kept)
+
+
+@pytest.mark.parametrize("seed", range(tries(600)))
+def test_totals_of_nested_alternatives_stay(seed: int) -> None:
+    dice = random.Random(seed)
+    net = Constraints()
+    normal = {net.variable() for _ in range(dice.randint(4, 8))}
+    some = net.either(nested(net, [2 * variable for variable in normal], dice, dice.randint(1, 4)))
+    weights = np.zeros((len(net), 2))
+    for variable in normal:
+        chance = dice.random()
+        weights[variable] = np.log1p(-chance), np.log(chance)
+    kept = {some >> 1} if some >= 0 else set[int]()
+    agree_when_reduced(net, factored(net, kept), weights, normal, kept)
+
+
+def nested(net: Constraints, literals: list[int], dice: random.Random, depth: int) -> list[int]:
+    """Alternatives over literals of which most stand in one place alone; most share one, and each has others
+    within it: one gate of them, or none of them."""
+    own = dice.sample(literals, len(literals))
+    if len(own) < 2 or depth == 0:
+        return own
+    shared, *own = own
+    count = dice.randint(1, 3)
+    parts = [own[start::count] for start in range(count)]
+    found = []
+    for part in parts + [own[:2]] * (dice.random() < 0.3):
+        below = nested(net, part, dice, depth - 1)
+        one = dice.random() < 0.5
+        within = [net.either(below)] if one else [negated(literal) for literal in below]
+        found.append(net.every([*within, *part[: dice.random() < 0.2], *[shared][: dice.random() < 0.7]]))
+    return found
 
 
 def alternatives(net: Constraints, literals: list[int], dice: random.Random) -> int:
@@ -67,10 +99,15 @@ def test_each_gate_comes_after_its_inputs() -> None:
         ("p :- x, y\nsome :- a, p\nsome :- a, x, y", 0.5 * 0.6 * 0.4),
         ("p :- not x, not y\nsome :- a, p\nsome :- a, not x, not y", 0.5 * 0.4 * 0.6),
         ("p :- x\np :- y\nsome :- a, not p\nsome :- a, not x, not y", 0.5 * 0.4 * 0.6),
+        (
+            "p :- x, y\nq :- x, z\nsome :- a, not p, not q\nsome :- a, w",
+            0.5 * (1 - 0.7 * 0.6 * (1 - 0.6 * 0.2)),
+        ),
     ],
 )
-def test_alternatives_that_say_the_same_count_once(rules: str, expected: float) -> None:
-    theory = hb.parse(f"0.5 :: a\n0.6 :: x\n0.4 :: y\n{rules}")
+def test_alternatives_of_few_choices(rules: str, expected: float) -> None:
+    """Some say the same and count once; of some, nothing but a gate of what they share is left."""
+    theory = hb.parse(f"0.5 :: a\n0.6 :: x\n0.4 :: y\n0.8 :: z\n0.3 :: w\n{rules}")
     assert hb.Model(theory).infer("some")["some"] == pytest.approx(expected, abs=1e-12)
 
 

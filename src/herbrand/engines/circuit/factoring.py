@@ -125,8 +125,9 @@ class _Factoring:
             gate = one.owner
             if gate not in self.before or self.inputs.get(gate) == self.before[gate]:
                 smaller.restrictions.append(one)
-            elif gate not in met and gate in self.inputs:
+            elif gate not in met:
                 met.add(gate)
                 for new in (*self._new.get(gate, ()), gate):
-                    smaller.define(new, self.inputs[new])
+                    if new in self.inputs:  # not one whose only input took its place
+                        smaller.define(new, self.inputs[new])
         return smaller
