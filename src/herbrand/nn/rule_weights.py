@@ -26,8 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram, rule_number
 from herbrand.errors import UnsupportedError
 from herbrand.language.computed import aggregates
 from herbrand.language.show import show_atom

@@ -72,12 +72,13 @@ class Source(Protocol):
 @dataclass(frozen=True, eq=False)
 class ClauseRows:
     """Evaluates clauses. ``complete`` gives all atoms of a predicate that have a proof, for ``not``;
-    ``weights`` are those of the weighted rules."""
+    ``weights`` are those of the weighted rules, each a number or the variable that stands for it, which the
+    rule's head has too."""
 
     source: Source
     complete: Callable[[str], Relation]
     semiring: Algebra = TRUTH
-    weights: Sequence[float] = ()
+    weights: Sequence[float | str] = ()
 
     def of(self, clause: Clause, tables: Tables, instead: Mapping[int, Relation] | None = None) -> Relation:
         """The distinct heads: ⊕ over all other variables of the ⊗ of the body.
@@ -114,8 +115,12 @@ class ClauseRows:
         )
         if self.semiring.weighs:
             weight = column(WEIGHT) if WEIGHT in rows.columns else self.semiring.constant(self.semiring.one)
-            if clause.weight is not None and self.weights[clause.weight] != self.semiring.one:
-                weight = self.semiring.times(weight, self.semiring.constant(self.weights[clause.weight]))
+            own = None if clause.weight is None else self.weights[clause.weight]
+            if isinstance(own, str):
+                rows = reading.with_number(rows, own, "number")
+                weight = self.semiring.times(weight, cast(column("number"), "float"))
+            elif own is not None and own != self.semiring.one:
+                weight = self.semiring.times(weight, self.semiring.constant(own))
             terms[WEIGHT] = weight
         return rows.select(**terms)
 
@@ -208,12 +213,18 @@ class _Reading:
         def kept(rows: Relation) -> Relation:
             before = rows.columns
             for place, variable in enumerate(variables):
-                numbers = self.evaluation.source.numbers(self.clause.types[variable])
-                numbers = numbers.renamed(**{f"key{place}": "id", f"value{place}": "value"})
-                rows = rows.let(**{f"key{place}": self.term(variable)}).join(numbers, [f"key{place}"])
+                rows = self.with_number(rows, variable, f"value{place}")
             return rows.where(compared).only(*before)
 
         return Condition(self._bound(variables), kept)
+
+    def with_number(self, rows: Relation, variable: str, name: str) -> Relation:
+        """The rows with the constant that a variable stands for as a column of this name."""
+        numbers = self.evaluation.source.numbers(self.clause.types[variable])
+        key = f"{name}_key"
+        return rows.let(**{key: self.term(variable)}).join(
+            numbers.renamed(**{key: "id", name: "value"}), [key]
+        )
 
     def _measured(self, variable: str, compared: Expression) -> Condition:
         """Rows in which a variable's constant compares so with a number."""

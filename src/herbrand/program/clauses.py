@@ -14,6 +14,9 @@ from herbrand.language.scope import written
 from herbrand.language.syntax import Constant, Rule
 from herbrand.quick_values import quickly_made
 
+PART_MARK = "`"
+"""Stands in the name of every made predicate; no written name can hold it."""
+
 
 @quickly_made
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,10 @@ from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import Budget
 from herbrand.contraction.algebra import Algebra
 from herbrand.engines.engine import Cost, Prepared
-from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.chances import check_rule_weights, no_probability
 from herbrand.engines.proof.engine import Goals
 from herbrand.engines.proof.goals import Goal, NarrowError, read_goal
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
-from herbrand.engines.proof.independent_steps import Steps, steps_of
 from herbrand.engines.proof.request import FIXPOINT, PROBABILITY, Request
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.column import Constants
@@ -38,6 +36,7 @@ from herbrand.program.bindings import WEIGHT
 from herbrand.program.clause_rows import FALSE, ClauseRows, Tables, columns_in, least_model
 from herbrand.program.clauses import Clause
 from herbrand.program.dependencies import strata
+from herbrand.program.independent_steps import Steps, steps_of
 from herbrand.relations.expression import Expression, column, greater, magnitude
 from herbrand.relations.fold import largest
 from herbrand.relations.relation import Relation
@@ -224,8 +223,7 @@ class Rounds:
 
     @cached_property
     def rows(self) -> ClauseRows:
-        weights = [rule_number(rule) for rule in self.program.weighted]
-        return ClauseRows(self.source, self.complete, self.semiring, weights)
+        return ClauseRows(self.source, self.complete, self.semiring, self.program.chances)
 
     @property
     def program(self) -> HornProgram:

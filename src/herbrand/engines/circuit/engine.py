@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -29,6 +29,7 @@ from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.likeliest_proofs import likeliest
 from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.sampling import drawn, drawn_atom
+from herbrand.engines.circuit.whole_tables import WholeTables, in_whole_tables
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
@@ -38,7 +39,7 @@ from herbrand.factors.graph import FactorGraph
 from herbrand.language.collection import collector_paused
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
-from herbrand.program.evidence import arguments_of
+from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
 from herbrand.program.normal_form import has_many_cases
@@ -122,7 +123,9 @@ class CircuitEngine:
     def with_settings(cls, settings: Settings) -> CircuitEngine:
         return cls(settings.budget)
 
-    def prepare(self, program: Program, question: Question, within: Budget) -> Prepared[CircuitState]:
+    def prepare(
+        self, program: Program, question: Question, within: Budget
+    ) -> Prepared[CircuitState | WholeTables]:
         trial = _Trial(self, program, question, within)
         return Prepared(trial.begin, trial.cost)
 
@@ -150,8 +153,8 @@ class CircuitEngine:
         shown = (show_formula(one.said) for one in closed)
         return CircuitState(worlds, question, listed, asked, tuple(zip(shown, literals, strict=True)))
 
-    def step(self, state: CircuitState) -> CircuitState:
-        if state.settled:
+    def step(self, state: CircuitState | WholeTables) -> CircuitState | WholeTables:
+        if isinstance(state, WholeTables) or state.settled:
             return state
         worlds, likeliest, literals = state.worlds, state.question.most_probable, state.literals
         if not likeliest and worlds.net.consistent:
@@ -201,13 +204,15 @@ class CircuitEngine:
         status = Status(True, 1, time.perf_counter() - began)
         return Samples(self.name, Guarantee.EXACT, status, found, dict(atoms.values()))
 
-    def residual(self, state: CircuitState) -> float:
+    def residual(self, state: CircuitState | WholeTables) -> float:
         """How far apart the bounds of some answer are; 0 once the circuit is compiled."""
-        if state.reach is None:
+        if isinstance(state, WholeTables) or state.reach is None:
             return 0.0
         return 2 * max((_reach_of(state.reach, literal) for literal in state.literals), default=math.inf)
 
-    def read(self, state: CircuitState, status: Status) -> Marginals:
+    def read(self, state: CircuitState | WholeTables, status: Status) -> Marginals:
+        if isinstance(state, WholeTables):
+            return self._read_tables(state, status)
         assert state.shares is not None
         likeliest, shares, reach = state.question.most_probable, state.shares, state.reach
         tables = self._tables(state, lambda literal: share_of(shares, literal))
@@ -231,6 +236,17 @@ class CircuitEngine:
             state.total if likeliest else None,
         )
 
+    def _read_tables(self, state: WholeTables, status: Status) -> Marginals:
+        """The same where no circuit was needed."""
+        evidence, question = state.evidence, state.question
+        sparse = _many(evidence, state.found)
+        refuse_long_answer(evidence, question, self.budget, sparse)
+        asked = asked_codes(evidence, question, {name: state.found[name][0] for name in sparse})
+        tables = _marked(listed_tables(evidence, state.look_up, asked), question, sparse)
+        return Marginals(
+            self.name, Guarantee.EXACT, status, tables, (), state.total, PartitionGuarantee.EXACT
+        )
+
     def _tables(self, state: CircuitState, number_of: Callable[[int], float]) -> list[AtomTable]:
         """The tables asked for, with a number for each literal; what is known is 1 or 0."""
         ground, places = state.worlds.ground, np.array(sorted(state.asked), np.int64)
@@ -245,11 +261,11 @@ class CircuitEngine:
             return own[places_among(places, ground.atoms.numbers(predicate, codes))]
 
         tables = listed_tables(ground.evidence, look_up, state.listed)
-        short = {name for name in _sparse(state.worlds) if state.question.lists(name)}
-        return [replace(table, only_possible=True) if table.predicate in short else table for table in tables]
+        return list(_marked(tables, state.question, _sparse(state.worlds)))
 
-    def explain(self, state: CircuitState, status: Status) -> Explanation:
+    def explain(self, state: CircuitState | WholeTables, status: Status) -> Explanation:
         """The probability of the atom asked for, shared out among the choices that it rests on."""
+        state = self._drawn(state)
         ground = state.worlds.ground
         uncertain = ground.program.uncertain
         if not any(isinstance(statement, Choice) for statement in uncertain):
@@ -265,8 +281,15 @@ class CircuitEngine:
         numbers = found.reasons, found.base, found.remainder
         return Explanation(asked.text, "probability", found.value, self.name, Guarantee.EXACT, *numbers)
 
-    def proofs(self, state: CircuitState, most: int) -> Proofs:
+    def _drawn(self, state: CircuitState | WholeTables) -> CircuitState:
+        """A state that tells what every answer rests on."""
+        if isinstance(state, CircuitState):
+            return state
+        return self.started(state.evidence.program, state.question)
+
+    def proofs(self, state: CircuitState | WholeTables, most: int) -> Proofs:
         """At most so many proofs of the one atom asked for, the likeliest first."""
+        state = self._drawn(state)
         worlds, evidence = state.worlds, state.worlds.ground.evidence
         asked = ExplainedAtom.of(state.question, evidence)
         columns = arguments_of(asked.codes, evidence.sizes(asked.predicate))
@@ -285,7 +308,11 @@ class _Trial:
     within: Budget
     found: CircuitState | None = None
 
-    def begin(self) -> CircuitState:
+    def begin(self) -> CircuitState | WholeTables:
+        if self.found is None and self.program.uncertain:
+            tables = in_whole_tables(self.program, self.question, self.engine.budget)
+            if tables is not None:
+                return tables
         return self.found or self.engine.started(self.program, self.question)
 
     def cost(self) -> Cost | Refusal:
@@ -355,8 +382,19 @@ def _patterns(worlds: Worlds, question: Question) -> Iterator[tuple[str, Sequenc
 
 def _sparse(worlds: Worlds) -> set[str]:
     """The derived predicates of which only atoms that may hold are listed: all would be too many."""
-    counts = worlds.ground.atoms.counts
-    return {name for name in worlds.derived if counts.get(name, 0) > MOST_LISTED}
+    return _many(worlds.ground.evidence, worlds.derived)
+
+
+def _many(evidence: Evidence, derived: Iterable[str]) -> set[str]:
+    return {name for name in derived if evidence.known(name).latent_count() > MOST_LISTED}
+
+
+def _marked(
+    tables: Iterable[AtomTable], question: Question, sparse: Collection[str]
+) -> tuple[AtomTable, ...]:
+    """The tables, marked where they list only what may hold."""
+    short = {name for name in sparse if question.lists(name)}
+    return tuple(replace(t, only_possible=True) if t.predicate in short else t for t in tables)
 
 
 def _left_out(state: CircuitState, likeliest: bool) -> float:

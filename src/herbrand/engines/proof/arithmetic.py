@@ -19,9 +19,9 @@ import numpy as np
 
 from herbrand.contraction.algebra import Algebra, algebra_named
 from herbrand.engines.proof import kernels
-from herbrand.engines.proof.horn_program import Index, IndexedFacts
+from herbrand.engines.proof.horn_program import Index, IndexedFacts, rule_number
 from herbrand.errors import Span, UnsupportedError
-from herbrand.language.syntax import Learned, Rule
+from herbrand.language.syntax import Rule
 from herbrand.loops import often
 
 Values = Any
@@ -35,12 +35,6 @@ class Reverse(Protocol):
     """From the slopes of what a kernel made to those of its sources; ``None`` for what is not needed."""
 
     def __call__(self, slope: np.ndarray, needed: Sequence[bool]) -> tuple[np.ndarray | None, ...]: ...
-
-
-def rule_number(rule: Rule) -> float:
-    """The weight a rule states; one that is to be learned counts 1 until it is."""
-    assert rule.weight is not None
-    return 1.0 if isinstance(rule.weight, Learned) else float(rule.weight)
 
 
 class Arithmetic(ABC):

@@ -26,8 +26,7 @@ from typing import cast
 
 import numpy as np
 
-from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram, rule_number
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.graphs import reached

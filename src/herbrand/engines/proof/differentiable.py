@@ -30,10 +30,10 @@ from torch import Tensor
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.once_differentiable import differentiable_once
-from herbrand.engines.proof.arithmetic import Arithmetic, Reverse, rule_number
+from herbrand.engines.proof.arithmetic import Arithmetic, Reverse
 from herbrand.engines.proof.fixpoint import runner_of
 from herbrand.engines.proof.goals import Shape
-from herbrand.engines.proof.horn_program import HornProgram, IndexedFacts
+from herbrand.engines.proof.horn_program import HornProgram, IndexedFacts, rule_number
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
 from herbrand.engines.proof.table import Table

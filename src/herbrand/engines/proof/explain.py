@@ -23,10 +23,9 @@ from dataclasses import dataclass
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.goals import GOAL, PART_MARK
-from herbrand.engines.proof.horn_program import HornProgram
+from herbrand.engines.proof.horn_program import HornProgram, rule_number
 from herbrand.language.names import shown_number
 from herbrand.language.show import statement_text
 from herbrand.language.syntax import Value

@@ -66,11 +66,8 @@ from herbrand.language.syntax import (
     Variable,
     leaf_terms,
 )
-from herbrand.program.clauses import Absence, Clause, Literal, Lookup
+from herbrand.program.clauses import PART_MARK, Absence, Clause, Literal, Lookup
 from herbrand.program.lower_rules import goal_clause
-
-PART_MARK = "`"
-"""Stands in the name of every made predicate; no written name can hold it."""
 
 
 def is_part(predicate: str) -> bool:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -30,11 +30,11 @@ import numpy as np
 
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.graphs import reached
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Choice, FactRows, Learned, Rule, Value
-from herbrand.program.clauses import Absence, Clause, Lookup
+from herbrand.program.clause_set import ClauseSet
+from herbrand.program.clauses import Clause
 from herbrand.program.dependencies import check_strata
 from herbrand.program.lower_rules import rule_clause, stated_clause
 from herbrand.row_keys import (
@@ -250,12 +250,18 @@ class Index:
 # The program
 
 
+def rule_number(rule: Rule) -> float:
+    """The weight a rule states; one that is to be learned counts 1 until it is."""
+    assert rule.weight is not None
+    return 1.0 if isinstance(rule.weight, Learned) else float(rule.weight)
+
+
 _CONDITIONS = "--algebra probability conditions on it"
 
 
 @dataclass(frozen=True, eq=False)
-class HornProgram:
-    """Clauses by the predicate they derive, and the facts; relations are made when first needed, and kept.
+class HornProgram(ClauseSet):
+    """Rules as clauses, and the facts; relations are made when first needed, and kept.
 
     ``choices``: each with the rules of its alternatives, which are among the rules; only probabilities draw
     them, and take with them rules that compare totals, each with the rule that names what it counts.
@@ -316,6 +322,10 @@ class HornProgram:
     def _relations(self) -> dict[str, IndexedFacts]:
         return {}
 
+    @property
+    def chances(self) -> tuple[float, ...]:
+        return tuple(map(rule_number, self.weighted))
+
     @cached_property
     def sizes(self) -> Mapping[str, int]:
         """How many constants each type has."""
@@ -332,9 +342,6 @@ class HornProgram:
             self.numbers[type_name] = self.facts.domains[type_name].values.to_numpy(zero_copy_only=False)
         return self.numbers[type_name]
 
-    def is_derived(self, predicate: str) -> bool:
-        return predicate in self.clauses
-
     def refuse_given(self, given: Sequence[FactRows], algebra: str) -> None:
         """Raise where a given literal is about what rules derive: counted proofs are not taken back."""
         for rows in given:
@@ -345,42 +352,6 @@ class HornProgram:
                     span=rows.span,
                     hint=_CONDITIONS,
                 )
-
-    def called(self, clauses: Iterable[Clause]) -> list[str]:
-        """The derived predicates that clauses ask, absences left out."""
-        lookups = (part for clause in clauses for part in clause.body if isinstance(part, Lookup))
-        names = (part.predicate for part in lookups if not part.stated)
-        return [name for name in dict.fromkeys(names) if self.is_derived(name)]
-
-    @cached_property
-    def _heights(self) -> dict[str, int | None]:
-        return {}
-
-    def height(self, predicate: str) -> int | None:
-        """How many calls deep its proofs can be; ``None`` where it rests on itself."""
-        if predicate not in self._heights:
-            self._heights[predicate] = None  # what is met again on the way rests on itself
-            below = [self.height(name) for name in self.called(self.clauses.get(predicate, ()))]
-            known = [height for height in below if height is not None]
-            if len(known) == len(below):
-                self._heights[predicate] = 1 + max(known, default=-1)
-        return self._heights[predicate]
-
-    def reached(self, clauses: Iterable[Clause]) -> set[str]:
-        """The predicates that clauses rest on, through ``not`` too."""
-
-        def called(clauses: Iterable[Clause]) -> set[str]:
-            return {name for clause in clauses for name in clause.predicates()}
-
-        return set(reached(called(clauses), lambda name: called(self.clauses.get(name, ()))))
-
-    def absences(self, clauses: Sequence[Clause]) -> Iterator[tuple[Clause, str]]:
-        """What stands behind ``not`` in clauses and all they rest on, each with its clause."""
-        below = [clause for name in self.reached(clauses) for clause in self.clauses.get(name, ())]
-        for clause in (*clauses, *below):
-            for part in clause.body:
-                if isinstance(part, Absence):
-                    yield clause, part.predicate
 
     def column_types(self, predicate: str) -> tuple[str, ...]:
         return self.signature.predicates[predicate].column_types

@@ -30,11 +30,9 @@ from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.derived_literals import DerivedLiterals
 from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, Pattern, Row
 from herbrand.engines.circuit.statements import Lowered, lowered, lowered_clause, stated_name
-from herbrand.engines.proof.arithmetic import rule_number
 from herbrand.engines.proof.chances import chances_of, check_probabilities
 from herbrand.engines.proof.derivations import refuse_many
-from herbrand.engines.proof.horn_program import HornProgram, felt
-from herbrand.engines.proof.independent_steps import Steps, steps_of
+from herbrand.engines.proof.horn_program import HornProgram, felt, rule_number
 from herbrand.engines.proof.planning import check_safe
 from herbrand.engines.proof.request import INDEPENDENT
 from herbrand.errors import BudgetError, HerbrandError
@@ -45,6 +43,7 @@ from herbrand.program.bindings import WEIGHT
 from herbrand.program.clause_rows import ClauseRows, complete_rows
 from herbrand.program.clauses import Clause
 from herbrand.program.derive import FactRelations
+from herbrand.program.independent_steps import Steps, steps_of
 from herbrand.relations.memory import Memory
 
 MORE, FEW = 2, 50
@@ -158,8 +157,9 @@ class PossibleWorlds:
         """What evaluates steps, over facts with their probabilities."""
         program = self._program
         source = FactRelations(program.signature, program.facts, budget, complete=False, weighted=True)
-        weights = [rule_number(rule) for rule in program.weighted]
-        return ClauseRows(source, partial(complete_rows, source, {}), algebra_named(INDEPENDENT), weights)
+        return ClauseRows(
+            source, partial(complete_rows, source, {}), algebra_named(INDEPENDENT), program.chances
+        )
 
     @cached_property
     def conditioned(self) -> list[str]:

@@ -10,16 +10,19 @@ Steps run as joins of whole tables, in memory or in a database.
 >>> from herbrand.facts.load import fact_sources, load_facts
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
+>>> from herbrand.program.lower_rules import rule_clause
 >>> theory = parse_theory("found :- box(x), thing(x, y)\\nnever :- box(x), thing(x, y), box(y)")
 >>> facts = fact_sources({"box": [(1,), (2,)], "thing": [(1, 1), (1, 2)]})
->>> program = HornProgram.of(theory.rules, *load_facts((), check(theory), facts))
->>> steps = steps_of(program, program.clauses["found"][0], {}, {"box", "thing"}, None)
+>>> rules, over = ClauseSet(), load_facts((), check(theory), facts)
+>>> rules.signature = over[0]
+>>> rules.clauses = {rule.head.predicate: (rule_clause(rule, *over),) for rule in theory.rules}
+>>> steps = steps_of(rules, rules.clauses["found"][0], {}, {"box", "thing"}, None)
 >>> for clause in (*[own for made in steps.clauses.values() for own in made], steps.goal):
 ...     print(clause)
 found`h0(x) :- thing(x, y)
 found`h1 :- box(x), found`h0(x)
 found :- found`h1
->>> steps_of(program, program.clauses["never"][0], {}, {"box", "thing"}, None) is None
+>>> steps_of(rules, rules.clauses["never"][0], {}, {"box", "thing"}, None) is None
 True
 """
 
@@ -29,12 +32,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from herbrand.engines.proof.arithmetic import rule_number
-from herbrand.engines.proof.goals import PART_MARK
-from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.program.bindings import WEIGHT
 from herbrand.program.clause_rows import ClauseRows
-from herbrand.program.clauses import Absence, Clause, Literal, Lookup
+from herbrand.program.clause_set import ClauseSet
+from herbrand.program.clauses import PART_MARK, Absence, Clause, Literal, Lookup
 from herbrand.relations.relation import Relation
 
 Told = TypeVar("Told")
@@ -67,7 +68,7 @@ class DependentError(Exception):
 
 
 def steps_of(
-    program: HornProgram,
+    program: ClauseSet,
     goal: Clause,
     constants: Mapping[str, int],
     uncertain: Collection[str],
@@ -106,14 +107,14 @@ class _Factor:
 class _Making:
     """Clauses in steps, predicate by predicate, from the goal on."""
 
-    def __init__(self, program: HornProgram, uncertain: Collection[str]) -> None:
+    def __init__(self, program: ClauseSet, uncertain: Collection[str]) -> None:
         self._program, self._uncertain = program, uncertain
         self.clauses: dict[str, tuple[Clause, ...]] = {}
         self._places: dict[tuple[str, Pattern], Mapping[str, frozenset[int]] | None] = {}
 
     def in_steps(self, clause: Clause) -> tuple[Clause, Sources]:
         """The last step to a clause's heads, after those that sum out all that its head has not."""
-        if clause.ranging():
+        if clause.ranging() and not self._program.may_range:
             raise DependentError
         factors = [self._factor(part, clause) for part in clause.body]
         chance = self._chance(clause)
@@ -136,8 +137,8 @@ class _Making:
         return last, sources
 
     def _chance(self, clause: Clause) -> Sources:
-        """The rule's own choices, which all variables tell apart, where it has a weight."""
-        if clause.weight is None or rule_number(self._program.weighted[clause.weight]) == 1:
+        """The clause's own choices, which all variables tell apart, where it has some."""
+        if clause.weight is None or self._program.chances[clause.weight] == 1:
             return {}
         return {f"{clause.weight}{PART_MARK}": frozenset(clause.variables())}
 

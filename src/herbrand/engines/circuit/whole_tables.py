@@ -1,0 +1,231 @@
+"""Marginals of derived atoms by joins of whole tables, with no circuit, where events are independent.
+
+Choices of one head become clauses whose instances are drawn each with its probability. Where these can be
+evaluated in steps that add up independent events (:mod:`~herbrand.program.independent_steps`), a question
+over 100,000 choices takes a few joins. Anything else that could bear on an answer leaves it to the circuit:
+evidence on what is derived, formulas, many-valued predicates, recursion, facts that are not all known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from herbrand.budget import Budget
+from herbrand.contraction.algebra import algebra_named
+from herbrand.errors import BudgetError, OutOfTimeError
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import Atom, Choice, Computed, Learned, Rule, Variable
+from herbrand.program.bindings import WEIGHT
+from herbrand.program.clause_rows import ClauseRows, complete_rows
+from herbrand.program.clause_set import ClauseSet
+from herbrand.program.clauses import Absence, Clause, Lookup
+from herbrand.program.dependencies import derived_by, heads_of
+from herbrand.program.derive import FactRelations
+from herbrand.program.evidence import Evidence
+from herbrand.program.independent_steps import Steps, steps_of
+from herbrand.program.lower_rules import rule_clause
+from herbrand.program.program import Program
+from herbrand.program.question import AtomPattern, Question
+from herbrand.row_keys import places_among, row_keys
+
+LEAST_ROWS = 1_000
+"""Of fewer facts and constants the circuit is made as soon as the first join."""
+MOST_PATTERNS = 16
+"""Where a predicate is asked for by more of them, all of its atoms are looked for."""
+
+
+class NotInStepsError(Exception):
+    """Something bears on the answer that whole tables do not tell."""
+
+
+@dataclass(frozen=True, eq=False)
+class WholeTables:
+    """``found``: of each derived predicate asked for the codes of atoms that may hold, ascending, and their
+    probabilities. ``total``: the log of the sum over worlds."""
+
+    evidence: Evidence
+    question: Question
+    found: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    total: float
+
+    def look_up(self, predicate: str, codes: np.ndarray) -> np.ndarray:
+        """The probabilities [atom, false or true]; 0 of what cannot hold."""
+        known, probabilities = self.found[predicate]
+        holds = np.append(probabilities, 0.0)[places_among(known, codes)]
+        return np.stack([1 - holds, holds], axis=1)
+
+
+def in_whole_tables(program: Program, question: Question, budget: Budget) -> WholeTables | None:
+    """The answer to a question about derived atoms; ``None`` where it takes a circuit, or is small."""
+    if question.formulas or question.most_probable or program.templates or program.tables:
+        return None
+    facts = program.facts
+    size = sum(len(table.true) for table in facts.tables.values()) + sum(map(len, facts.domains.values()))
+    if size < LEAST_ROWS:
+        return None
+    try:
+        return _Asked(program, question, budget).answer()
+    except OutOfTimeError:
+        raise
+    except (NotInStepsError, BudgetError):  # the circuit may need less memory than the joins
+        return None
+
+
+@dataclass(eq=False)
+class DrawnClauses(ClauseSet):
+    """Rules and choices by the predicate that they derive, those alone that ``asked`` predicates rest on."""
+
+    program: Program
+    asked: Collection[str]
+    may_range = True
+    _chances: list[float | str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.signature: Signature = self.program.signature
+        clauses: dict[str, tuple[Clause, ...]] = {}
+        self.clauses = clauses
+        self.derived = derived_by(self.program.uncertain)
+        waiting = [*self.asked]
+        while waiting:
+            name = waiting.pop()
+            if name in self.derived and name not in clauses:
+                clauses[name] = tuple(self._of(name))
+                waiting += (part for clause in clauses[name] for part in clause.predicates())
+
+    @property
+    def chances(self) -> Sequence[float | str]:
+        return self._chances
+
+    def _of(self, predicate: str) -> Iterator[Clause]:
+        table = self.program.facts.tables[predicate]
+        if self.signature.predicates[predicate].value_type is not None or table.fact_count:
+            raise NotInStepsError
+        for statement in self.program.uncertain:
+            if predicate in heads_of(statement):
+                clause = self._lowered(statement)
+                if clause is not None:
+                    yield clause
+
+    def _lowered(self, statement: Choice | Rule) -> Clause | None:
+        """``None`` where the body cannot hold."""
+        if any(isinstance(literal, Computed) for literal in statement.body):
+            raise NotInStepsError
+        if isinstance(statement, Rule):
+            if statement.weight is not None:
+                raise NotInStepsError
+            return rule_clause(statement, self.signature, self.program.facts)
+        drawn, *others = statement.alternatives
+        if others or isinstance(drawn.probability, Learned) or not isinstance(drawn.head, Atom):
+            raise NotInStepsError
+        rule = Rule(drawn.head, statement.body, span=statement.span)
+        clause = rule_clause(rule, self.signature, self.program.facts)
+        if clause is None:
+            return None
+        self._chances.append(self._chance(drawn.probability, clause))
+        return replace(clause, weight=len(self._chances) - 1)
+
+    def _chance(self, stated: object, clause: Clause) -> float | str:
+        if not isinstance(stated, Variable):
+            return float(stated)  # type: ignore[arg-type]
+        if stated.name not in clause.variables():  # an equation has given it another name
+            raise NotInStepsError
+        numbers = self.program.facts.domains[clause.types[stated.name]].values.to_numpy(zero_copy_only=False)
+        if not ((numbers >= 0) & (numbers <= 1)).all():  # perhaps of no instance, which the circuit tells
+            raise NotInStepsError
+        return stated.name
+
+
+@dataclass(eq=False)
+class _Asked:
+    """One question of a program."""
+
+    program: Program
+    question: Question
+    budget: Budget
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return Evidence(self.program)
+
+    def answer(self) -> WholeTables:
+        """Raises :class:`NotInStepsError` where it takes a circuit, or is small."""
+        derived, tables = derived_by(self.program.uncertain), self.program.facts.tables
+        patterns = self._patterns(derived)
+        if any(tables[name].fact_count for name in derived) or any(len(t.soft) for t in tables.values()):
+            raise NotInStepsError
+        drawn = DrawnClauses(self.program, patterns)
+        self._refuse_small(drawn)
+        source = FactRelations(drawn.signature, self.program.facts, self.budget, complete=False)
+        algebra = algebra_named("independent")
+        rows = ClauseRows(source, partial(complete_rows, source, {}), algebra, drawn.chances)
+        steps = {name: [self._steps(drawn, one) for one in own] for name, own in patterns.items()}
+        found = {name: self._found(name, own, rows) for name, own in steps.items()}
+        free = (name for name in drawn.signature.predicates if name not in derived)
+        total = sum(
+            self._evidence.known(name).latent_count() * math.log(self.program.value_count(name))
+            for name in free
+        )
+        return WholeTables(self._evidence, self.question, found, total)
+
+    def _patterns(self, derived: Collection[str]) -> dict[str, list[AtomPattern]]:
+        """What is asked of each derived predicate; of others the circuit tells."""
+        signature = self.program.signature
+        found: dict[str, list[AtomPattern]] = {}
+        for one in self.question.atoms:
+            found.setdefault(one.predicate, []).append(one)
+        if self.question.everything:
+            latent = (name for name in signature.named if self._evidence.known(name).latent_count())
+            found = {name: [_whole(name, len(signature.predicates[name].types))] for name in latent}
+        if not found.keys() <= set(derived):
+            raise NotInStepsError
+        for name, own in found.items():
+            if len(own) > MOST_PATTERNS or any(one.latent for one in own):
+                found[name] = [_whole(name, len(signature.predicates[name].types))]
+        return found
+
+    def _refuse_small(self, drawn: DrawnClauses) -> None:
+        facts, size = self.program.facts, 0
+        for clause in (clause for own in drawn.clauses.values() for clause in own):
+            size += sum(len(facts.domains[clause.types[name]]) for name in clause.ranging())
+            for part in clause.body:
+                if isinstance(part, Lookup | Absence) and part.predicate not in drawn.derived:
+                    if self._evidence.known(part.predicate).latent_count():
+                        raise NotInStepsError
+                    size += len(facts.tables[part.predicate].true)
+        if size < LEAST_ROWS:
+            raise NotInStepsError
+
+    def _steps(self, drawn: DrawnClauses, pattern: AtomPattern) -> Steps:
+        names = tuple(f"x{place}" for place in range(len(pattern.arguments)))
+        types = dict(zip(names, drawn.signature.predicates[pattern.predicate].types, strict=True))
+        constants = {
+            name: one for name, one in zip(names, pattern.arguments, strict=True) if isinstance(one, int)
+        }
+        goal = Clause("asked", names, (Lookup(pattern.predicate, names),), types)
+        found = steps_of(drawn, goal, constants, (), None)
+        if found is None:
+            raise NotInStepsError
+        return found
+
+    def _found(
+        self, predicate: str, steps: Sequence[Steps], evaluation: ClauseRows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The codes of atoms that may hold, ascending, and their probabilities."""
+        sizes, codes, weights = self._evidence.sizes(predicate), list[np.ndarray](), list[np.ndarray]()
+        for one in steps:
+            rows = one.rows(evaluation)
+            arrays, count = dict(rows.arrays()), rows.count()
+            weights.append(np.broadcast_to(arrays.pop(WEIGHT), count))
+            codes.append(row_keys(list(arrays.values()), sizes, count))
+        every, first = np.unique(np.concatenate(codes), return_index=True)
+        probabilities = np.concatenate(weights)[first]
+        return every[probabilities > 0], probabilities[probabilities > 0]
+
+
+def _whole(predicate: str, arity: int) -> AtomPattern:
+    return AtomPattern(predicate, tuple(f"x{place}" for place in range(arity)))
