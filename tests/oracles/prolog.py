@@ -2,7 +2,8 @@
 
 Clauses are ``(head, body)``; an atom or a test is a tuple of a name and its terms. A term that is a text
 with a capital first letter is a variable. Tests: ``=`` gives values, ``==`` and ``\\==`` compare what the
-variables are by then, ``\\=`` asks whether they could not be made equal.
+variables are by then, ``\\=`` asks whether they could not be made equal. ``("\\+", name, terms...)`` is that a
+goal has no answer; that goal rests on nothing that negates it.
 """
 
 from __future__ import annotations
@@ -97,6 +98,10 @@ class Tables:
             if name == "=":
                 yield from () if together is None else (together,)
             elif {"==": same, "\\==": not same, "\\=": together is None}[name]:
+                yield values
+            return
+        if name == "\\+":
+            if not Tables(self.clauses).of(tuple(terms)):
                 yield values
             return
         call = renamed((name, *terms))

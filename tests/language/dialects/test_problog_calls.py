@@ -29,6 +29,8 @@ FACTS: list[tuple[float, Goal]] = [
 
 def text_of(goal: Goal) -> str:
     name, *terms = goal
+    if name == "\\+":
+        return f"\\+{text_of(tuple(terms))}"
     if name in TESTS:
         return f"{terms[0]} {name} {terms[1]}"
     return f"{name}({', '.join(terms)})" if terms else name
@@ -92,6 +94,9 @@ PATHS: list[Clause] = [
         ([(("q", "A"), [("\\=", "A", "x"), ("e", "A")])], ("q", "A")),
         ([(("q", "A"), [("\\==", "A", "x"), ("e", "A")])], ("q", "A")),
         (OPEN, ("r",)),
+        ([(("q", "A"), [("\\+", "d", "A", "B"), ("e", "A")])], ("q", "A")),
+        ([(("q", "A"), [("\\+", "d", "A", "B"), ("e", "B"), ("e", "A")])], ("q", "x")),
+        ([(("q", "A"), [("\\+", "d", "B", "A"), ("e", "A")]), (("r",), [("e", "A"), ("q", "A")])], ("r",)),
         (LINKED, ("r",)),
         ([(("q", "A"), [("==", "A", "x"), ("e", "A")]), (("q", "y"), [("b",)])], ("q", "A")),
         (
@@ -127,6 +132,8 @@ GOALS = st.one_of(
     st.tuples(st.sampled_from("eq"), TERMS),
     st.tuples(st.sampled_from("dp"), TERMS, TERMS),
     st.tuples(st.sampled_from(TESTS), VARIABLES, TERMS),
+    st.tuples(st.just("\\+"), st.just("e"), TERMS),
+    st.tuples(st.just("\\+"), st.just("d"), TERMS, TERMS),
 )
 HEADS = st.one_of(st.just(("r",)), st.tuples(st.just("q"), TERMS), st.tuples(st.just("p"), TERMS, TERMS))
 BODIES = st.lists(GOALS, min_size=1, max_size=3)

@@ -7,10 +7,11 @@ found here, but where every call that the queries lead to brings the value: wher
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import LanguageError, Span
+from herbrand.language.computed import variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by
 from herbrand.language.syntax import (
     Atom,
@@ -42,8 +43,9 @@ def early_goals(
     for clause in clauses:
         for head in clause.heads if clause.body else ():
             known = _given(head, called.get(head.predicate, frozenset()))
+            wanted = variables_of(head) if head.predicate in called else ()
             try:
-                refuse_early(clause.body, tests, known, unsure)
+                refuse_early(clause.body, tests, known, unsure, wanted)
             except LanguageError as error:
                 found.setdefault(head.predicate, error)
     return found
@@ -131,16 +133,22 @@ def _walked(body: Body, known: set[str], unsure: Collection[str]) -> Iterator[tu
 
 
 def refuse_early(
-    body: Body, tests: Collection[Span], known: set[str] | None = None, unsure: Collection[str] = ()
+    body: Body,
+    tests: Collection[Span],
+    known: set[str] | None = None,
+    unsure: Collection[str] = (),
+    wanted: Collection[str] = (),
 ) -> None:
-    """``known``: the variables that have a value before the first goal."""
-    for place, (literal, bound) in enumerate(_walked(body, known or set(), unsure)):
+    """``known``: the variables that have a value before the first goal; ``wanted``: those that have one in an
+    answer, where a goal binds them or not."""
+    goals_with = Counter(name for literal in body for name in _variables(literal))
+    for literal, bound in _walked(body, known or set(), unsure):
         match literal:
             case Comparison(operator=sign, span=span) if sign == "!=" or span in tests:
                 late = [name for name in _variables(literal) if name not in bound]
             case Not():
-                later = {variable.name for part in body[place:] for variable in bound_by(part)}
-                late = [name for name in _variables(literal) if name in later - bound]
+                shared = (name for name in _variables(literal) if goals_with[name] > 1 or name in wanted)
+                late = [name for name in shared if name not in bound]
             case _:
                 late = []
         if late:
@@ -152,5 +160,4 @@ def refuse_early(
 
 
 def _variables(literal: BodyLiteral) -> list[str]:
-    terms = leaf_terms(literal.operand if isinstance(literal, Not) else literal)
-    return [term.name for term in terms if isinstance(term, Variable) and not term.anonymous]
+    return [name for name, term in variables_of(literal).items() if not term.anonymous]

@@ -3,7 +3,8 @@
 ``f(A) :- A == x`` fails in Prolog where ``A`` has no value, so ``f(A)`` means one thing to ``q :- f(A)`` and
 another to ``q :- b(A), f(A)``. Such a predicate becomes one for each pattern of arguments with a value,
 before and after the call; arguments that have none afterwards are left out. What a goal comes to is then
-known while reading: a comparison of what has no value holds or fails whatever the constants are.
+known while reading: a comparison of what has no value holds or fails whatever the constants are, and
+``\\+b(A)`` is ``\\+b(_)``.
 """
 
 from __future__ import annotations
@@ -199,6 +200,8 @@ class _Work:
                     )
             case Not(operand=Atom(predicate=name)) if name in self.apart:
                 raise NotReadError
+            case Not(operand=Atom() as atom):
+                yield (replace(literal, operand=_of_anything(atom, bound)), None, ()), bound
             case Comparison() if self._is_test(literal) and not _valued(literal, bound):
                 if self._holds_without(literal, bound):
                     yield None, bound
@@ -226,6 +229,18 @@ _Branch = tuple[PrologClause, Pattern, list[_Step]]
 
 def _valued(literal: Comparison, bound: Collection[str]) -> bool:
     return all(has_value(term, bound) for term in leaf_terms(literal))
+
+
+def _of_anything(atom: Atom, bound: Collection[str]) -> Atom:
+    """The atom with ``_`` for what has no value yet: what is negated then is that any such atom holds."""
+    free = [t.name for t in atom.arguments if isinstance(t, Variable) and not has_value(t, bound)]
+    named = [name for name in free if name != "_"]
+    if len(set(named)) < len(named):
+        raise NotReadError
+    terms = (
+        Variable("_", t.span) if isinstance(t, Variable) and t.name in free else t for t in atom.arguments
+    )
+    return replace(atom, arguments=tuple(terms))
 
 
 def _kept_apart(atom: Atom, way: Way, after: Pattern, names: PredicateNames) -> Atom:
