@@ -2,8 +2,8 @@
 
 Clauses are ``(head, body)``; an atom or a test is a tuple of a name and its terms. A term that is a text
 with a capital first letter is a variable. Tests: ``=`` gives values, ``==`` and ``\\==`` compare what the
-variables are by then, ``\\=`` asks whether they could not be made equal. ``("\\+", name, terms...)`` is that a
-goal has no answer; that goal rests on nothing that negates it.
+variables are by then, ``\\=`` asks whether they could not be made equal. ``("\\+", name, terms...)`` holds
+where a goal has no answer; that goal rests on nothing that negates it.
 """
 
 from __future__ import annotations

@@ -37,6 +37,8 @@ READ = {
         "a(X) :- b(X), X = 14\nb(1)\n"
     ),
     "a(X, Y) :- X is 2^3^2, Y is -(2)**2.": "a(X, Y) :- X = 512, Y = 4\n",
+    ":- use_module(library(lists)). a(+). a(*).": 'a("+")\na("*")\n',
+    "a(X) :- X is 2^3*2, X > (2^3)*2.": "a(X) :- X = 64, X > 16\n",
     "b(1). evidence(b(1), false). evidence(\\+a). a :- fail.": (
         "b(1) :- true\na :- false\nnot b(1)\nnot a\n"
     ),
@@ -63,12 +65,15 @@ REFUSED = {
     "a :- findall(X, b(X), L). b(1).": "findall/3 is a built-in predicate",
     "p(f(1)).": "a functor in an argument is not read: f",
     "p([1]).": "lists are not read",
-    ":- use_module(library(lists)).": "the directive use_module/1 is not read",
+    ":- use_module('other.pl').": "the directive use_module/1 is not read",
+    ":- use_module(library(lists)). :- unknown(fail). a :- sum(1).": "no clause defines sum/1",
     "a :- b": "expected a full stop",
     "0.3::a; b.": "every head of this clause needs a probability",
     "p(X) :- q(Y), X is sqrt(Y). q(1).": "sqrt/1 computes no number",
     "p(X) :- Y is X - 1, q(Y). q(1). query(p(_)).": "_ has no value yet",
-    "0.5::p(X) :- between(1, N, X), n(N). n(2).": "has no numbers as its range",
+    "0.5::p(X) :- between(1, N, X), n(N). n(2).": "N has no value yet",
+    "p(X) :- between(1, 2.5, X).": "has no numbers as its range",
+    "a :- X is 2 * 2^3, X > 1.": "expected a full stop or an operator, found '^'",
     "b(1). 0.5::a(X) :- b(X). evidence(a(X)) :- a(X).": "the body of a query, or of evidence, names facts",
     "a(X) :- member(X, Y), b(Y). b(1).": "member/2 is a built-in predicate",
     "a(X) :- b(X), \\+c(X). b(1). 0.5::c(1). evidence(a(X)).": "evidence is a ground atom",

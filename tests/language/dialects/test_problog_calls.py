@@ -226,11 +226,41 @@ def test_what_only_computes_is_as_if_written_where_it_is_called(called: str, wri
     assert any(wanted.values())
 
 
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("0.3::a(1, 2). 0.4::a(2, 1). 0.5::a(2, 2).", {"a(2, 2)": 0.5}),
+        ("0.3::a(x, 1). 0.4::a(y, y).", {"a(y, y)": 0.4}),
+        ("0.3::a(x, 1). 0.4::a(y, 2).", {}),
+    ],
+)
+def test_a_query_may_name_a_variable_twice(program: str, expected: dict[str, float]) -> None:
+    assert {atom: p for atom, p in answers(f"{program} query(a(X, X)).").items() if p} == expected
+
+
 def test_powers_and_division_rounded_down() -> None:
     text = (
         "0.3::f(-7). h(Y) :- f(X), Y is X div 4. k(Y) :- f(X), Y is X ^ 2 + X ** 1. query(h(_)). query(k(_))."
     )
     assert {atom: p for atom, p in answers(text).items() if p} == {"h(-2)": 0.3, "k(42)": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("0.5::n(3). 0.4::n(2). p(X) :- n(M), between(1, M, X).", {"p(1)": 0.7, "p(2)": 0.7, "p(3)": 0.5}),
+        ("0.5::n(3). 0.4::m(2). p(X) :- m(L), n(X), between(L, 5, X).", {"p(3)": 0.2}),
+        ("n(3). 0.4::m(2). p(X) :- n(L), m(X), between(L, 5, X).", {}),
+        ("0.5::m(1). 0.4::m(4). n(3). p(X) :- m(X), n(M), \\+between(1, M, X).", {"p(4)": 0.4}),
+        ("0.6::h(_). n(2). n(3). p(N) :- n(N), forall(between(1, N, I), h(I)).",
+         {"p(2)": 0.36, "p(3)": 0.216}),
+        ("in(L,H,L) :- L =< H. in(L,H,X) :- L < H, M is L+1, in(M,H,X). 0.5::n(2). p(X) :- n(H), in(1,H,X).",
+         {"p(1)": 0.5, "p(2)": 0.5}),
+    ],
+)  # fmt: skip
+def test_ranges_whose_ends_goals_give(program: str, expected: dict[str, float]) -> None:
+    found = answers(f"{program} query(p(_)).")
+    assert {atom: p for atom, p in found.items() if p} == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("number", [7.5, -7.5, 7, -7, 0, -0.25])

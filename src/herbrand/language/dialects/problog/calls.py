@@ -67,14 +67,14 @@ def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
 
 
 def _add_places(found: dict[str, tuple[int, ...]], head: Atom, names: Set[str]) -> None:
-    """Where these variables stand in a head, beside the places that were found before."""
-    own = {
-        place
-        for place, term in enumerate(head.arguments)
-        if isinstance(term, Variable) and term.name in names
-    }
-    if own:
-        found[head.predicate] = tuple(sorted(own.union(found.get(head.predicate, ()))))
+    """Where these variables stand in a head, each at one place, beside the places that were found before."""
+    known = set(found.get(head.predicate, ()))
+    for name in names:
+        own = [i for i, term in enumerate(head.arguments) if isinstance(term, Variable) and term.name == name]
+        if known.isdisjoint(own):
+            known.update(own[:1])
+    if known:
+        found[head.predicate] = tuple(sorted(known))
 
 
 def _called_places(clauses: Sequence[PrologClause]) -> tuple[Places, Places]:

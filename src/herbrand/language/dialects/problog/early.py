@@ -17,6 +17,7 @@ from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
     Comparison,
+    Computed,
     Constant,
     Not,
     Term,
@@ -79,9 +80,14 @@ def has_value(term: Term, known: Collection[str]) -> bool:
 
 
 def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[str]) -> set[str]:
-    """The variables that have a value behind a goal; answers of ``unsure`` predicates may bring none."""
+    """The variables that have a value behind a goal; answers of ``unsure`` predicates may bring none. What is
+    computed with, or compared as numbers, has one: in Prolog it is an error otherwise."""
     if isinstance(literal, Atom) and literal.predicate in unsure:
         return known
+    if isinstance(literal, Computed) or (
+        isinstance(literal, Comparison) and literal.operator not in ("=", "!=")
+    ):
+        return known.union(variables_of(literal))
     if isinstance(literal, Comparison) and not any(has_value(term, known) for term in leaf_terms(literal)):
         return known
     return known.union(variable.name for variable in bound_by(literal))

@@ -39,11 +39,12 @@ from herbrand.quick_values import quickly_made
 Body = tuple[BodyLiteral, ...]
 
 BUILT_IN = frozenset(
-    """append arg assert asserta assertz atom atom_codes atom_number atomic between call catch clause compare
-    compound concat consult copy_term findall forall format functor ground halt integer is_list length
-    list_to_set maplist member memberchk nb_getval nb_setval nl nonvar nth0 nth1 number once plus print
-    retract retractall reverse select sort msort string subquery succ sum_list sumlist tab throw try_call
-    use_module var write writeln""".split()  # noqa: SIM905
+    """append/3 arg/3 assert/1 asserta/1 assertz/1 atom/1 atom_codes/2 atom_number/2 atomic/1 call/0 call/1
+    catch/3 clause/2 compare/3 compound/1 concat/3 consult/1 copy_term/2 findall/3 findall/4 format/1 format/2
+    functor/3 ground/1 halt/0 integer/1 is_list/1 length/2 list_to_set/2 maplist/2 maplist/3 member/2
+    memberchk/2 nb_getval/2 nb_setval/2 nl/0 nonvar/1 nth0/3 nth1/3 number/1 once/1 plus/3 print/1 retract/1
+    retractall/1 reverse/2 select/3 sort/2 msort/2 string/1 subquery/2 subquery/3 succ/2 sum_list/2 sumlist/2
+    tab/1 throw/1 try_call/1 use_module/1 var/1 write/1 writeln/1""".split()  # noqa: SIM905
 )
 """Predicates of Prolog that a file may call without defining them, and that the language does not have."""
 
@@ -68,7 +69,7 @@ _REFUSED = {
     "-->": "grammars are not read",
     "::": "a probability stands before the head of a clause, not inside a body",
 }
-_NO_ATOMS = {
+NO_ATOMS = {
     ",/2",
     ";/2",
     "\\+/1",
@@ -80,7 +81,7 @@ _NO_ATOMS = {
     "false/0",
     "otherwise/0",
 }
-_NO_ATOMS |= {f"{sign}/2" for sign in _SIGNS}
+NO_ATOMS |= {f"{sign}/2" for sign in _SIGNS}
 """What a body reads as something else than an atom, so that a clause of it would say nothing."""
 MOST_NUMBERS = 100_000
 """Of one ``between``."""
@@ -131,14 +132,14 @@ class Goals:
             raise LanguageError(f"{term} stands where an atom is expected", span=term.span, hint=hint)
         if term.name in _REFUSED:
             raise LanguageError(_REFUSED[term.name], span=term.span)
-        if term.name in BUILT_IN and any(argument.arguments for argument in term.arguments):
+        if term.indicator in BUILT_IN and any(argument.arguments for argument in term.arguments):
             raise not_in_the_language(term.indicator, term.span)
         arguments = tuple(self.term(argument, open_ended) for argument in term.arguments)
         return Atom(self._names.of(term.name, len(arguments)), arguments, term.span)
 
     def head(self, term: PrologTerm) -> Atom:
         """The atom that a clause defines."""
-        if term.indicator in _NO_ATOMS or term.name == "call":
+        if term.indicator in NO_ATOMS or term.name == "call":
             hint = "in bodies it has a meaning of its own; evidence(\\+a). says that a is false"
             raise LanguageError(f"no clause can define {term.indicator}", span=term.span, hint=hint)
         return self.atom(term, open_ended=True)
@@ -233,20 +234,39 @@ class Goals:
         return self.atom(goal)
 
     def _between(self, goal: PrologTerm) -> BodyLiteral:
-        """An atom of a predicate of its own, which lists the numbers."""
+        """An atom of a predicate that lists the numbers: one for each range that the text names, one for all
+        whose ends goals give."""
         first, last = (constant_value(each) for each in goal.arguments[:2])
+        if first is None or last is None:
+            return self._between_values(goal)
         if not isinstance(first, int) or not isinstance(last, int) or last - first >= MOST_NUMBERS:
             hint = f"between(1, 6, X) of at most {MOST_NUMBERS:,} whole numbers is read"
             raise LanguageError(f"{goal} has no numbers as its range", span=goal.span, hint=hint)
         atom = Atom(
             self._names.of(f"between {first} and {last}", 1), (self.term(goal.arguments[2]),), goal.span
         )
-        if not any(clause.heads[0].predicate == atom.predicate for clause in self.made):
+        if not self._is_made(atom):
             numbers = [Constant(number, goal.span) for number in range(first, last + 1)]
             self.made += [PrologClause((replace(atom, arguments=(number,)),), ()) for number in numbers]
             if not numbers:
                 self.made.append(PrologClause((atom,), (Truth(False),)))
         return atom
+
+    def _between_values(self, goal: PrologTerm) -> Atom:
+        """The first number is in the range, and so is what is in the range from the next one on."""
+        arguments, span = tuple(map(self.term, goal.arguments)), goal.span
+        atom = Atom(self._names.of("numbers between", 3), arguments, span)
+        if not self._is_made(atom):
+            first, last, own, following = map(Variable, ("First", "Last", "X", "Next"))
+            here, inside = (replace(atom, arguments=(first, last, each)) for each in (first, own))
+            after = replace(atom, arguments=(following, last, own))
+            step = Computed("=", following, Arithmetic("+", (first, Constant(1)), span), span)
+            self.made.append(PrologClause((here,), (Comparison("<=", first, last, span),)))
+            self.made.append(PrologClause((inside,), (Comparison("<", first, last, span), step, after)))
+        return atom
+
+    def _is_made(self, atom: Atom) -> bool:
+        return any(clause.heads[0].predicate == atom.predicate for clause in self.made)
 
     def _comparison(self, goal: PrologTerm) -> BodyLiteral:
         left, right = (self._compared(side, goal.name) for side in goal.arguments)

@@ -46,7 +46,7 @@ _INFIX |= dict.fromkeys(
 )
 _WORDS = {"is": 700, "mod": 400, "rem": 400, "div": 400, "rdiv": 400, "xor": 500}
 """Operators that are names."""
-_INFIX |= _WORDS | {":": 200, "+": 500, "-": 500, "*": 400, "/": 400, "//": 400, "**": 200, "^": 200}
+_INFIX |= _WORDS | {":": 200, "+": 500, "-": 500, "*": 400, "/": 400, "//": 400, "**": 200, "^": 400}
 _RIGHT = {";", "|", "->", ",", ":", "^"}
 _JOINING = {";", "|", ","}
 """Signs of which clauses have long chains."""
@@ -174,6 +174,8 @@ def _primary(cursor: Cursor, highest: int) -> PrologTerm:
         return PrologTerm("name", name, (operand,), span=cursor.span_from(token.start))
     if token.kind in _PLAIN:
         return _plain(cursor)
+    if token.text in _INFIX and token.text not in _JOINING and _stands_alone(cursor):
+        return PrologTerm("name", cursor.take().text, span=cursor.span_of(token))
     if token.text == "(":
         cursor.take()
         inside = _term(cursor, 1200)

@@ -87,7 +87,7 @@ class _Reader:
         self._queries: list[tuple[Atom, bool]] = []
         self._conditional: list[tuple[Atom, bool, Body]] = []
         self._observed: list[tuple[Atom, bool, Body]] = []
-        self._undefined_fails = False
+        self._undefined_fails = self._uses_libraries = False
         for term in clauses(source, self._mistakes):
             with self._mistakes.collecting():
                 self._read(term)
@@ -136,7 +136,10 @@ class _Reader:
         if goal.name == "unknown" and [str(each) for each in goal.arguments] == ["fail"]:
             self._undefined_fails = True
             return
-        hint = "a program is read without libraries and other files"
+        if goal.is_operator("use_module", 1) and goal.arguments[0].is_operator("library", 1):
+            self._uses_libraries = True
+            return
+        hint = "a program is read without other files; of libraries only what is not called is left out"
         raise LanguageError(f"the directive {goal.indicator} is not read", span=goal.span, hint=hint)
 
     def _clause(self, head: PrologTerm, goal: PrologTerm | None, whole: PrologTerm) -> None:
@@ -239,13 +242,14 @@ class _Reader:
             defined.add(part.predicate)
             name = self._names.spelled.get(part.predicate, part.predicate)
             indicator = f"{name}/{len(part.arguments)}"
-            if name in BUILT_IN:
+            if indicator in BUILT_IN:
                 self._mistakes.add_all(not_in_the_language(indicator, part.span))
-            elif self._undefined_fails:
+            elif self._undefined_fails and not self._uses_libraries:
                 head = Atom(part.predicate, tuple(Variable(f"A{i}") for i in range(len(part.arguments))))
                 self._clauses.append(PrologClause((head,), (Truth(False),), span=part.span))
             else:
-                self._mistakes.note(f"no clause defines {indicator}", part.span)
+                hint = "what libraries define is not read" if self._uses_libraries else ""
+                self._mistakes.note(f"no clause defines {indicator}", part.span, hint)
 
     def _keep_calls_apart(self, asked: Sequence[Atom]) -> None:
         """Goals that are tried before their variables have values mean what they mean for each caller."""
@@ -263,12 +267,14 @@ class _Reader:
             self._clauses = apart
 
     def _mention_queries(self) -> None:
-        """A query may name a constant that its predicate has nowhere: no clause makes its atom true."""
-        if not any(isinstance(term, Constant) for atom, _ in self._queries for term in atom.arguments):
+        """A query may name a constant that its predicate has nowhere, or a variable twice: a clause that
+        never holds gives both their types."""
+        telling = [atom for atom, _ in self._queries if _names_twice(atom) or _has_constants(atom)]
+        if not telling:
             return
         places = LinkedPlaces([clause.formulas for clause in self._clauses])
         known: dict[tuple[str, int], set[Value]] = {}
-        for atom, _ in self._queries:
+        for atom in telling:
             for place in ((atom.predicate, i) for i in range(len(atom.arguments))):
                 if place not in known:
                     known[place] = set(places.constants(place))
@@ -276,7 +282,7 @@ class _Reader:
                 isinstance(term, Constant) and term.value not in known[atom.predicate, i]
                 for i, term in enumerate(atom.arguments)
             )
-            if new:
+            if new or _names_twice(atom):
                 head = Atom(self._names.of(_NAMED, 0), ())
                 self._clauses.append(PrologClause((head,), (atom, Truth(False)), span=atom.span))
 
@@ -323,6 +329,15 @@ class _Reader:
         derived = {head.predicate for c in self._clauses if not c.is_fact for head in c.heads}
         asked = {atom.predicate for atom, _ in self._queries}
         return derived | asked | {atom.predicate for atom, _ in self._evidence}
+
+
+def _names_twice(atom: Atom) -> bool:
+    names = [t.name for t in atom.arguments if isinstance(t, Variable) and not t.anonymous]
+    return len(set(names)) < len(names)
+
+
+def _has_constants(atom: Atom) -> bool:
+    return any(isinstance(term, Constant) for term in atom.arguments)
 
 
 def _statement(clause: PrologClause, derived: set[str]) -> Statement:

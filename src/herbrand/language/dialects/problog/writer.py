@@ -27,7 +27,7 @@ from dataclasses import replace
 from herbrand.errors import UnsupportedError
 from herbrand.language.computed import variables_of
 from herbrand.language.dialects.collecting import as_text, written_lines
-from herbrand.language.dialects.problog.goals import BUILT_IN
+from herbrand.language.dialects.problog.goals import BUILT_IN, NO_ATOMS
 from herbrand.language.dialects.problog.names import valued
 from herbrand.language.dialects.renaming import SpelledNames, fresh_name
 from herbrand.language.names import shown_constant, shown_number
@@ -63,7 +63,9 @@ from herbrand.language.syntax import (
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*")
 _ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"})
 _SIGNS = {"=": "=", "!=": "\\=", "<": "<", "<=": "=<", ">": ">", ">=": ">="}
-_TAKEN = BUILT_IN | {"query", "evidence", "true", "false", "fail", "otherwise", "not", "is", "mod", "unknown"}
+_TAKEN = BUILT_IN | NO_ATOMS
+"""What a name and a number of arguments say by themselves."""
+_TAKEN_NAMES = {"query", "evidence", "not", "call"}
 
 
 def write_pl(theory: Theory, signature: Signature) -> str:
@@ -107,7 +109,13 @@ class _Writer:
 
     def _range(self, type_name: str) -> str:
         if type_name not in self.ranges:
-            taken = {*self._signature.predicates, *self._spelled.values(), *self.ranges.values(), *_TAKEN}
+            taken = {
+                *self._signature.predicates,
+                *self._spelled.values(),
+                *self.ranges.values(),
+                *_TAKEN_NAMES,
+            }
+            taken |= {each.rpartition("/")[0] for each in _TAKEN}
             self.ranges[type_name] = fresh_name(type_name, taken)
         return self.ranges[type_name]
 
@@ -198,7 +206,7 @@ class _Writer:
 
     def _atom(self, atom: Atom, names: SpelledNames | None) -> str:
         name = self._spelled.get(atom.predicate, atom.predicate)
-        if name in _TAKEN:
+        if name in _TAKEN_NAMES or f"{name}/{len(atom.arguments)}" in _TAKEN:
             raise UnsupportedError(f"'{name}' has a meaning of its own in a .pl file", span=atom.span)
         arguments = ", ".join(_term(term, names) for term in atom.arguments)
         return f"{_quoted(name)}({arguments})" if arguments else _quoted(name)
