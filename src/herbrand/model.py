@@ -22,7 +22,7 @@ from herbrand.answers.guarantee import Status
 from herbrand.budget import UNLIMITED, Budget, budget_of
 from herbrand.engines.engine import Call, Settings, first_state, settings_from
 from herbrand.engines.loop import run
-from herbrand.engines.registry import engine_named, refuse_unused
+from herbrand.engines.registry import engine_named, refuse_in_memory_only, refuse_unused
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported, member
 from herbrand.facts.load import facts_too_large
@@ -508,13 +508,19 @@ class Model:
         options: Mapping[str, Any],
         within: Budget | None,
     ) -> Any:
-        """The answers under choices: what ``infer`` gives for the goal's atoms, as a table of bindings."""
+        """The answers under choices: what ``infer`` gives for the goal's atoms, as a table of bindings; on a
+        database, what joins give."""
         drawn = importlib.import_module("herbrand.engines.circuit.answers")
         if goals.bindings is not None:
             raise UnsupportedError(
                 "bindings do not go with choices (::)", hint="put the constants into the goal"
             )
         request, kept = drawn.request_of(options)
+        if self._on is not None:
+            self._knowledge.refuse_unusable("query", "rules", "choices")
+            refuse_in_memory_only("query", engine)
+            asked = {drawn.goal_atom(goal, self.signature).predicate for goal in goals.each}
+            return self.stored.query(goals, texts(given), request, asked)
 
         def answers(goal: Any) -> Bindings:
             atom = drawn.goal_atom(goal, self.signature)

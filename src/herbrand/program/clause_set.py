@@ -27,11 +27,8 @@ class ClauseSet:
 
     signature: Signature
     clauses: Mapping[str, tuple[Clause, ...]]
-    may_range = False
-
-    @property
-    def chances(self) -> Sequence[float | str]:
-        return ()
+    chances: tuple[float | str, ...] = ()
+    may_range: bool = False
 
     def is_derived(self, predicate: str) -> bool:
         return predicate in self.clauses

@@ -140,15 +140,17 @@ class StoredModel:
         goals: Goals,
         given: Sequence[str],
         request: Request,
+        drawn: Collection[str] = (),
     ) -> Bindings | tuple[Bindings, ...]:
-        """Answers of goals by the rules."""
+        """Answers of goals by the rules, and by choices where ``drawn`` predicates are asked for."""
         if goals.bindings is not None:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.budget.memory) as database:
             names = self.signature.predicates
             found = self._facts(database, given, False)
             signature, facts = self._computed(*found, listed=names, complete=False)
-            rules = StoredRules.of(self.theory.rules, signature, facts, Knowledge.evidence(given))
+            evidence, choices = Knowledge.evidence(given), self.theory.choices if drawn else ()
+            rules = StoredRules.of(self.theory.rules, signature, facts, evidence, choices, drawn)
             return run(StoredProofs(request), rules, goals)
 
     def bound(

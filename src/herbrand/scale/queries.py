@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import Budget
 from herbrand.contraction.algebra import Algebra
+from herbrand.engines.circuit.whole_tables import DrawnClauses, NotInStepsError
 from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.proof.chances import check_rule_weights, no_probability
 from herbrand.engines.proof.engine import Goals
@@ -31,11 +32,11 @@ from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.column import Constants
 from herbrand.graphs import reached
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import FactRows, Formula, Rule
+from herbrand.language.syntax import Choice, FactRows, Formula, Rule
 from herbrand.program.bindings import WEIGHT
 from herbrand.program.clause_rows import FALSE, ClauseRows, Tables, columns_in, least_model
 from herbrand.program.clauses import Clause
-from herbrand.program.dependencies import strata
+from herbrand.program.dependencies import derived_by, strata
 from herbrand.program.independent_steps import Steps, steps_of
 from herbrand.relations.expression import Expression, column, greater, magnitude
 from herbrand.relations.fold import largest
@@ -64,8 +65,13 @@ class StoredRules:
         signature: Signature,
         stored: StoredFacts,
         given: tuple[FactRows, ...] = (),
+        choices: Sequence[Choice] = (),
+        asked: Collection[str] = (),
     ) -> StoredRules:
-        """``given``: literals that are among the facts."""
+        """``given``: literals that are among the facts. ``choices``: these are drawn, where ``asked``
+        predicates rest on them."""
+        if choices:
+            return cls(_drawn((*choices, *rules), signature, stored, asked), stored, given)
         counts = {name: tables.counts for name, tables in stored.tables.items()}
         program = HornProgram.of(
             rules, signature, stored.facts, lambda name: bool(counts[name][0] or counts[name][2])
@@ -103,18 +109,20 @@ class StoredRules:
         for name in sorted(uncertain):
             rounds.check_probabilities(name)
         check_rule_weights(program, reached)
-        conditioned = self.given or any(
+        conditioned = bool(self.given) or any(
             any(table.counts) if program.is_derived(name) else table.counts[1] and name in uncertain
             for name, table in tables.items()
         )
-        depth = None if request.depth == FIXPOINT else int(request.depth)
+        if program.may_range:  # choices, beside which facts are certain and unlisted ones false
+            conditioned |= bool(uncertain) or any(
+                self.stored.facts.tables[name].world == "open"
+                for name in reached
+                if not program.is_derived(name)
+            )
+        depth = None if request.depth == FIXPOINT or program.may_range else int(request.depth)
         found = None if conditioned else steps_of(program, clause, asked_with(goal), uncertain, depth)
         if found is None:
-            raise UnsupportedError(
-                "on a database the probability algebra takes what joins of independent facts add up to: no "
-                "predicate twice, variables nested, no recursion, no evidence",
-                hint="leave out --on, or one of --algebra count, boolean, max",
-            )
+            raise _not_in_steps(bool(program.may_range))
         return found
 
     def _refuse_denied(self, name: str, rounds: Rounds, request: Request) -> None:
@@ -363,6 +371,31 @@ class Rounds:
         )
         weights = data["v"].to_numpy().astype(np.float64)
         return [Constants(data[f"c{place}"]) for place in places], weights
+
+
+def _drawn(
+    statements: Sequence[Choice | Rule], signature: Signature, stored: StoredFacts, asked: Collection[str]
+) -> HornProgram:
+    """Rules and choices as clauses, those that what is asked rests on."""
+    evidence = any(any(stored.tables[name].counts) for name in derived_by(statements))
+    try:
+        if evidence:
+            raise NotInStepsError
+        drawn = DrawnClauses(statements, signature, stored.facts, asked)
+        with Scratch(stored.database, "numbers") as scratch:
+            drawn.refuse_improbable(StoredFactRelations(stored, scratch))
+    except NotInStepsError:
+        raise _not_in_steps(choices=True) from None
+    return HornProgram(signature, stored.facts, drawn.clauses, chances=drawn.chances, may_range=True)
+
+
+def _not_in_steps(choices: bool) -> UnsupportedError:
+    what = "choices (::) have" if choices else "the probability algebra takes"
+    return UnsupportedError(
+        f"on a database {what} what joins of independent {'choices' if choices else 'facts'} add up to: no "
+        f"predicate twice, variables nested, no recursion, no evidence{', one head each' if choices else ''}",
+        hint="leave out --on" if choices else "leave out --on, or one of --algebra count, boolean, max",
+    )
 
 
 def asked_with(goal: Goal) -> dict[str, int]:

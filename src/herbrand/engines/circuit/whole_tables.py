@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -18,10 +18,11 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.contraction.algebra import algebra_named
 from herbrand.errors import BudgetError, OutOfTimeError
+from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Choice, Computed, Learned, Rule, Variable
 from herbrand.program.bindings import WEIGHT
-from herbrand.program.clause_rows import ClauseRows, complete_rows
+from herbrand.program.clause_rows import ClauseRows, Source, complete_rows
 from herbrand.program.clause_set import ClauseSet
 from herbrand.program.clauses import Absence, Clause, Lookup
 from herbrand.program.dependencies import derived_by, heads_of
@@ -31,10 +32,13 @@ from herbrand.program.independent_steps import Steps, steps_of
 from herbrand.program.lower_rules import rule_clause
 from herbrand.program.program import Program
 from herbrand.program.question import AtomPattern, Question
+from herbrand.relations.expression import column
 from herbrand.row_keys import places_among, row_keys
 
 LEAST_ROWS = 1_000
 """Of fewer facts and constants the circuit is made as soon as the first join."""
+MOST_STATEMENTS = 100
+"""Each is a query of its own; where choices are written one by one, there are no tables to join."""
 MOST_PATTERNS = 16
 """Where a predicate is asked for by more of them, all of its atoms are looked for."""
 
@@ -66,7 +70,7 @@ def in_whole_tables(program: Program, question: Question, budget: Budget) -> Who
         return None
     facts = program.facts
     size = sum(len(table.true) for table in facts.tables.values()) + sum(map(len, facts.domains.values()))
-    if size < LEAST_ROWS:
+    if size < LEAST_ROWS or len(program.uncertain) > MOST_STATEMENTS:
         return None
     try:
         return _Asked(program, question, budget).answer()
@@ -78,18 +82,20 @@ def in_whole_tables(program: Program, question: Question, budget: Budget) -> Who
 
 @dataclass(eq=False)
 class DrawnClauses(ClauseSet):
-    """Rules and choices by the predicate that they derive, those alone that ``asked`` predicates rest on."""
+    """Rules and choices by the predicate that they derive, those alone that ``asked`` predicates rest on.
+    Raises :class:`NotInStepsError` where one of these is no clause."""
 
-    program: Program
+    statements: Sequence[Choice | Rule]
+    signature: Signature
+    facts: Facts
     asked: Collection[str]
     may_range = True
-    _chances: list[float | str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.signature: Signature = self.program.signature
+        self._chance_types = set[str]()
         clauses: dict[str, tuple[Clause, ...]] = {}
         self.clauses = clauses
-        self.derived = derived_by(self.program.uncertain)
+        self.derived = derived_by(self.statements)
         waiting = [*self.asked]
         while waiting:
             name = waiting.pop()
@@ -97,15 +103,10 @@ class DrawnClauses(ClauseSet):
                 clauses[name] = tuple(self._of(name))
                 waiting += (part for clause in clauses[name] for part in clause.predicates())
 
-    @property
-    def chances(self) -> Sequence[float | str]:
-        return self._chances
-
     def _of(self, predicate: str) -> Iterator[Clause]:
-        table = self.program.facts.tables[predicate]
-        if self.signature.predicates[predicate].value_type is not None or table.fact_count:
+        if self.signature.predicates[predicate].value_type is not None:
             raise NotInStepsError
-        for statement in self.program.uncertain:
+        for statement in self.statements:
             if predicate in heads_of(statement):
                 clause = self._lowered(statement)
                 if clause is not None:
@@ -118,26 +119,31 @@ class DrawnClauses(ClauseSet):
         if isinstance(statement, Rule):
             if statement.weight is not None:
                 raise NotInStepsError
-            return rule_clause(statement, self.signature, self.program.facts)
+            return rule_clause(statement, self.signature, self.facts)
         drawn, *others = statement.alternatives
         if others or isinstance(drawn.probability, Learned) or not isinstance(drawn.head, Atom):
             raise NotInStepsError
         rule = Rule(drawn.head, statement.body, span=statement.span)
-        clause = rule_clause(rule, self.signature, self.program.facts)
+        clause = rule_clause(rule, self.signature, self.facts)
         if clause is None:
             return None
-        self._chances.append(self._chance(drawn.probability, clause))
-        return replace(clause, weight=len(self._chances) - 1)
+        self.chances += (self._chance(drawn.probability, clause),)
+        return replace(clause, weight=len(self.chances) - 1)
 
     def _chance(self, stated: object, clause: Clause) -> float | str:
         if not isinstance(stated, Variable):
             return float(stated)  # type: ignore[arg-type]
         if stated.name not in clause.variables():  # an equation has given it another name
             raise NotInStepsError
-        numbers = self.program.facts.domains[clause.types[stated.name]].values.to_numpy(zero_copy_only=False)
-        if not ((numbers >= 0) & (numbers <= 1)).all():  # perhaps of no instance, which the circuit tells
-            raise NotInStepsError
+        self._chance_types.add(clause.types[stated.name])
         return stated.name
+
+    def refuse_improbable(self, source: Source) -> None:
+        """Raise where a constant that may be a probability is none, perhaps of no instance."""
+        value = column("value")
+        for name in self._chance_types:
+            if source.numbers(name).where((value < 0) | (value > 1)).count():
+                raise NotInStepsError
 
 
 @dataclass(eq=False)
@@ -158,9 +164,10 @@ class _Asked:
         patterns = self._patterns(derived)
         if any(tables[name].fact_count for name in derived) or any(len(t.soft) for t in tables.values()):
             raise NotInStepsError
-        drawn = DrawnClauses(self.program, patterns)
+        drawn = DrawnClauses(self.program.uncertain, self.program.signature, self.program.facts, patterns)
         self._refuse_small(drawn)
         source = FactRelations(drawn.signature, self.program.facts, self.budget, complete=False)
+        drawn.refuse_improbable(source)
         algebra = algebra_named("independent")
         rows = ClauseRows(source, partial(complete_rows, source, {}), algebra, drawn.chances)
         steps = {name: [self._steps(drawn, one) for one in own] for name, own in patterns.items()}

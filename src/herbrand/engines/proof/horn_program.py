@@ -275,6 +275,8 @@ class HornProgram(ClauseSet):
     weighted: tuple[Rule, ...] = ()
     choices: tuple[tuple[Choice | Rule, tuple[Rule, ...]], ...] = ()
     ranging: tuple[Rule, ...] = ()
+    chances: tuple[float | str, ...] = ()
+    may_range: bool = False
 
     @classmethod
     def of(
@@ -312,6 +314,7 @@ class HornProgram(ClauseSet):
             tuple(weighted),
             tuple(choices),
             tuple(ranging),
+            tuple(map(rule_number, weighted)),
         )
 
     def with_facts(self, facts: Facts) -> HornProgram:
@@ -321,10 +324,6 @@ class HornProgram(ClauseSet):
     @cached_property
     def _relations(self) -> dict[str, IndexedFacts]:
         return {}
-
-    @property
-    def chances(self) -> tuple[float, ...]:
-        return tuple(map(rule_number, self.weighted))
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
