@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.errors import LanguageError
+from herbrand.errors import HerbrandError, LanguageError
 from herbrand.language.dialects import read_theory_text
 from tests.laws import tries
 from tests.oracles.prolog import TESTS, Clause, Goal, chance, is_variable
@@ -243,6 +243,39 @@ def test_powers_and_division_rounded_down() -> None:
         "0.3::f(-7). h(Y) :- f(X), Y is X div 4. k(Y) :- f(X), Y is X ^ 2 + X ** 1. query(h(_)). query(k(_))."
     )
     assert {atom: p for atom, p in answers(text).items() if p} == {"h(-2)": 0.3, "k(42)": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (  # each calls the other one before it asks for its own choice
+            "ev(0). ev(N) :- N > 0, M is N-1, od(M), e(N). od(N) :- N > 0, M is N-1, ev(M), \\+e(N). "
+            "0.4::e(N) :- between(0, 4, N). query(ev(4)). query(od(3)).",
+            {"ev(4)": 0.4 * 0.6 * 0.4 * 0.6, "od(3)": 0.6 * 0.4 * 0.6},
+        ),
+        (
+            "0.3::up(T). p(0, 0). p(T, P) :- T > 0, S is T-1, up(S), p(S, Q), P is Q+1. "
+            "p(T, P) :- T > 0, S is T-1, \\+up(S), p(S, Q), P is 0. query(p(2, _)).",
+            {"p(2, 0)": 0.7, "p(2, 1)": 0.7 * 0.3, "p(2, 2)": 0.3 * 0.3},
+        ),
+        ("0.3::b(1). 0.4::b(2). 0.2::c. 0.5::s(N) :- \\+b(N) ; c. query(s(1)). query(s(2)).",
+         {"s(1)": 0.5 * (1 - 0.3 * 0.8), "s(2)": 0.5 * (1 - 0.4 * 0.8)}),
+        ("s(0). 0.5::s(N) :- N > 0, M is N - 1, (s(M) ; b(M)). 0.3::b(1). query(s(2)).",
+         {"s(2)": 0.5 * (1 - 0.5 * 0.7)}),
+        ("0.2::c. 0.5::s(N) :- N < 2 ; c. query(s(1)). query(s(2)).", {"s(1)": 0.5, "s(2)": 0.1}),
+    ],
+)  # fmt: skip
+def test_what_only_a_caller_gives(program: str, expected: dict[str, float]) -> None:
+    assert {atom: p for atom, p in answers(program).items() if p} == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_clause_that_nobody_calls_is_left_out() -> None:
+    counting = "s(0). s(T) :- T > 0, M is T - 1, s(M). 0.2::o(T) :- T > 0, s(T)."
+    theory = read_theory_text(f"{counting} query(s(2)).", "pl")
+    with pytest.raises(HerbrandError, match="no predicate 'o'"):
+        hb.Model(theory).infer("o(1)")
+    with pytest.raises(LanguageError, match="nothing calls it"):
+        read_theory_text(counting, "pl")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ for those arguments alone that have no value otherwise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
@@ -32,7 +32,7 @@ Places = Mapping[str, tuple[int, ...]]
 
 
 def with_calls(
-    clauses: Sequence[PrologClause], asked: Iterable[Atom], names: PredicateNames
+    clauses: Sequence[PrologClause], asked: Sequence[Atom], names: PredicateNames
 ) -> list[PrologClause]:
     """The clauses with an atom more for what their callers give them, and the clauses that list the calls.
 
@@ -51,7 +51,14 @@ def with_calls(
     for clause in calls:
         if not clause.body:
             _refuse_unknown(clause.heads[0], set())
-    return [*found, *work.made, *dict.fromkeys(calls)]
+    if work.guards and not asked:
+        clause = next(clause for clause in found if _rests_on(clause, work.guards))
+        raise LanguageError(
+            "only a caller gives this clause its values, and nothing calls it",
+            span=clause.span,
+            hint=f"ask for it in the file: query({clause.heads[0].predicate}(3)).",
+        )
+    return _called([*found, *work.made, *dict.fromkeys(calls)], work.guards)
 
 
 def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
@@ -85,11 +92,24 @@ def _called_places(clauses: Sequence[PrologClause]) -> tuple[Places, Places]:
         for clause in clauses:
             needed = _needed(clause.body, found)
             missing = _missing(clause.body, needed, silent) if needed else needed
+            missing = missing.union(*_late(clause.body, found, silent))
             for head in clause.heads:
                 _add_places(found, head, missing)
                 _add_places(silent, head, missing)
         if found == before:
             return found, silent
+
+
+def _late(body: Body, places: Places, silent: Places) -> Iterator[set[str]]:
+    """What each call needs that only goals behind it would give: there its caller has to."""
+    tests = [part for part in body if isinstance(part, Comparison | Computed)]
+    for place, literal in enumerate(body):
+        atom = literal.operand if isinstance(literal, Not) else literal
+        if isinstance(atom, Atom) and (terms := _at(atom, places)):
+            needed = set(variables_of(terms))
+            for test in reversed(tests):
+                needed |= variables_of(test).keys() if _assigned(test) in needed else set()
+            yield _missing((*body[:place], *tests), needed, silent)
 
 
 def _missing(body: Body, needed: set[str], silent: Places) -> set[str]:
@@ -123,6 +143,36 @@ def _at(atom: Atom, places: Places) -> list[Term]:
     return [atom.arguments[place] for place in places.get(atom.predicate, ())]
 
 
+def _called(clauses: list[PrologClause], guards: set[str]) -> list[PrologClause]:
+    """The clauses without those that nobody calls: nothing says which values these are for."""
+    while True:
+        silent = guards - {head.predicate for clause in clauses for head in clause.heads}
+        if not silent:
+            return clauses
+        guards = guards - silent
+        clauses = [clause for clause in clauses if not _rests_on(clause, silent)]
+
+
+def _rests_on(clause: PrologClause, predicates: set[str]) -> bool:
+    return any(isinstance(part, Atom) and part.predicate in predicates for part in clause.body)
+
+
+def _without_unused(body: list[BodyLiteral], call: Atom) -> list[BodyLiteral]:
+    """The body without values of variables that nothing else of the clause names."""
+    while True:
+        named = Counter(name for part in (call, *body) for name in variables_of(part))
+        left = [part for part in body if not (assigned := _assigned(part)) or named[assigned] > 1]
+        if len(left) == len(body):
+            return left
+        body = left
+
+
+def _assigned(literal: BodyLiteral) -> str | None:
+    """The variable that a test gives a value, which always has one."""
+    given = isinstance(literal, Comparison | Computed) and literal.operator == "="
+    return literal.left.name if given and isinstance(literal.left, Variable) else None
+
+
 def _refuse_unknown(call: Atom, known: set[str]) -> None:
     for term in call.arguments:
         if isinstance(term, Variable) and term.name not in known:
@@ -140,6 +190,7 @@ class _Calls:
         """``silent``: the places to which atoms give no values, ``places`` among them."""
         self._places, self._silent, self._names = places, silent, names
         self.made: list[PrologClause] = []
+        self.guards: set[str] = set()
 
     def call(self, atom: Atom) -> Atom | None:
         """The atom that says that another one is called; ``None`` where nobody needs to know."""
@@ -167,6 +218,7 @@ class _Calls:
             for call in calls:
                 _refuse_unknown(replace(guard, span=clause.span), set(variables_of(call)))
                 self.made.append(PrologClause((guard,), (call,), span=clause.span))
+        self.guards |= {guard.predicate, *(call.predicate for call in calls)}
         return replace(clause, body=(guard, *clause.body))
 
     def made_by(self, clause: PrologClause) -> Iterator[PrologClause]:
@@ -181,6 +233,7 @@ class _Calls:
             known = valued([*before, *tests], self._silent)
             _refuse_unknown(call, known)
             before += [test for test in tests if variables_of(test).keys() <= known]
+            before = _without_unused(before, call)
             if before != [call]:
                 yield PrologClause((call,), tuple(before) or (Truth(True),), span=literal.span)
 

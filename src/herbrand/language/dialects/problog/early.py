@@ -27,6 +27,8 @@ from herbrand.language.syntax import (
 
 Places = frozenset[int]
 """The arguments of a predicate that have a value in every call."""
+OpenPlace = tuple[str, int]
+"""A predicate, and an argument that some answer of it may leave without a value."""
 
 
 def early_goals(
@@ -39,7 +41,7 @@ def early_goals(
     """
     if not any(_waits(part) for clause in clauses for part in clause.body):
         return {}
-    unsure = open_predicates(clauses)
+    unsure = open_places(clauses)
     called, found = _called(clauses, asked, unsure), dict[str, LanguageError]()
     for clause in clauses:
         for head in clause.heads if clause.body else ():
@@ -57,10 +59,10 @@ def _waits(literal: BodyLiteral) -> bool:
     return isinstance(literal, Not | Comparison) and bool(_variables(literal))
 
 
-def open_predicates(clauses: Sequence[PrologClause]) -> set[str]:
-    """Those of which some answer may leave an argument without a value. A clause that fails has none."""
+def open_places(clauses: Sequence[PrologClause]) -> set[OpenPlace]:
+    """The arguments that some answer may leave without a value. A clause that fails has none."""
     answering = [clause for clause in clauses if not clause.fails]
-    found = set[str]()
+    found = set[OpenPlace]()
     while True:
         before = len(found)
         for clause in answering:
@@ -68,8 +70,11 @@ def open_predicates(clauses: Sequence[PrologClause]) -> set[str]:
             for literal in clause.body:
                 known = bound_after(literal, known, found)
             for head in clause.heads:
-                if any(isinstance(term, Variable) and term.name not in known for term in head.arguments):
-                    found.add(head.predicate)
+                found.update(
+                    (head.predicate, place)
+                    for place, term in enumerate(head.arguments)
+                    if isinstance(term, Variable) and term.name not in known
+                )
         if len(found) == before:
             return found
 
@@ -79,11 +84,12 @@ def has_value(term: Term, known: Collection[str]) -> bool:
     return isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known)
 
 
-def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[str]) -> set[str]:
-    """The variables that have a value behind a goal; answers of ``unsure`` predicates may bring none. What is
-    computed with, or compared as numbers, has one: in Prolog it is an error otherwise."""
-    if isinstance(literal, Atom) and literal.predicate in unsure:
-        return known
+def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[OpenPlace]) -> set[str]:
+    """The variables that have a value behind a goal; answers may leave ``unsure`` arguments without one. What
+    is computed with, or compared as numbers, has one: in Prolog it is an error otherwise."""
+    if isinstance(literal, Atom):
+        sure = (t for i, t in enumerate(literal.arguments) if (literal.predicate, i) not in unsure)
+        return known.union(term.name for term in sure if isinstance(term, Variable))
     if isinstance(literal, Computed) or (
         isinstance(literal, Comparison) and literal.operator not in ("=", "!=")
     ):
@@ -94,7 +100,7 @@ def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[str]) 
 
 
 def _called(
-    clauses: Sequence[PrologClause], asked: Iterable[Atom], unsure: Collection[str]
+    clauses: Sequence[PrologClause], asked: Iterable[Atom], unsure: Collection[OpenPlace]
 ) -> dict[str, Places]:
     """What every call of a predicate brings, from the queries down."""
     rules: dict[str, list[tuple[Atom, Body]]] = defaultdict(list)
@@ -124,7 +130,7 @@ def _given(head: Atom, places: Places) -> set[str]:
     return {term.name for term in terms if isinstance(term, Variable)}
 
 
-def _calls(body: Body, known: set[str], unsure: Collection[str]) -> Iterator[tuple[Atom, set[str]]]:
+def _calls(body: Body, known: set[str], unsure: Collection[OpenPlace]) -> Iterator[tuple[Atom, set[str]]]:
     """The atoms that a clause calls, each with the variables that have a value there."""
     for literal, bound in _walked(body, known, unsure):
         atom = literal.operand if isinstance(literal, Not) else literal
@@ -132,7 +138,9 @@ def _calls(body: Body, known: set[str], unsure: Collection[str]) -> Iterator[tup
             yield atom, bound
 
 
-def _walked(body: Body, known: set[str], unsure: Collection[str]) -> Iterator[tuple[BodyLiteral, set[str]]]:
+def _walked(
+    body: Body, known: set[str], unsure: Collection[OpenPlace]
+) -> Iterator[tuple[BodyLiteral, set[str]]]:
     for literal in body:
         yield literal, known
         known = bound_after(literal, known, unsure)
@@ -142,7 +150,7 @@ def refuse_early(
     body: Body,
     tests: Collection[Span],
     known: set[str] | None = None,
-    unsure: Collection[str] = (),
+    unsure: Collection[OpenPlace] = (),
     wanted: Collection[str] = (),
 ) -> None:
     """``known``: the variables that have a value before the first goal; ``wanted``: those that have one in an

@@ -8,12 +8,13 @@ variables that it shares with the rest of its clause. Names that no language of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, count, product
 
 from herbrand.errors import LanguageError, Span
+from herbrand.language.computed import variables_of
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.dialects.problog.terms import PrologTerm, constant_value, parts_of
 from herbrand.language.formulas import OPPOSITES, ORDERS, Sign
@@ -164,15 +165,16 @@ class Goals:
         self.made += [PrologClause((head,), body, span=like.span) for body in bodies]
         return head
 
-    def instances(self, bodies: list[Body], like: PrologTerm) -> list[Body]:
+    def instances(self, bodies: list[Body], heads: Sequence[Atom], like: PrologTerm) -> list[Body]:
         """The same alternatives so that each instance of a choice, by the values of all its variables, is an
-        instance of one body: alternatives that bind the same variables are one."""
+        instance of one body: alternatives that bind the same variables, beside the heads', are one."""
         if len(bodies) == 1:
             return bodies
         groups: dict[tuple[str, ...], list[Body]] = {}
+        given = variables_of(heads).keys() & variables_of(bodies).keys()
         for body in map(_without_anonymous, bodies):
-            bound = sorted({variable.name for literal in body for variable in bound_by(literal)})
-            groups.setdefault(tuple(bound), []).append(body)
+            bound = given.union(variable.name for literal in body for variable in bound_by(literal))
+            groups.setdefault(tuple(sorted(bound)), []).append(body)
         return [
             own[0] if len(own) == 1 else (self.auxiliary(own, list(bound), like),)
             for bound, own in groups.items()

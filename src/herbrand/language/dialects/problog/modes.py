@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from herbrand.errors import Span
 from herbrand.graphs import reached
-from herbrand.language.dialects.problog.early import has_value, open_predicates
+from herbrand.language.dialects.problog.early import has_value, open_places
 from herbrand.language.dialects.problog.goals import PrologClause, bound_by
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.syntax import (
@@ -87,7 +87,7 @@ def _needed(made: Sequence[PrologClause], asked: Collection[str]) -> list[Prolog
 def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[str]:
     """These predicates, those that call them, and whatever those call by rules that may leave an argument
     without a value."""
-    found, unsure = set(late), open_predicates(clauses)
+    found, unsure = set(late), {name for name, _ in open_places(clauses)}
     while True:
         before = len(found)
         for clause in clauses:

@@ -155,7 +155,7 @@ class _Reader:
         computed: list[Computed] = []
         chances = _for_the_same_values([self._chance(part, computed) for part in parts])
         bodies = [(*body, *computed) for body in bodies]
-        for body in self._goals.instances(bodies, whole):
+        for body in self._goals.instances(bodies, heads, whole):
             fixed, numbers = _with_constants(body, chances)
             self._clauses.append(PrologClause(heads, fixed, numbers, whole.span))
 
