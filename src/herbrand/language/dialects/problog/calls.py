@@ -169,8 +169,13 @@ def _without_unused(body: list[BodyLiteral], call: Atom) -> list[BodyLiteral]:
 
 def _assigned(literal: BodyLiteral) -> str | None:
     """The variable that a test gives a value, which always has one."""
-    given = isinstance(literal, Comparison | Computed) and literal.operator == "="
-    return literal.left.name if given and isinstance(literal.left, Variable) else None
+    match literal:
+        case (
+            Comparison(operator="=", left=Variable(name=name))
+            | Computed(operator="=", left=Variable(name=name))
+        ):
+            return name
+    return None
 
 
 def _refuse_unknown(call: Atom, known: set[str]) -> None:
