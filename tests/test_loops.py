@@ -12,17 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from herbrand.budget import GUARDS, working_time
-from herbrand.loops import (
-    MOST_PLAIN,
-    chosen,
-    compiled,
-    in_place,
-    loop,
-    often,
-    run_often,
-    seconds_compiling,
-)
+from herbrand.budget import GUARDS, seconds_compiling, working_time
+from herbrand.loops import MOST_PLAIN, chosen, compiled, in_place, loop, often, run_often
 
 FACTOR = 3.0
 

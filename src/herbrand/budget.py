@@ -33,6 +33,7 @@ import math
 import os
 import resource
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -41,7 +42,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from herbrand.errors import BudgetError, OutOfTimeError, Span
-from herbrand.loops import seconds_compiling
+from herbrand.loops import COMPILER
 from herbrand.options.kinds import amount as parsed_amount
 
 SHARE = 0.7
@@ -223,6 +224,13 @@ def bound_data(wanted: int) -> None:
 
 GUARDS = Guards()
 """Those of this process: timers and limits are the process's, so there is one."""
+
+
+def seconds_compiling() -> float:
+    """How long this process has compiled loops."""
+    compiler = sys.modules.get(COMPILER)
+    spent = getattr(compiler, "SPENT", None)  # none while another thread imports it
+    return spent.duration if spent is not None and spent.done else 0.0
 
 
 def working_time() -> float:

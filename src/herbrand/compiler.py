@@ -1,6 +1,6 @@
 """numba, and how long it has compiled in this process, which happens once for each loop on a machine.
 
->>> from herbrand.loops import seconds_compiling
+>>> from herbrand.budget import seconds_compiling
 >>> seconds_compiling() >= 0
 True
 """

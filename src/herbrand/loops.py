@@ -90,13 +90,6 @@ def _viewed(argument: Any) -> Any:
     return argument._make(map(_viewed, argument)) if hasattr(argument, "_make") else argument
 
 
-def seconds_compiling() -> float:
-    """How long this process has compiled loops."""
-    compiler = sys.modules.get(COMPILER)
-    spent = getattr(compiler, "SPENT", None)  # none while another thread imports it
-    return spent.duration if spent is not None and spent.done else 0.0
-
-
 @cache
 def _compiled(function: Any, from_python: bool) -> Any:
     """Compiled for calls from Python, or only for those of other compiled loops.

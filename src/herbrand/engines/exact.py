@@ -21,7 +21,7 @@ from herbrand.engines.contradiction import contradicting, no_weight, smallest_co
 from herbrand.engines.elimination import Eliminated, Elimination, planned
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.formula_shares import FormulaShares
-from herbrand.engines.reading import ChosenWorld, ExplainedAtom, atom_tables, by_number, forced
+from herbrand.engines.reading import AskedTables, ChosenWorld, ExplainedAtom, by_number, forced
 from herbrand.errors import BudgetError
 from herbrand.extras import later
 from herbrand.factors.graph import FactorGraph
@@ -49,11 +49,18 @@ class ExactState:
     """A planned elimination, and after the one step what it found."""
 
     lasting: ClassVar[bool] = True
-    ground: Ground
-    question: Question
+    asked: AskedTables
     elimination: Elimination
     found: Eliminated | None = None
     formulas: tuple[Row, ...] = ()
+
+    @property
+    def ground(self) -> Ground:
+        return self.asked.ground
+
+    @property
+    def question(self) -> Question:
+        return self.asked.question
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,8 @@ class Exact:
         grounded = ground(program, within, MOST_GROUNDINGS)
         algebra = "maximum" if question.most_probable else "log"
         graph = ground_graph(grounded, within, by_formula=False).graph
-        return ExactState(grounded, question, planned(graph, grounded.atoms.count, algebra, budget=within))
+        plan = planned(graph, grounded.atoms.count, algebra, budget=within)
+        return ExactState(AskedTables(grounded, question), plan)
 
     def step(self, state: ExactState) -> ExactState:
         found = state.elimination.run()
@@ -104,7 +112,7 @@ class Exact:
             self.name,
             Guarantee.EXACT,
             status,
-            tuple(atom_tables(state.ground, np.clip(state.found.shares, 0.0, 1.0), state.question)),
+            tuple(state.asked.filled(np.clip(state.found.shares, 0.0, 1.0))),
             state.formulas,
             None if likeliest else state.found.total,
             None if likeliest else PartitionGuarantee.EXACT,

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -35,12 +36,69 @@ from herbrand.row_keys import key_columns, row_keys
 MOST_BYTES = 4e9
 
 LookUp = Callable[[str, np.ndarray], np.ndarray]
-"""The probabilities [atom, value] of latent atoms of a predicate, by their codes."""
+"""The probabilities [atom, value] of latent atoms of a predicate, by code or number."""
+
+
+@dataclass(frozen=True, eq=False)
+class AskedTable:
+    """The atoms of a predicate that are asked for, with the values of those that are settled. The ``latent``
+    ones, by code or number, stand at ``places``; ``None``: they are all of them, and in this order."""
+
+    table: AtomTable
+    latent: np.ndarray
+    places: np.ndarray | None
+
+    @classmethod
+    def of(cls, evidence: Evidence, predicate: str, codes: np.ndarray) -> AskedTable:
+        program, known = evidence.program, evidence.known(predicate)
+        shares, latent, places = np.zeros((len(codes), program.value_count(predicate))), codes, None
+        if not len(codes) or not known.all_latent:
+            settled = known.lookup(codes)
+            places, at = np.flatnonzero(settled == LATENT), np.flatnonzero(settled != LATENT)
+            latent, shares[at, settled[at]] = codes[places], 1.0
+        domains = program.domains_of(program.signature.predicates[predicate])
+        columns = arguments_of(codes, tuple(map(len, domains)))
+        constants = tuple(domain.at(column) for domain, column in zip(domains, columns, strict=True))
+        return cls(AtomTable(predicate, constants, shares, _values(evidence, predicate)), latent, places)
+
+    def filled(self, look_up: LookUp) -> AtomTable:
+        """The table with the probabilities of its latent atoms."""
+        if not len(self.latent):
+            return self.table
+        found = look_up(self.table.predicate, self.latent)[:, : self.table.probabilities.shape[1]]
+        if self.places is None:
+            return replace(self.table, probabilities=found)
+        shares = self.table.probabilities.copy()
+        shares[self.places] = found
+        return replace(self.table, probabilities=shares)
+
+
+@dataclass(frozen=True, eq=False)
+class AskedTables:
+    """The tables that a question asks for, listed when they are first filled in."""
+
+    ground: Ground
+    question: Question
+
+    @cached_property
+    def _listed(self) -> list[AskedTable]:
+        """Each table, its latent atoms by number."""
+        evidence, numbers = self.ground.evidence, self.ground.atoms.numbers
+        tables = [AskedTable.of(evidence, *asked) for asked in asked_codes(evidence, self.question)]
+        return [
+            replace(one, latent=numbers(one.table.predicate, one.latent)) if len(one.latent) else one
+            for one in tables
+        ]
+
+    def filled(self, probabilities: np.ndarray) -> Iterator[AtomTable]:
+        """``probabilities`` [latent atom, value]."""
+        for one in self._listed:
+            yield one.filled(lambda _, numbers: probabilities[numbers])
 
 
 def atom_tables(ground: Ground, probabilities: np.ndarray, question: Question) -> Iterator[AtomTable]:
     """A table for each predicate asked for; ``probabilities`` [latent atom, value]."""
-    return looked_up(ground.evidence, by_number(ground, probabilities), question)
+    return AskedTables(ground, question).filled(probabilities)
 
 
 def by_number(ground: Ground, probabilities: np.ndarray) -> LookUp:
@@ -63,7 +121,7 @@ def listed_tables(
 ) -> Iterator[AtomTable]:
     """The same for atoms by their codes."""
     for predicate, codes in asked:
-        yield _table(evidence, look_up, predicate, codes)
+        yield AskedTable.of(evidence, predicate, codes).filled(look_up)
 
 
 def asked_codes(
@@ -115,31 +173,6 @@ def _codes(evidence: Evidence, pattern: AtomPattern, possible: np.ndarray | None
     values = dict(zip(own, key_columns(np.arange(count), tuple(own.values())), strict=True))
     columns = [values[one] if isinstance(one, str) else np.full(count, one) for one in pattern.arguments]
     return row_keys(columns, sizes, count)
-
-
-def _table(evidence: Evidence, look_up: LookUp, predicate: str, codes: np.ndarray) -> AtomTable:
-    program = evidence.program
-    known = evidence.known(predicate)
-    shares = (
-        look_up(predicate, codes)
-        if len(codes) and known.all_latent
-        else _with_settled(evidence, look_up, predicate, codes)
-    )
-    domains = program.domains_of(program.signature.predicates[predicate])
-    columns = arguments_of(codes, tuple(map(len, domains)))
-    constants = tuple(domain.at(column) for domain, column in zip(domains, columns, strict=True))
-    return AtomTable(predicate, constants, shares, _values(evidence, predicate))
-
-
-def _with_settled(evidence: Evidence, look_up: LookUp, predicate: str, codes: np.ndarray) -> np.ndarray:
-    """The probabilities of atoms of which some are settled: their values have all of it."""
-    shares = np.zeros((len(codes), evidence.program.value_count(predicate)))
-    settled = evidence.known(predicate).lookup(codes)
-    latent = settled == LATENT
-    if latent.any():
-        shares[latent] = look_up(predicate, codes[latent])
-    shares[np.flatnonzero(~latent), settled[~latent]] = 1.0
-    return shares
 
 
 def _values(evidence: Evidence, predicate: str) -> tuple[Value, ...] | None:
