@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "herbrand"
 
 FLOORS = [
-    "visible compiler loops graphs quick_values deep_calls",
-    "errors",
+    "visible loops graphs quick_values deep_calls",
+    "errors compiler",
     "extras",
     "files row_keys",
     "options",

@@ -32,6 +32,8 @@ COMPILER = "herbrand.compiler"
 MOST_PLAIN = 2e5
 """Operations of about a microsecond. Above it the wait for numba, half a second where the loops were compiled
 on this machine before, is no longer than the loop."""
+WHEN_COMPILING: list[Callable[[], None]] = []
+"""Each is called when a loop begins to be compiled that was not on the disk."""
 AT_ONCE_PLAIN, AT_ONCE_COMPILED = 200_000, 2**26
 """Operations that take a few tenths of a second."""
 

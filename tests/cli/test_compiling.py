@@ -14,27 +14,23 @@ from herbrand.cli import compiling
 from herbrand.cli.compiling import COMPILING
 
 LOOPS = """\
-import numba
+from herbrand.loops import loop
 
-@numba.njit(cache=True)
+@loop
 def doubled(n):
     return 2 * n
 
-@numba.njit(cache=True)
+@loop
 def tripled(n):
     return doubled(n) + n
 """
 COMMAND = """\
-import threading
 from herbrand.cli import app
+from herbrand.loops import compiled
+from loops import doubled, tripled
 
 def command():
-    import numba.core.event
-    for thread in threading.enumerate():  # one waits until numba is there
-        if thread is not threading.main_thread():
-            thread.join(60)
-    import loops
-    assert loops.tripled(1) == 3 and loops.doubled(1.0) == 2
+    assert compiled(tripled)(1) == 3 and compiled(doubled)(1.0) == 2
 
 app.main = command
 app.run()
