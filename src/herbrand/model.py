@@ -28,7 +28,7 @@ from herbrand.extras import imported, member
 from herbrand.facts.load import facts_too_large
 from herbrand.facts.source import FactSource
 from herbrand.language.arguments import in_formula
-from herbrand.language.computed import computes
+from herbrand.language.comparisons import computes
 from herbrand.language.files import Paths, theory_of
 from herbrand.language.parse import is_probability, parse_formula
 from herbrand.language.show import show_formula

@@ -34,6 +34,7 @@ from herbrand.language.formulas import (
     Variable,
     refuse_deep,
     replace_leaves,
+    unnegated,
 )
 from herbrand.language.show import name_of_value
 
@@ -71,7 +72,7 @@ def in_rule(heads: Sequence[Any], body: Iterable[Any]) -> tuple[tuple[Any, ...],
     found: dict[Formula, None] = {}
 
     def changed(literal: Formula) -> Formula:
-        inner = literal.operand if isinstance(literal, Not) else literal
+        inner = unnegated(literal)
         plain, equations = _plain(inner)
         found.update(dict.fromkeys(equations))
         return Not(plain, literal.span) if isinstance(literal, Not) else plain

@@ -17,12 +17,13 @@ from lark import Token, Transformer
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, Source, Span
 from herbrand.language.arguments import in_body, in_formula, in_rule
-from herbrand.language.formulas import AGGREGATES, ARGUMENTS, BODY_HOLDS, FUNCTIONS, opposite_hint
+from herbrand.language.formulas import AGGREGATES, ARGUMENTS, BODY_HOLDS, FUNCTIONS, opposite_hint, unnegated
 from herbrand.language.names import moment, number_from, shown_constant, shown_name, shown_number, text_from
 from herbrand.language.syntax import (
     Aggregate,
     Alternative,
     And,
+    AnyAtom,
     Arithmetic,
     Atom,
     Bound,
@@ -290,8 +291,8 @@ class Builder(Transformer[Token, Any]):
         return parts[0]
 
     def check_body_literal(self, literal: Formula) -> None:
-        inner = literal.operand if isinstance(literal, Not) else literal
-        if isinstance(inner, Atom | ValueIs | ValueIn | Truth) or isinstance(literal, Comparison | Computed):
+        inner = unnegated(literal)
+        if isinstance(inner, AnyAtom | Truth) or isinstance(literal, Comparison | Computed):
             return
         if isinstance(inner, Comparison) and inner.operator == "=" and isinstance(inner.left, Variable):
             return  # an atom, if the name is that of a many-valued predicate: all declarations tell
@@ -311,7 +312,7 @@ class Builder(Transformer[Token, Any]):
     def fact_rows(self, parts: list[Any], formula_hint: str) -> FactRows:
         said, number = _said_with_not(parts[0]), parts[1]
         negated = isinstance(said, Not)
-        atom, value = self.fact_parts(said.operand if isinstance(said, Not) else said, formula_hint)
+        atom, value = self.fact_parts(unnegated(said), formula_hint)
         atom = self.without_computed(atom)
         terms = (*atom.arguments, *(() if value is None else (value,)))
         kind, numbers = self.said_plainly(negated) if number is None else number

@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 from herbrand.errors import LanguageError, Mistake, Mistakes, Span, in_order, nearest
 from herbrand.language.collection import collector_paused
-from herbrand.language.computed import Separated, negated_equations, separated, with_inner
+from herbrand.language.comparisons import negated_equations
+from herbrand.language.computed import Separated, separated, with_inner
 from herbrand.language.formulas import BODY_HOLDS, opposite_hint
 from herbrand.language.names import shown_constant, shown_name
 from herbrand.language.parse import Reading

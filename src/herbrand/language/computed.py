@@ -16,24 +16,42 @@ price(x, p) :- net(x, n), p = n * 1.19
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from herbrand.errors import Mistakes, Span
+from herbrand.language.comparisons import (
+    Test,
+    UnboundError,
+    aggregates,
+    all_fixed_in,
+    body_computes,
+    computes,
+    equations_of,
+    fixed_in,
+    in_order,
+    inner_parts,
+    leaf_computes,
+    left_free,
+    locals_apart,
+    outer_variables,
+    places_of,
+    plain_variables,
+    test_of,
+    unbound_terms,
+    variables_of,
+    with_aggregates,
+)
 from herbrand.language.formulas import (
-    OPPOSITES,
     Aggregate,
     And,
-    Arithmetic,
+    AnyAtom,
     Atom,
     Comparison,
     Computed,
-    Constant,
-    Exists,
     Expression,
-    Forall,
     Formula,
     Implies,
     Not,
@@ -42,7 +60,6 @@ from herbrand.language.formulas import (
     ValueIs,
     Variable,
     children,
-    leaf_terms,
     predicates_in,
     walk,
     with_children,
@@ -62,10 +79,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.language.totals import Number, compared_totals, with_amount
 
-Test = Computed | Comparison
-ATOMS = (Atom, ValueIs, ValueIn)
-"""Leaves of formulas that bind variables."""
-_TYPING = (*ATOMS, Comparison)
+_TYPING = AnyAtom | Comparison
 """What tells the types of variables: the two sides of a comparison have one."""
 
 
@@ -103,7 +117,7 @@ class Definition:
         """The predicates that must be complete before, and what aggregates them."""
         for test in self.tests:
             for one in aggregates(test):
-                yield from ((_predicate(atom), one) for atom in inner_parts(one, ATOMS))
+                yield from ((_predicate(atom), one) for atom in inner_parts(one, AnyAtom))
 
 
 @dataclass(frozen=True)
@@ -176,184 +190,6 @@ def _statement_computes(statement: Statement) -> bool:
     return False
 
 
-def computes(formula: Formula) -> bool:
-    """Whether a formula has to be separated: it compares computed values, or which comes first."""
-    return any(map(_computes, walk(formula)))
-
-
-def body_computes(body: Sequence[Formula]) -> bool:
-    """Whether a rule's body has to be separated; order comparisons of numbers its evaluation knows itself."""
-    return any(_is_test(x.operand if isinstance(x, Not) else x) for x in body)
-
-
-def _is_test(part: Formula) -> bool:
-    """Whether a literal, its negation left off, computes."""
-    return isinstance(part, Computed) or (isinstance(part, Comparison) and _orders_text(part))
-
-
-def outer_parts(part: Test | Expression) -> Iterator[Test | Expression]:
-    """A test or a value, and all parts of it but those inside its aggregates."""
-    waiting = [part]
-    while waiting:
-        yield (one := waiting.pop())
-        match one:
-            case Computed(left=left, right=right) | Comparison(left=left, right=right):
-                waiting += right, left
-            case Arithmetic(operands=operands):
-                waiting += operands[::-1]
-
-
-def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
-    """The outermost aggregates of a test or a value."""
-    return (one for one in outer_parts(part) if isinstance(one, Aggregate))
-
-
-def negated_equations(parts: Iterable[Formula]) -> Iterator[tuple[Not, Comparison]]:
-    """The literals of bodies, those of aggregates too, that are equations of terms behind ``not``."""
-    for part in parts:
-        match part:
-            case Not(operand=Comparison() as inner):
-                yield part, inner
-            case Computed():
-                for one in aggregates(part):
-                    yield from negated_equations(one.body)
-
-
-def inner_parts(one: Aggregate, kinds: tuple[type, ...]) -> Iterator[Formula]:
-    """The leaves of these kinds that an aggregate is over, those of aggregates in it too."""
-    for literal in one.body:
-        for part in walk(literal):
-            if isinstance(part, kinds):
-                yield part
-            elif isinstance(part, Computed):
-                for deeper in aggregates(part):
-                    yield from inner_parts(deeper, kinds)
-
-
-def variables_of(part: object) -> dict[str, Variable]:
-    """All variables in a value, a formula, or a sequence of these."""
-    found: dict[str, Variable] = {}
-    waiting: list[Any] = [part]
-    while waiting:
-        match waiting.pop():
-            case Variable() as variable:
-                found[variable.name] = variable
-            case list() | tuple() as parts:
-                waiting += parts[::-1]
-            case Atom() | ValueIs() | ValueIn() | Comparison() as leaf:
-                waiting += leaf_terms(leaf)[::-1]
-            case Arithmetic(operands=operands):
-                waiting += operands[::-1]
-            case Aggregate(terms=terms, body=body):
-                waiting += (*terms, *body)[::-1]
-            case Computed(left=left, right=right):
-                waiting += right, left
-            case Exists(variables=own, body=body) | Forall(variables=own, body=body):
-                waiting += body, own
-            case other:
-                waiting += children(other)[::-1]
-    return found
-
-
-def tests_of(body: Sequence[Formula]) -> tuple[list[Formula], list[Test]]:
-    """The literals of a body that join tables, and those that compute: each comparison is one of these."""
-    joining, computing = _places(body)
-    return [body[place] for place in joining], [_test_of(body[place]) for place in computing]
-
-
-def _places(body: Sequence[Formula]) -> tuple[list[int], list[int]]:
-    """Where a body's literals stand that join tables, and those that compute."""
-    found = [place for place, literal in enumerate(body) if _is_test(_positive(literal))]
-    plain = [place for place in range(len(body)) if place not in found]
-    if not found:
-        return plain, []
-    bound = bound_variables(body[place] for place in plain)
-    moved = [
-        place
-        for place in plain
-        if isinstance(literal := body[place], Comparison) and not variables_of(literal).keys() <= bound
-    ]
-    return [place for place in plain if place not in moved], found + moved
-
-
-def _positive(literal: Formula) -> Formula:
-    return literal.operand if isinstance(literal, Not) else literal
-
-
-def _test_of(literal: Formula) -> Test:
-    """What a literal computes, without a negation."""
-    inner = _positive(literal)
-    assert isinstance(inner, Comparison | Computed)
-    if isinstance(inner, Computed) and inner is not literal:
-        return replace(inner, operator=OPPOSITES[inner.operator])
-    return inner
-
-
-def _orders_text(part: Comparison) -> bool:
-    sides = (part.left, part.right)
-    return part.operator not in ("=", "!=") and any(
-        isinstance(side, Constant) and isinstance(side.value, str) for side in sides
-    )
-
-
-def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | None:
-    """The variable that a test gives a value, if it is an equation with one that has none yet."""
-    if test.operator != "=":
-        return None
-    for name, value in ((test.left, test.right), (test.right, test.left)):
-        if isinstance(name, Variable) and name.name not in known:
-            return name.name, value
-    return None
-
-
-def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
-    """The variables that have values and those to which tests then give one, in whatever order they stand."""
-    found = set(known)
-    for _ in tests:
-        for test in tests:
-            value = assigned(test, found)
-            if value is not None and variables_of(value[1]).keys() <= found:
-                found.add(value[0])
-    return found
-
-
-def _equations(tests: Iterable[Test], known: Collection[str]) -> dict[str, tuple[Test, Expression]]:
-    """The variables that tests give values, one after the other: the equation, and what it says each is."""
-    found: dict[str, tuple[Test, Expression]] = {}
-    for test in tests:
-        if (value := assigned(test, {*known, *found})) is not None:
-            found[value[0]] = test, value[1]
-    return found
-
-
-def fixed_in(part: Test | Expression, outside: Collection[str]) -> set[str]:
-    """The variables that a value needs: all of plain terms, those of aggregates that stand outside too."""
-    found = set[str]()
-    for one in outer_parts(part):
-        if isinstance(one, Variable):
-            found.add(one.name)
-        elif isinstance(one, Aggregate):
-            found |= variables_of(one).keys() & outside
-    return found
-
-
-def _all_fixed_in(tests: Iterable[Test], outside: Collection[str]) -> set[str]:
-    return {name for test in tests for name in fixed_in(test, outside)}
-
-
-def plain_variables(part: Test | Expression) -> dict[str, Variable]:
-    """The variables of a test or a value that stand outside its aggregates."""
-    return {one.name: one for one in outer_parts(part) if isinstance(one, Variable)}
-
-
-def outer_variables(others: Iterable[object], tests: Sequence[Test]) -> set[str]:
-    """The variables that stand outside aggregates, or in more than one: an aggregate cannot bind them."""
-    outside = set(variables_of(list(others)))
-    for test in tests:
-        outside |= plain_variables(test).keys()
-    return outside
-
-
 def _complete_literals(
     plain: Sequence[Formula], bound: Collection[str], outside: Collection[str]
 ) -> tuple[Formula, ...]:
@@ -366,37 +202,11 @@ def _complete_literals(
     )
 
 
-def locals_apart(test: Test, outside: Collection[str], renaming: Renaming) -> Test:
-    """The test with variables that only one aggregate has under names of their own."""
-
-    def apart(one: Aggregate) -> Expression:
-        names = {name: renaming.new(name) for name in variables_of(one) if name not in outside}
-        return renaming.expression(one, names)
-
-    return _with_aggregates(test, apart)
-
-
-def _with_aggregates(test: Test, changed: Callable[[Aggregate], Expression]) -> Test:
-    """The test with its outermost aggregates changed."""
-
-    def within(value: Expression) -> Expression:
-        match value:
-            case Arithmetic(sign=sign, operands=operands, span=span):
-                return Arithmetic(sign, tuple(map(within, operands)), span)
-            case Aggregate():
-                return changed(value)
-        return value
-
-    if isinstance(test, Comparison):
-        return test
-    return replace(test, left=within(test.left), right=within(test.right))
-
-
 def _with_equations(test: Test, tests: Iterable[Test], bound: Collection[str], renaming: Renaming) -> Test:
     """A comparison of totals with the equations inside that give their variables values: it stands alone."""
     if compared_totals(test, bound) is None:
         return test
-    equations = _equations(tests, bound)
+    equations = equations_of(tests, bound)
 
     def whole(one: Aggregate) -> Expression:
         needed = dict[str, Test]()
@@ -410,42 +220,7 @@ def _with_equations(test: Test, tests: Iterable[Test], bound: Collection[str], r
         own = replace(one, body=(*needed.values(), *one.body))
         return renaming.expression(own, {name: renaming.new(name) for name in needed})
 
-    return _with_aggregates(test, whole)
-
-
-class UnboundError(Exception):
-    """A variable that a test needs and nothing gives a value."""
-
-    def __init__(self, variable: Variable) -> None:
-        super().__init__(variable.name)
-        self.variable = variable
-
-
-def in_order(tests: Sequence[Test], known: Collection[str], outside: Collection[str]) -> list[Test]:
-    """The tests in an order in which each has its variables; what may fail last."""
-    have, waiting, found = set(known), list(tests), list[Test]()
-    while waiting:
-        ready = []
-        for test in waiting:
-            given = assigned(test, have)
-            needs = fixed_in(test if given is None else given[1], outside)
-            if needs <= have:
-                ready.append(test)
-        if not ready:
-            needed = (name for test in waiting for name in sorted(fixed_in(test, outside) - have))
-            missing = next(needed)
-            raise UnboundError(next(v[missing] for t in waiting if missing in (v := variables_of(t))))
-        test = min(ready, key=_divides)
-        if (given := assigned(test, have)) is not None:
-            have.add(given[0])
-        waiting.remove(test)
-        found.append(test)
-    return found
-
-
-def _divides(test: Test) -> bool:
-    parts = outer_parts(test)
-    return any(isinstance(one, Arithmetic) and one.sign in ("/", "//", "%") for one in parts)
+    return with_aggregates(test, whole)
 
 
 @dataclass(frozen=True)
@@ -462,7 +237,7 @@ class _Values:
     def of(self, wanted: Collection[str]) -> tuple[tuple[Test, ...], list[str]]:
         """The equations that give these variables their values, and the arguments of their definition."""
         names, found = set(wanted), list[Test]()
-        for name, (test, expression) in reversed(_equations(self.tests, self.bound).items()):
+        for name, (test, expression) in reversed(equations_of(self.tests, self.bound).items()):
             if name in names:
                 found.append(test)
                 names |= fixed_in(expression, self.outside)
@@ -515,9 +290,9 @@ class _Separation:
         values."""
         renaming = Renaming()
         named = [renaming.formula(literal) for literal in body]
-        joining, computing = _places(named)  # each `_` is another variable, so names decide
-        plainly, stated = [body[place] for place in joining], [_test_of(body[place]) for place in computing]
-        plain, tests = [named[place] for place in joining], [_test_of(named[place]) for place in computing]
+        joining, computing = places_of(named)  # each `_` is another variable, so names decide
+        plainly, stated = [body[place] for place in joining], [test_of(body[place]) for place in computing]
+        plain, tests = [named[place] for place in joining], [test_of(named[place]) for place in computing]
         bound = bound_variables(plain) | set(given)
         others = [*heads, *plain, *by]
         outside = outer_variables(others, tests)
@@ -533,7 +308,7 @@ class _Separation:
         inlined = {test: _with_equations(test, tests, bound, renaming) for test in tests}
         tests, texts = list(inlined.values()), {inlined[test]: texts[test] for test in tests}
         before = [inlined[test] for test in before]
-        used = _all_fixed_in(tests, outside)
+        used = all_fixed_in(tests, outside)
         kept = [name for name in variables_of([*others, *tests]) if name in used]
         kept = [name for name in kept if name in bound or name in variables_of(others)]
         joined = _complete_literals(plain, bound, outer_variables([*heads, *by], tests))
@@ -553,7 +328,7 @@ class _Separation:
             kept = [name for name in kept if name not in loose]
         for together in ([t for t in tests if t not in alone], *([test] for test in alone)):
             if together:
-                used = _all_fixed_in(together, outside)
+                used = all_fixed_in(together, outside)
                 names = [name for name in kept if name in used]
                 text = ", ".join(_marked(texts[test], names) for test in before if test in together)
                 atom = self._defined(text, names, together[0].span)
@@ -598,7 +373,7 @@ class _Separation:
         tests, names = values.of(own)
         text = ", ".join(_marked(test, names) for test in tests)
         computed = self._defined(text, names, part.span)
-        made = frozenset(_all_fixed_in(tests, values.outside) - values.bound)
+        made = frozenset(all_fixed_in(tests, values.outside) - values.bound)
         self.definitions.append(
             Definition(computed, values.joined, tests, made, values.typed, statement.span)
         )
@@ -655,7 +430,7 @@ class _Separation:
 
     def _refuse_unbound_terms(self, tests: Iterable[Test], outside: Collection[str]) -> bool:
         """Refuse an aggregate over a variable that none of its literals binds; whether there was one."""
-        for one, name, variable in _unbound_terms(tests, outside):
+        for one, name, variable in unbound_terms(tests, outside):
             shown = shown_name(written(name))
             message = f"{one.function} is over {shown}, and no atom behind the colon binds it"
             named = "x" if shown == "_" else shown  # `_` is another variable at each place
@@ -676,16 +451,16 @@ class _Separation:
         renaming = Renaming()
         twin = renaming.formula(formula)
         parts = (*walk(twin), *(() if beside is None else walk(renaming.formula(beside))))
-        typed = tuple(part for part in parts if isinstance(part, _TYPING) and not _computes(part))
-        bound = variables_of([x for x in typed if isinstance(x, ATOMS)]).keys()
+        typed = tuple(part for part in parts if isinstance(part, _TYPING) and not leaf_computes(part))
+        bound = variables_of([x for x in typed if isinstance(x, AnyAtom)]).keys()
         # A variable that only a count has is one of the formula's, unless the count is over it or it is `_`.
         leaves = [part for part in walk(twin) if isinstance(part, Computed)]
-        free = {name for part in leaves for one in aggregates(part) for name in _left_free(one)}
+        free = {name for part in leaves for one in aggregates(part) for name in left_free(one)}
         outside = {*bound, *free, *variables_of(list(named))}
         bound = {*bound, *free}
 
         def changed(part: Formula, twin: Formula, context: tuple[Formula, ...]) -> Formula:
-            if isinstance(twin, Test) and _computes(twin):
+            if isinstance(twin, Test) and leaf_computes(twin):
                 return self._leaf(part, twin, context, typed, bound, outside, statement)
             parts, twins = children(part), children(twin)
             if isinstance(twin, Implies):
@@ -739,42 +514,10 @@ def _marked(test: Formula, names: Sequence[str]) -> str:
     return show_formula(with_terms(test, marks))
 
 
-def _unbound_terms(
-    tests: Iterable[Test], outside: Collection[str]
-) -> Iterator[tuple[Aggregate, str, Variable]]:
-    """Each variable of an aggregate's terms that neither its own literals nor those outside give a value."""
-    for test in tests:
-        for one in aggregates(test):
-            plain, inner = tests_of(one.body)
-            atoms = [part for literal in plain for part in walk(literal) if isinstance(part, ATOMS)]
-            equal = [part for part in plain if isinstance(part, Comparison)]
-            bound = {*outside, *variables_of(atoms)}
-            given = with_assigned([*inner, *equal], bound)
-            yield from ((one, name, v) for name, v in variables_of(one.terms).items() if name not in given)
-            yield from _unbound_terms(inner, given)
-
-
-def _left_free(one: Aggregate) -> set[str]:
-    """The variables of an aggregate that no term of it, or of one inside it, has."""
-    found = {name for name in variables_of(one) if not name.startswith("_`")}
-    return found - _terms(one)
-
-
-def _terms(one: Aggregate) -> set[str]:
-    inner = [part for literal in one.body for part in walk(literal) if isinstance(part, Computed)]
-    below = [_terms(deeper) for part in inner for deeper in aggregates(part)]
-    return set(variables_of(one.terms)).union(*below)
-
-
 def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
     """The atoms of a conjunction."""
     parts = formula.operands if isinstance(formula, And) else (formula,)
-    return tuple(x for x in parts if isinstance(x, ATOMS))
-
-
-def _computes(part: Formula) -> bool:
-    """Whether a leaf of a formula compares numbers, computed or not."""
-    return isinstance(part, Computed) or (isinstance(part, Comparison) and part.operator not in ("=", "!="))
+    return tuple(x for x in parts if isinstance(x, AnyAtom))
 
 
 def _chance_variables(chance: object) -> tuple[Variable, ...]:

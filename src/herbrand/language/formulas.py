@@ -228,7 +228,9 @@ class Forall:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Leaf = Atom | ValueIs | ValueIn | Comparison | Computed | Truth
+AnyAtom = Atom | ValueIs | ValueIn
+"""The leaves that bind variables."""
+Leaf = AnyAtom | Comparison | Computed | Truth
 Formula = Leaf | Not | And | Or | Xor | Implies | Iff | Exists | Forall
 
 
@@ -260,6 +262,11 @@ def walk(formula: Formula) -> Iterator[Formula]:
         current = waiting.pop()
         yield current
         waiting.extend(reversed(children(current)))
+
+
+def unnegated(literal: Formula) -> Formula:
+    """The literal without its ``not``."""
+    return literal.operand if isinstance(literal, Not) else literal
 
 
 def predicates_in(formula: Formula) -> Iterator[str]:

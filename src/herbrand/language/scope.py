@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
+    AnyAtom,
     Atom,
     Comparison,
     Constant,
@@ -170,7 +171,7 @@ def bound_variables(body: Iterable[Formula]) -> set[str]:
     bound: set[str] = set()
     equations: list[Comparison] = []
     for literal in body:
-        if isinstance(literal, Atom | ValueIs | ValueIn):
+        if isinstance(literal, AnyAtom):
             bound.update(term.name for term in leaf_terms(literal) if isinstance(term, Variable))
         elif isinstance(literal, Comparison) and literal.operator == "=":
             equations.append(literal)

@@ -32,6 +32,7 @@ from herbrand.errors import LanguageError, Span
 from herbrand.language.formulas import (
     Aggregate,
     And,
+    AnyAtom,
     Arithmetic,
     Atom,
     Comparison,
@@ -73,6 +74,7 @@ __all__ = [
     "Aggregate",
     "Alternative",
     "And",
+    "AnyAtom",
     "Arithmetic",
     "Atom",
     "BodyLiteral",
@@ -348,7 +350,7 @@ class BoundRows:
         return map(self.bound, range(len(self)))
 
 
-BodyLiteral = Atom | ValueIs | ValueIn | Comparison | Computed | Not | Truth
+BodyLiteral = Leaf | Not
 
 
 @quickly_made

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from herbrand.engines.proof.horn_program import HornProgram, rule_number
 from herbrand.errors import UnsupportedError
-from herbrand.language.computed import aggregates
+from herbrand.language.comparisons import aggregates
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import (
     Atom,

@@ -21,7 +21,8 @@ from herbrand.budget import Budget
 from herbrand.errors import HerbrandError, LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import is_without_circle, reached
-from herbrand.language.computed import ATOMS, Definition, aggregates, variables_of, with_assigned, with_inner
+from herbrand.language.comparisons import aggregates, variables_of, with_assigned
+from herbrand.language.computed import Definition, with_inner
 from herbrand.language.formulas import (
     Aggregate,
     Atom,
@@ -35,7 +36,7 @@ from herbrand.language.formulas import (
 from herbrand.language.names import shown_name
 from herbrand.language.scope import variable_types, written
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import BodyLiteral, Choice, Rule, predicates_in
+from herbrand.language.syntax import AnyAtom, BodyLiteral, Choice, Rule, predicates_in
 from herbrand.program.bindings import columns_of
 from herbrand.program.clause_rows import ClauseRows, complete_rows, least_model
 from herbrand.program.clauses import Clause
@@ -160,7 +161,7 @@ class Computation:
 
     def _ranging(self, rule: Rule) -> set[str]:
         """The types of those variables of its head to which the body gives no values."""
-        atoms = [part for part in rule.body if isinstance(part, ATOMS)]
+        atoms = [part for part in rule.body if isinstance(part, AnyAtom)]
         tests = [part for part in rule.body if isinstance(part, Comparison | Computed)]
         free = variables_of(rule.head).keys() - with_assigned(tests, variables_of(atoms))
         types = variable_types([rule.head, *rule.body], self.signature) if free else {}
@@ -309,7 +310,7 @@ class Computation:
         if not any(isinstance(literal, Not) for literal in kept):
             return kept
         bound, every = (
-            variables_of([literal for literal in part if isinstance(literal, ATOMS)]).keys()
+            variables_of([literal for literal in part if isinstance(literal, AnyAtom)]).keys()
             for part in (kept, body)
         )
         return [x for x in kept if not isinstance(x, Not) or (variables_of(x).keys() & every) <= bound]

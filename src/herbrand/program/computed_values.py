@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from herbrand.errors import UnsupportedError
-from herbrand.language.computed import (
+from herbrand.language.comparisons import (
     Test,
     assigned,
     in_order,

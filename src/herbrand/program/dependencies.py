@@ -26,11 +26,12 @@ from itertools import chain
 from herbrand.errors import LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import reached, strong_components
-from herbrand.language.computed import aggregates, inner_parts
+from herbrand.language.comparisons import aggregates, inner_parts
 from herbrand.language.names import is_made, text_of_made
 from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
+    AnyAtom,
     Atom,
     Choice,
     Computed,
@@ -92,7 +93,7 @@ def body_predicates(rule: Rule) -> Iterator[tuple[str, Formula]]:
     """Each predicate of a rule's body, those that it counts among them, with the literal it stands in."""
     for literal in rule.body:
         counts = aggregates(literal) if isinstance(literal, Computed) else ()
-        inner = [part for one in counts for part in inner_parts(one, (Atom, ValueIs, ValueIn))]
+        inner = [part for one in counts for part in inner_parts(one, AnyAtom)]
         for part in (*walk(literal), *inner):
             atom = part.atom if isinstance(part, ValueIs | ValueIn) else part
             if isinstance(atom, Atom):

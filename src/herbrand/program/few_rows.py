@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from herbrand.facts.facts import Facts
-from herbrand.language.computed import Test, assigned, variables_of
+from herbrand.language.comparisons import Test, assigned, variables_of
 from herbrand.language.formulas import ORDERS, Arithmetic, Constant, Variable
 from herbrand.language.formulas import Expression as Value
 from herbrand.language.signature import Signature

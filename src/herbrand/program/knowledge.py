@@ -25,7 +25,8 @@ from herbrand.facts.facts import Facts, Worlds
 from herbrand.facts.load import Reads, load_facts
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
-from herbrand.language.computed import Definition, plain_variables, separated, tests_of, with_inner
+from herbrand.language.comparisons import plain_variables, tests_of
+from herbrand.language.computed import Definition, separated, with_inner
 from herbrand.language.names import is_made
 from herbrand.language.network_statements import with_network_tables
 from herbrand.language.parse import parse_literal

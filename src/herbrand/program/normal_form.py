@@ -23,9 +23,10 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from herbrand.errors import Span, UnsupportedError
+from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
     And,
-    Atom,
+    AnyAtom,
     Comparison,
     Exists,
     Forall,
@@ -37,8 +38,6 @@ from herbrand.language.syntax import (
     Or,
     Term,
     Truth,
-    ValueIn,
-    ValueIs,
     Variable,
     Xor,
     children,
@@ -186,8 +185,8 @@ def _literals(formula: Formula) -> Case:
         return ()
     found: dict[Formula, bool] = {}
     for part in formula.operands:
-        leaf = part.operand if isinstance(part, Not) else part
-        if leaf in found or not isinstance(leaf, Atom | ValueIs | ValueIn | Comparison):
+        leaf = unnegated(part)
+        if leaf in found or not isinstance(leaf, AnyAtom | Comparison):
             return ()
         found[leaf] = leaf is part
     return tuple(found.items())
@@ -219,7 +218,7 @@ def _next_leaf(formula: Formula) -> Formula:
 def _decidable(formula: Formula, bound: frozenset[str]) -> Iterator[Formula]:
     if isinstance(formula, Exists):
         bound |= {variable.name for variable in formula.variables}
-    if isinstance(formula, Atom | ValueIs | ValueIn | Comparison):
+    if isinstance(formula, AnyAtom | Comparison):
         names = {term.name for term in leaf_terms(formula) if isinstance(term, Variable)}
         if not names & bound:
             yield formula

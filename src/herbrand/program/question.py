@@ -17,11 +17,12 @@ from herbrand.facts.domain import absence
 from herbrand.facts.facts import Facts
 from herbrand.language.arguments import in_body
 from herbrand.language.check import check
-from herbrand.language.computed import aggregates, body_computes, inner_parts, variables_of
+from herbrand.language.comparisons import aggregates, body_computes, inner_parts, variables_of
 from herbrand.language.parse import MOST_ASKED, parse_formula
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
     And,
+    AnyAtom,
     Atom,
     Computed,
     Constant,
@@ -120,7 +121,7 @@ def named_predicates(formulas: Iterable[Formula]) -> frozenset[str]:
     """All predicates that formulas name, in aggregates too."""
     whole = [part for formula in formulas for part in walk(formula)]
     inside = (one for part in whole if isinstance(part, Computed) for one in aggregates(part))
-    parts = (*whole, *(part for one in inside for part in inner_parts(one, (Atom, ValueIs, ValueIn))))
+    parts = (*whole, *(part for one in inside for part in inner_parts(one, AnyAtom)))
     atoms = (part.atom if isinstance(part, ValueIs | ValueIn) else part for part in parts)
     return frozenset(atom.predicate for atom in atoms if isinstance(atom, Atom))
 

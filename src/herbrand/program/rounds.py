@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from herbrand.language.computed import Definition, Test, variables_of
+from herbrand.language.comparisons import Test, variables_of
+from herbrand.language.computed import Definition
 from herbrand.language.formulas import Arithmetic, Atom, Comparison, Computed, Constant, Variable
 from herbrand.language.syntax import Rule
 from herbrand.program.dependencies import body_predicates

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from herbrand.language.computed import Test, tests_of, variables_of
+from herbrand.language.comparisons import Test, tests_of, variables_of
 from herbrand.language.formulas import Aggregate, Arithmetic, Computed, Constant, Expression, Formula
 from herbrand.language.scope import bound_variables
 

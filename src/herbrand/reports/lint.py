@@ -25,13 +25,15 @@ from herbrand.answers.sheet import Sheet
 from herbrand.budget import Budget, budget_of
 from herbrand.errors import ContradictionError, HerbrandError, Span, UnsupportedError
 from herbrand.language.arguments import in_body
-from herbrand.language.computed import computes, variables_of
+from herbrand.language.comparisons import computes, variables_of
+from herbrand.language.formulas import unnegated
 from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_theory
 from herbrand.language.scope import Renaming, free_variables, with_terms
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import (
     And,
+    AnyAtom,
     Atom,
     Bound,
     BoundRows,
@@ -43,6 +45,7 @@ from herbrand.language.syntax import (
     Formula,
     Hard,
     Implies,
+    Leaf,
     Learned,
     Not,
     Or,
@@ -50,8 +53,6 @@ from herbrand.language.syntax import (
     Statement,
     Theory,
     Truth,
-    ValueIn,
-    ValueIs,
     Variable,
     WeightedFormula,
     children,
@@ -85,7 +86,6 @@ CODES = {
 """Every code, and what it is about."""
 LONGEST_SEARCH = 5.0
 """Seconds that the search for a contradiction may take, and each goal over the facts."""
-_ATOMS = (Atom, ValueIs, ValueIn)
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _variables(theory: Theory) -> Iterator[LintWarning]:
         formulas = formulas_in(statement)
         own = _named_beside(statement)
         uses = Counter(v.name for f in formulas for v in _occurrences(f) if not v.anonymous)
-        atoms = sum(isinstance(part, _ATOMS) for f in formulas for part in walk(f))
+        atoms = sum(isinstance(part, AnyAtom) for f in formulas for part in walk(f))
         for formula in formulas if atoms > 1 else ():
             for variable in _occurrences(formula):
                 if uses[variable.name] == 1 and variable.name not in own:
@@ -507,18 +507,14 @@ class _OverFacts:
     def _certain(self, literals: Sequence[Formula]) -> list[Formula]:
         """Those over certain predicates alone; they must hold, whatever else must."""
         atoms = [x for x in literals if not named_predicates([x]) & self._uncertain]
-        bound = {name for x in atoms if isinstance(x, Atom | ValueIs | ValueIn) for name in variables_of(x)}
-        fitting = [
-            x for x in atoms if isinstance(x, Atom | ValueIs | ValueIn) or variables_of(x).keys() <= bound
-        ]
-        return fitting if any(isinstance(x, Atom | ValueIs | ValueIn) for x in fitting) else []
+        bound = {name for x in atoms if isinstance(x, AnyAtom) for name in variables_of(x)}
+        fitting = [x for x in atoms if isinstance(x, AnyAtom) or variables_of(x).keys() <= bound]
+        return fitting if any(isinstance(x, AnyAtom) for x in fitting) else []
 
     def _first(self, literals: Sequence[Formula]) -> list[str] | None:
         """One row of a conjunction as text, none, or ``None`` where it cannot be asked."""
         known = self._certain(literals)
-        if not known or not all(
-            isinstance(_positive(x), (*_ATOMS, Comparison, Computed, Truth)) for x in known
-        ):
+        if not known or not all(isinstance(unnegated(x), Leaf) for x in known):
             return None
         try:
             found = self._asked(known).query(
@@ -538,7 +534,7 @@ class _OverFacts:
     def _why(self, literals: Sequence[Formula]) -> str:
         """The first literal that no row satisfies by itself, if there is one."""
         for part in self._certain(literals):
-            if isinstance(part, _ATOMS) and self._first([part]) == []:
+            if isinstance(part, AnyAtom) and self._first([part]) == []:
                 return f"no row satisfies {show_formula(part)}"
         return "each of its atoms holds somewhere, and never together"
 
@@ -553,10 +549,6 @@ class _OverFacts:
             yield LintWarning("contradiction", first.message, first.span or hard[0].span, first.hint)
         except HerbrandError:
             return
-
-
-def _positive(literal: Formula) -> Formula:
-    return literal.operand if isinstance(literal, Not) else literal
 
 
 def _violation(formula: Formula) -> list[Formula] | None:
@@ -580,5 +572,5 @@ def _conjunction(formula: Formula) -> list[Formula] | None:
     if isinstance(formula, And):
         found = [_conjunction(part) for part in formula.operands]
         return None if None in found else [x for part in found if part for x in part]
-    inner = _positive(formula)
+    inner = unnegated(formula)
     return [formula] if not children(inner) else None

@@ -28,9 +28,10 @@ from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import linked
+from herbrand.language.formulas import unnegated
 from herbrand.language.names import shown_name
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Not, Rule, Variable, leaf_terms
+from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Rule, Variable, leaf_terms
 from herbrand.program.clauses import Clause
 
 
@@ -135,7 +136,7 @@ def _names_constant(part: BodyLiteral) -> bool:
 
 
 def _compares(part: BodyLiteral) -> bool:
-    return isinstance(part.operand if isinstance(part, Not) else part, Comparison)
+    return isinstance(unnegated(part), Comparison)
 
 
 def _variables(parts: Sequence[BodyLiteral]) -> set[str]:

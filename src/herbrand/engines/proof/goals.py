@@ -45,12 +45,14 @@ from herbrand.errors import LanguageError, Mistake, nearest
 from herbrand.facts.domain import Domain, absence
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.graphs import Classes, linked
+from herbrand.language.formulas import unnegated
 from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import Renaming, written
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     And,
+    AnyAtom,
     Atom,
     BodyLiteral,
     Comparison,
@@ -284,7 +286,7 @@ class _Reading:
         same = Classes[str]()
         found: dict[str, dict[str, Variable]] = {}
         compared: list[Variable] = []
-        for literal in map(_positive, self._literals):
+        for literal in map(unnegated, self._literals):
             variables = [term for term in leaf_terms(literal) if isinstance(term, Variable)]
             if isinstance(literal, Comparison):
                 compared += variables
@@ -304,7 +306,7 @@ class _Reading:
             self._check_one(types, found.values())
 
     def _atoms_and_terms(self) -> Iterator[tuple[Atom, Sequence[Term]]]:
-        for literal in map(_positive, self._literals):
+        for literal in map(unnegated, self._literals):
             for atom in _atoms(literal):
                 yield (
                     atom,
@@ -365,7 +367,7 @@ class _Reading:
                 atom.span,
                 f"ask {shown_name(name)}({shown})" if shown else "",
             )
-        elif (predicate.value_type is not None) != isinstance(_positive(literal), ValueIs | ValueIn):
+        elif (predicate.value_type is not None) != isinstance(unnegated(literal), ValueIs | ValueIn):
             hint = f"ask {shown_name(name)}(...) = value" if predicate.value_type else ""
             what = "is many-valued" if predicate.value_type else "is true or false and has no other value"
             yield Mistake(f"{shown_name(name)} {what}", atom.span, hint)
@@ -376,8 +378,8 @@ def _literals(formula: Formula) -> Iterator[Formula]:
         for part in formula.operands:
             yield from _literals(part)
         return
-    inner = _positive(formula)
-    if not isinstance(inner, Atom | ValueIs | ValueIn | Comparison | Truth):
+    inner = unnegated(formula)
+    if not isinstance(inner, AnyAtom | Comparison | Truth):
         raise LanguageError(
             "a query is an atom, or atoms, negated atoms and comparisons joined by 'and'",
             span=formula.span,
@@ -386,12 +388,8 @@ def _literals(formula: Formula) -> Iterator[Formula]:
     yield formula
 
 
-def _positive(literal: Formula) -> Formula:
-    return literal.operand if isinstance(literal, Not) else literal
-
-
 def _atoms(literal: Formula) -> Iterator[Atom]:
-    inner = _positive(literal)
+    inner = unnegated(literal)
     if isinstance(inner, Atom):
         yield inner
     elif isinstance(inner, ValueIs | ValueIn):

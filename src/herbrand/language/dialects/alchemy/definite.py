@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from herbrand.language.dialects.renaming import fresh_name
+from herbrand.language.formulas import unnegated
 from herbrand.language.scope import free_variables, with_terms
 from herbrand.language.syntax import (
     And,
@@ -28,7 +29,6 @@ from herbrand.language.syntax import (
     Exists,
     Formula,
     Implies,
-    Not,
     Or,
     Term,
     ValueIs,
@@ -55,7 +55,7 @@ def is_body(formula: Formula) -> bool:
     """Whether it is a literal or a conjunction of literals."""
     if isinstance(formula, And):
         return all(map(is_body, formula.operands))
-    return isinstance(formula.operand if isinstance(formula, Not) else formula, Atom | ValueIs | Comparison)
+    return isinstance(unnegated(formula), Atom | ValueIs | Comparison)
 
 
 def _general_head(clauses: Sequence[DefiniteClause]) -> Atom:

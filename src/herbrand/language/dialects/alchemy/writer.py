@@ -19,7 +19,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
-from herbrand.language.computed import body_computes, variables_of
+from herbrand.language.comparisons import body_computes, variables_of
 from herbrand.language.dialects.alchemy.lexicon import is_constant_name, is_plain_name, written_constant
 from herbrand.language.dialects.collecting import as_text, refusal, written_lines
 from herbrand.language.dialects.infix import Sign, rewritten, write_formula

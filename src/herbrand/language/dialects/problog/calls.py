@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
-from herbrand.language.computed import variables_of, with_assigned
+from herbrand.language.comparisons import variables_of, with_assigned
 from herbrand.language.dialects.problog.goals import Body, PrologClause
 from herbrand.language.dialects.problog.names import PredicateNames, valued
+from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
@@ -133,7 +134,7 @@ def _needed(body: Body, places: Places) -> set[str]:
                 if literal.operator not in ("=", "!=") or isinstance(literal, Computed):
                     found |= variables_of(literal).keys()
             case Atom() | Not(operand=Atom()):
-                atom = literal.operand if isinstance(literal, Not) else literal
+                atom = unnegated(literal)
                 assert isinstance(atom, Atom)
                 found |= variables_of(_at(atom, places)).keys()
     return found
@@ -206,7 +207,7 @@ class _Calls:
 
     def guarded(self, clause: PrologClause) -> PrologClause:
         """The clause for those values alone that it is called with, if it has no others or hands them on."""
-        atoms = [part.operand if isinstance(part, Not) else part for part in clause.body]
+        atoms = [unnegated(part) for part in clause.body]
         hands_on = any(isinstance(atom, Atom) and atom.predicate in self._places for atom in atoms)
         known = set() if hands_on else valued(clause.body, self._silent)
         calls = {
@@ -229,7 +230,7 @@ class _Calls:
     def made_by(self, clause: PrologClause) -> Iterator[PrologClause]:
         """What a clause calls, under what must hold for it to come so far."""
         for place, literal in enumerate(clause.body):
-            atom = literal.operand if isinstance(literal, Not) else literal
+            atom = unnegated(literal)
             call = self.call(atom) if isinstance(atom, Atom) else None
             if call is None:
                 continue

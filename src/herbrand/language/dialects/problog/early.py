@@ -11,8 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import LanguageError, Span
-from herbrand.language.computed import variables_of
+from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by
+from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
@@ -133,7 +134,7 @@ def _given(head: Atom, places: Places) -> set[str]:
 def _calls(body: Body, known: set[str], unsure: Collection[OpenPlace]) -> Iterator[tuple[Atom, set[str]]]:
     """The atoms that a clause calls, each with the variables that have a value there."""
     for literal, bound in _walked(body, known, unsure):
-        atom = literal.operand if isinstance(literal, Not) else literal
+        atom = unnegated(literal)
         if isinstance(atom, Atom):
             yield atom, bound
 

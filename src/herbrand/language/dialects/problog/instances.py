@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
-from herbrand.language.computed import variables_of
+from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause
 from herbrand.language.formulas import ORDERS, Atom, Comparison, Constant, Term, Truth, Variable
 from herbrand.language.show import show_formula

@@ -18,6 +18,7 @@ from herbrand.graphs import reached
 from herbrand.language.dialects.problog.early import has_value, open_places
 from herbrand.language.dialects.problog.goals import PrologClause, bound_by
 from herbrand.language.dialects.problog.names import PredicateNames
+from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
@@ -91,7 +92,7 @@ def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[s
     while True:
         before = len(found)
         for clause in clauses:
-            parts = (part.operand if isinstance(part, Not) else part for part in clause.body)
+            parts = (unnegated(part) for part in clause.body)
             called = {part.predicate for part in parts if isinstance(part, Atom)}
             if called & found:
                 found |= _heads(clause)

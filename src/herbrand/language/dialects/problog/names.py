@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 
 from herbrand.errors import LanguageError
 from herbrand.graphs import Classes
-from herbrand.language.computed import variables_of, with_assigned
+from herbrand.language.comparisons import variables_of, with_assigned
 from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.names import is_writable, made_writable, shown_constant
 from herbrand.language.syntax import (

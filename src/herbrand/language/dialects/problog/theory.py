@@ -41,6 +41,7 @@ from herbrand.language.dialects.problog.names import (
 )
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value, parts_of
 from herbrand.language.dialects.problog.unfolding import unfolded
+from herbrand.language.formulas import unnegated
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import (
@@ -230,11 +231,7 @@ class _Reader:
     def _define_all(self) -> None:
         """Every predicate that a goal names has a clause; else it is an error, or has none."""
         defined = {head.predicate for clause in self._clauses for head in clause.heads}
-        used = [
-            part.operand if isinstance(part, Not) else part
-            for clause in self._clauses
-            for part in clause.body
-        ]
+        used = [unnegated(part) for clause in self._clauses for part in clause.body]
         used += [part for a, _, body in (*self._conditional, *self._observed) for part in (a, *body)]
         for part in used:
             if not isinstance(part, Atom) or part.predicate in defined:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import count
 from typing import cast
 
-from herbrand.language.computed import variables_of
+from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause
 from herbrand.language.scope import with_terms
 from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Computed, Not, Term, Variable

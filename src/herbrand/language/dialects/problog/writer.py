@@ -25,11 +25,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from herbrand.errors import UnsupportedError
-from herbrand.language.computed import variables_of
+from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.problog.goals import BUILT_IN, NO_ATOMS
 from herbrand.language.dialects.problog.names import valued
 from herbrand.language.dialects.renaming import SpelledNames, fresh_name
+from herbrand.language.formulas import unnegated
 from herbrand.language.names import shown_constant, shown_number
 from herbrand.language.scope import variable_types
 from herbrand.language.show import show_formula
@@ -161,7 +162,7 @@ class _Writer:
         chances = [each.probability for each, _ in heads if each is not None]
         by = [variable for chance in chances if isinstance(chance, Learned) for variable in chance.by]
         named = [chance for chance in chances if isinstance(chance, Variable)]
-        taken = set(variables_of([*by, *named, *(head for _, head in heads), *map(_positive, body)]))
+        taken = set(variables_of([*by, *named, *(head for _, head in heads), *map(unnegated, body)]))
         heads = [(each, _with_named(head, taken)) for each, head in heads]
         names = _spelled_variables([*(head for _, head in heads), *body], [*by, *named])
         said = "; ".join(
@@ -282,10 +283,6 @@ def _quoted(text: str) -> str:
     return f"'{text.translate(_ESCAPED)}'"
 
 
-def _positive(literal: Formula) -> Formula:
-    return literal.operand if isinstance(literal, Not) else literal
-
-
 def _with_named(head: Atom, taken: set[str]) -> Atom:
     """The head with a name for each ``_``, which stands for every constant: its type then gives it values."""
     arguments = list(head.arguments)
@@ -299,7 +296,7 @@ def _with_named(head: Atom, taken: set[str]) -> Atom:
 
 def _spelled_variables(parts: Iterable[Formula], more: Iterable[Variable] = ()) -> SpelledNames:
     """Names of variables begin with a capital."""
-    terms = variables_of([*more, *map(_positive, parts)])
+    terms = variables_of([*more, *map(unnegated, parts)])
     return SpelledNames([name for name, term in terms.items() if not term.anonymous], _capitalised)
 
 

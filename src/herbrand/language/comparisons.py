@@ -1,0 +1,310 @@
+"""Comparisons and what they compute: their parts and variables, which give a variable its value, and in which
+order.
+
+>>> from herbrand.language.parse import parse_theory
+>>> (rule,) = parse_theory("price(x, p) :- net(x, n), p = n * r, r = 1.19").rules
+>>> joining, tests = tests_of(rule.body)
+>>> [name for test in in_order(tests, {"x", "n"}, set()) for name, _ in [assigned(test, {"n"})]]
+['r', 'p']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from types import UnionType
+from typing import Any
+
+from herbrand.language.formulas import (
+    OPPOSITES,
+    Aggregate,
+    AnyAtom,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Computed,
+    Constant,
+    Exists,
+    Expression,
+    Forall,
+    Formula,
+    Not,
+    ValueIn,
+    ValueIs,
+    Variable,
+    children,
+    leaf_terms,
+    unnegated,
+    walk,
+)
+from herbrand.language.scope import Renaming, bound_variables
+
+Test = Computed | Comparison
+
+
+def computes(formula: Formula) -> bool:
+    """Whether a formula has to be separated: it compares computed values, or which comes first."""
+    return any(map(leaf_computes, walk(formula)))
+
+
+def body_computes(body: Sequence[Formula]) -> bool:
+    """Whether a rule's body has to be separated; order comparisons of numbers its evaluation knows itself."""
+    return any(map(_is_test, body))
+
+
+def _is_test(literal: Formula) -> bool:
+    """Whether a literal, its negation left off, computes."""
+    part = unnegated(literal)
+    return isinstance(part, Computed) or (isinstance(part, Comparison) and _orders_text(part))
+
+
+def outer_parts(part: Test | Expression) -> Iterator[Test | Expression]:
+    """A test or a value, and all parts of it but those inside its aggregates."""
+    waiting = [part]
+    while waiting:
+        yield (one := waiting.pop())
+        match one:
+            case Computed(left=left, right=right) | Comparison(left=left, right=right):
+                waiting += right, left
+            case Arithmetic(operands=operands):
+                waiting += operands[::-1]
+
+
+def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
+    """The outermost aggregates of a test or a value."""
+    return (one for one in outer_parts(part) if isinstance(one, Aggregate))
+
+
+def negated_equations(parts: Iterable[Formula]) -> Iterator[tuple[Not, Comparison]]:
+    """The literals of bodies, those of aggregates too, that are equations of terms behind ``not``."""
+    for part in parts:
+        match part:
+            case Not(operand=Comparison() as inner):
+                yield part, inner
+            case Computed():
+                for one in aggregates(part):
+                    yield from negated_equations(one.body)
+
+
+def inner_parts(one: Aggregate, kinds: type | UnionType) -> Iterator[Formula]:
+    """The leaves of these kinds that an aggregate is over, those of aggregates in it too."""
+    for literal in one.body:
+        for part in walk(literal):
+            if isinstance(part, kinds):
+                yield part
+            elif isinstance(part, Computed):
+                for deeper in aggregates(part):
+                    yield from inner_parts(deeper, kinds)
+
+
+def variables_of(part: object) -> dict[str, Variable]:
+    """All variables in a value, a formula, or a sequence of these."""
+    found: dict[str, Variable] = {}
+    waiting: list[Any] = [part]
+    while waiting:
+        match waiting.pop():
+            case Variable() as variable:
+                found[variable.name] = variable
+            case list() | tuple() as parts:
+                waiting += parts[::-1]
+            case Atom() | ValueIs() | ValueIn() | Comparison() as leaf:
+                waiting += leaf_terms(leaf)[::-1]
+            case Arithmetic(operands=operands):
+                waiting += operands[::-1]
+            case Aggregate(terms=terms, body=body):
+                waiting += (*terms, *body)[::-1]
+            case Computed(left=left, right=right):
+                waiting += right, left
+            case Exists(variables=own, body=body) | Forall(variables=own, body=body):
+                waiting += body, own
+            case other:
+                waiting += children(other)[::-1]
+    return found
+
+
+def tests_of(body: Sequence[Formula]) -> tuple[list[Formula], list[Test]]:
+    """The literals of a body that join tables, and those that compute: each comparison is one of these."""
+    joining, computing = places_of(body)
+    return [body[place] for place in joining], [test_of(body[place]) for place in computing]
+
+
+def places_of(body: Sequence[Formula]) -> tuple[list[int], list[int]]:
+    """Where a body's literals stand that join tables, and those that compute."""
+    found = [place for place, literal in enumerate(body) if _is_test(literal)]
+    plain = [place for place in range(len(body)) if place not in found]
+    if not found:
+        return plain, []
+    bound = bound_variables(body[place] for place in plain)
+    moved = [
+        place
+        for place in plain
+        if isinstance(literal := body[place], Comparison) and not variables_of(literal).keys() <= bound
+    ]
+    return [place for place in plain if place not in moved], found + moved
+
+
+def test_of(literal: Formula) -> Test:
+    """What a literal computes, without a negation."""
+    inner = unnegated(literal)
+    assert isinstance(inner, Comparison | Computed)
+    if isinstance(inner, Computed) and inner is not literal:
+        return replace(inner, operator=OPPOSITES[inner.operator])
+    return inner
+
+
+def _orders_text(part: Comparison) -> bool:
+    sides = (part.left, part.right)
+    return part.operator not in ("=", "!=") and any(
+        isinstance(side, Constant) and isinstance(side.value, str) for side in sides
+    )
+
+
+def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | None:
+    """The variable that a test gives a value, if it is an equation with one that has none yet."""
+    if test.operator != "=":
+        return None
+    for name, value in ((test.left, test.right), (test.right, test.left)):
+        if isinstance(name, Variable) and name.name not in known:
+            return name.name, value
+    return None
+
+
+def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
+    """The variables that have values and those to which tests then give one, in whatever order they stand."""
+    found = set(known)
+    for _ in tests:
+        for test in tests:
+            value = assigned(test, found)
+            if value is not None and variables_of(value[1]).keys() <= found:
+                found.add(value[0])
+    return found
+
+
+def equations_of(tests: Iterable[Test], known: Collection[str]) -> dict[str, tuple[Test, Expression]]:
+    """The variables that tests give values, one after the other: the equation, and what it says each is."""
+    found: dict[str, tuple[Test, Expression]] = {}
+    for test in tests:
+        if (value := assigned(test, {*known, *found})) is not None:
+            found[value[0]] = test, value[1]
+    return found
+
+
+def fixed_in(part: Test | Expression, outside: Collection[str]) -> set[str]:
+    """The variables that a value needs: all of plain terms, those of aggregates that stand outside too."""
+    found = set[str]()
+    for one in outer_parts(part):
+        if isinstance(one, Variable):
+            found.add(one.name)
+        elif isinstance(one, Aggregate):
+            found |= variables_of(one).keys() & outside
+    return found
+
+
+def all_fixed_in(tests: Iterable[Test], outside: Collection[str]) -> set[str]:
+    return {name for test in tests for name in fixed_in(test, outside)}
+
+
+def plain_variables(part: Test | Expression) -> dict[str, Variable]:
+    """The variables of a test or a value that stand outside its aggregates."""
+    return {one.name: one for one in outer_parts(part) if isinstance(one, Variable)}
+
+
+def outer_variables(others: Iterable[object], tests: Sequence[Test]) -> set[str]:
+    """The variables that stand outside aggregates, or in more than one: an aggregate cannot bind them."""
+    outside = set(variables_of(list(others)))
+    for test in tests:
+        outside |= plain_variables(test).keys()
+    return outside
+
+
+def locals_apart(test: Test, outside: Collection[str], renaming: Renaming) -> Test:
+    """The test with variables that only one aggregate has under names of their own."""
+
+    def apart(one: Aggregate) -> Expression:
+        names = {name: renaming.new(name) for name in variables_of(one) if name not in outside}
+        return renaming.expression(one, names)
+
+    return with_aggregates(test, apart)
+
+
+def with_aggregates(test: Test, changed: Callable[[Aggregate], Expression]) -> Test:
+    """The test with its outermost aggregates changed."""
+
+    def within(value: Expression) -> Expression:
+        match value:
+            case Arithmetic(sign=sign, operands=operands, span=span):
+                return Arithmetic(sign, tuple(map(within, operands)), span)
+            case Aggregate():
+                return changed(value)
+        return value
+
+    if isinstance(test, Comparison):
+        return test
+    return replace(test, left=within(test.left), right=within(test.right))
+
+
+class UnboundError(Exception):
+    """A variable that a test needs and nothing gives a value."""
+
+    def __init__(self, variable: Variable) -> None:
+        super().__init__(variable.name)
+        self.variable = variable
+
+
+def in_order(tests: Sequence[Test], known: Collection[str], outside: Collection[str]) -> list[Test]:
+    """The tests in an order in which each has its variables; what may fail last."""
+    have, waiting, found = set(known), list(tests), list[Test]()
+    while waiting:
+        ready = []
+        for test in waiting:
+            given = assigned(test, have)
+            needs = fixed_in(test if given is None else given[1], outside)
+            if needs <= have:
+                ready.append(test)
+        if not ready:
+            needed = (name for test in waiting for name in sorted(fixed_in(test, outside) - have))
+            missing = next(needed)
+            raise UnboundError(next(v[missing] for t in waiting if missing in (v := variables_of(t))))
+        test = min(ready, key=_divides)
+        if (given := assigned(test, have)) is not None:
+            have.add(given[0])
+        waiting.remove(test)
+        found.append(test)
+    return found
+
+
+def _divides(test: Test) -> bool:
+    parts = outer_parts(test)
+    return any(isinstance(one, Arithmetic) and one.sign in ("/", "//", "%") for one in parts)
+
+
+def unbound_terms(
+    tests: Iterable[Test], outside: Collection[str]
+) -> Iterator[tuple[Aggregate, str, Variable]]:
+    """Each variable of an aggregate's terms that neither its own literals nor those outside give a value."""
+    for test in tests:
+        for one in aggregates(test):
+            plain, inner = tests_of(one.body)
+            atoms = [part for literal in plain for part in walk(literal) if isinstance(part, AnyAtom)]
+            equal = [part for part in plain if isinstance(part, Comparison)]
+            bound = {*outside, *variables_of(atoms)}
+            given = with_assigned([*inner, *equal], bound)
+            yield from ((one, name, v) for name, v in variables_of(one.terms).items() if name not in given)
+            yield from unbound_terms(inner, given)
+
+
+def left_free(one: Aggregate) -> set[str]:
+    """The variables of an aggregate that no term of it, or of one inside it, has."""
+    found = {name for name in variables_of(one) if not name.startswith("_`")}
+    return found - _terms(one)
+
+
+def _terms(one: Aggregate) -> set[str]:
+    inner = [part for literal in one.body for part in walk(literal) if isinstance(part, Computed)]
+    below = [_terms(deeper) for part in inner for deeper in aggregates(part)]
+    return set(variables_of(one.terms)).union(*below)
+
+
+def leaf_computes(part: Formula) -> bool:
+    """Whether a leaf of a formula compares numbers, computed or not."""
+    return isinstance(part, Computed) or (isinstance(part, Comparison) and part.operator not in ("=", "!="))
