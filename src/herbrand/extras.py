@@ -65,3 +65,7 @@ class Late:
     def __getattr__(self, name: str) -> Any:
         found = self.__dict__[name] = member(f"{self._module}:{name}")
         return found
+
+
+duckdb, pc = Late("duckdb"), Late("pyarrow.compute")
+"""Importing them takes as long as a small call."""

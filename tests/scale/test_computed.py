@@ -117,9 +117,13 @@ def test_no_dates_are_still_dates(body: str, tmp_path: Path) -> None:
         assert not len(model.query("late(x)"))
 
 
-def test_times_at_midnight_are_dates(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "midnight", ["TIMESTAMP '2026-11-22'", "'2026-11-22 00:00:00'", "'2026-11-22T00:00:00.000'"]
+)
+def test_times_at_midnight_are_dates(midnight: str, tmp_path: Path) -> None:
+    """Also where they stand as a text, in any form that is one in memory."""
     with duckdb.connect(str(tmp_path / "world.duckdb")) as connection:
-        connection.execute("CREATE TABLE due AS SELECT 'a' AS x, TIMESTAMP '2026-11-22' AS d")
+        connection.execute(f"CREATE TABLE due AS SELECT 'a' AS x, {midnight} AS d")
     text = """
         type day = date
         predicate due(thing, day): observed

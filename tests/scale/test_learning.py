@@ -240,6 +240,13 @@ def test_what_is_not_served_is_named(
         learned(place=f"duckdb:{tmp_path / 'w.duckdb'}", text=SMOKERS + statement, **options)
 
 
+def test_what_has_no_weight_to_be_learned_is_refused(tmp_path: Path) -> None:
+    """Where a target is named too: it gave a theory without weights back."""
+    known = "\n".join(line for line in SMOKERS.splitlines() if not line.startswith("?"))
+    with pytest.raises(UnsupportedError, match="no statement has a weight to be learned"):
+        learned(place=f"duckdb:{tmp_path / 'w.duckdb'}", text=known, target="smokes")
+
+
 def test_too_little_memory(tmp_path: Path) -> None:
     with pytest.raises(HerbrandError, match="a database needs at least"):
         learned(place=f"duckdb:{tmp_path / 'w.duckdb'}", memory="1MB")

@@ -37,13 +37,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from herbrand.extras import Late
+from herbrand.extras import pc
 from herbrand.language.names import simplest
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value
 from herbrand.row_keys import SPREAD, numbered
-
-pc = Late("pyarrow.compute")
 
 # Text and whole numbers as Arrow arrays and back, by their buffers: pyarrow's own conversions do the same,
 # but import pandas wherever it is installed, which takes longer than all that a small theory's facts need.

@@ -29,7 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from herbrand.errors import LanguageError, Mistake, Span, nearest
-from herbrand.extras import Late
+from herbrand.extras import pc
 from herbrand.facts.column import (
     ABSENT,
     SMALL,
@@ -46,8 +46,6 @@ from herbrand.language.names import shown_constant
 from herbrand.language.signature import Kind
 from herbrand.language.syntax import Value
 from herbrand.row_keys import places_among
-
-pc = Late("pyarrow.compute")
 
 FEW = 1000
 """Up to this many constants are looked up one by one; more are hashed together."""

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from herbrand.extras import Late
+from herbrand.extras import duckdb, pc
 from herbrand.facts.column import (
     ABSENT,
     Column,
@@ -44,7 +44,6 @@ from herbrand.row_keys import SPREAD, Places
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-duckdb, pc = Late("duckdb"), Late("pyarrow.compute")
 
 Progress = Callable[[float], None]
 _POLL_SECONDS = 0.1

@@ -30,7 +30,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake, counted
-from herbrand.extras import Late
+from herbrand.extras import pc
 from herbrand.facts.column import (
     ABSENT,
     Column,
@@ -49,8 +49,6 @@ from herbrand.language.names import moment
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Calendar
 from herbrand.visible import shortened
-
-pc = Late("pyarrow.compute")
 
 Truths = npt.NDArray[np.bool_]
 

@@ -115,14 +115,15 @@ def number_from(text: str) -> int | float:
     return simplest(number)
 
 
-_MIDNIGHT = re.compile(r"[T ]00:00:00(\.0+)?$")
+MIDNIGHT = r"[T ]00:00:00(\.0+)?$"
+"""What may stand behind a date: as data frames keep days."""
 
 
 def moment(calendar: str, text: str) -> str:
     """A date or a time in the one form that its constant has; a ``ValueError`` where it is none.
 
-    A time that names its zone is told in UTC: the order of the texts is that of time. A time at midnight, as
-    data frames keep days, is a date.
+    A time that names its zone is told in UTC: the order of the texts is that of time. A time at midnight is
+    a date.
 
     >>> moment("date", "20261122"), moment("time", "2026-11-22 09:30")
     ('2026-11-22', '2026-11-22T09:30:00')
@@ -132,7 +133,7 @@ def moment(calendar: str, text: str) -> str:
     '2026-11-22T07:30:00'
     """
     if calendar == "date":
-        return date.fromisoformat(_MIDNIGHT.sub("", text)).isoformat()
+        return date.fromisoformat(re.sub(MIDNIGHT, "", text)).isoformat()
     found = datetime.fromisoformat(text)
     if found.tzinfo is not None:
         try:

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from herbrand.errors import nearest
-from herbrand.extras import Late
+from herbrand.extras import pc
 from herbrand.facts.column import SMALL
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
@@ -29,8 +29,6 @@ from herbrand.language.syntax import (
 from herbrand.program.dependencies import derived_by
 from herbrand.program.program import Program
 from herbrand.program.question import Question, named_predicates
-
-pc = Late("pyarrow.compute")
 
 MOST_COMPARED = 1_000_000
 """Constants of larger types are not compared with each other."""

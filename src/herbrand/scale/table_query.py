@@ -10,7 +10,7 @@ from herbrand.facts.place import shown
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable, quoted
 from herbrand.facts.table_claims import mark_of
-from herbrand.language.names import moment
+from herbrand.language.names import MIDNIGHT, moment
 from herbrand.language.signature import Kind, Predicate, Type
 from herbrand.language.syntax import Value
 from herbrand.relations.database import Database
@@ -36,7 +36,7 @@ def in_place(table: StoredTable, predicate: Predicate, types: Mapping[str, Type]
     expressions = table.constants(len(predicate.column_types))
     for place, name in enumerate(predicate.column_types):
         if types[name].calendar == "date" and "VARCHAR" in expressions[place]:
-            expressions[place] = f"REGEXP_REPLACE({expressions[place]}, 'T00:00:00$', '')"
+            expressions[place] = f"REGEXP_REPLACE({expressions[place]}, '{MIDNIGHT}', '')"
     chosen = [f"{expression} AS c{place}" for place, expression in enumerate(expressions)]
     cell = quoted(table.columns[-1])
     p = "CAST(1 AS DOUBLE)"

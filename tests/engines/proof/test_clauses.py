@@ -9,8 +9,7 @@ from herbrand.engines.proof.goals import components, is_part, split
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import Plans
 from herbrand.errors import LanguageError
-from herbrand.language.computed import OPPOSITES
-from herbrand.language.formulas import ORDERS
+from herbrand.language.formulas import OPPOSITES, ORDERS
 from herbrand.language.totals import MIRRORED
 from herbrand.program.clauses import Absence, Clause, Compared, Lookup
 from herbrand.program.dependencies import check_strata

@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from herbrand.errors import FactsError, Mistake
-from herbrand.extras import Late
+from herbrand.extras import duckdb
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.store import Progress, Store
 from herbrand.relations.dialects import DUCKDB
-
-duckdb = Late("duckdb")
 
 quoted, literal = DUCKDB.quoted, DUCKDB.text_value
 """A column or table name, and a string, in SQL."""

@@ -38,7 +38,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from herbrand.errors import FactsError, Mistake
-from herbrand.extras import Late
+from herbrand.extras import duckdb
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, python_column, text_array
 from herbrand.facts.place import Place, rows_at_fault
@@ -56,8 +56,6 @@ from herbrand.facts.sources.base import (
 from herbrand.facts.sources.stored import StoredTable, literal, part, quoted, where
 from herbrand.facts.store import Progress, Staged, Store
 from herbrand.language.syntax import FactRows
-
-duckdb = Late("duckdb")
 
 Record = tuple[int, list[str]]
 """The line it begins on, and its cells."""

@@ -22,6 +22,7 @@ from herbrand.learning.example import (
     World,
     lowered,
     refuse_latent,
+    refuse_nothing_learned,
     refuse_unknown,
     refuse_unlabelled,
 )
@@ -70,6 +71,7 @@ class StoredExample(Example):
 
 def stored_example(theory: Theory, signature: Signature, stored: StoredFacts, aim: Aim) -> StoredExample:
     """The world as an example; raises where what its facts say cannot be learned from."""
+    refuse_nothing_learned(theory)
     refuse_unknown(aim, signature)
     tables = {name: _masked(signature, stored, name, aim.latent) for name in stored.facts.tables}
     masked = replace(stored, facts=Facts(stored.facts.domains, tables))

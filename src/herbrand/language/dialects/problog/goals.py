@@ -14,7 +14,7 @@ from functools import reduce
 from itertools import chain, count, product
 
 from herbrand.errors import LanguageError, Span
-from herbrand.language.computed import variables_of
+from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.dialects.problog.terms import PrologTerm, constant_value, parts_of
 from herbrand.language.formulas import OPPOSITES, ORDERS, Sign
