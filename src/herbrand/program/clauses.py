@@ -6,8 +6,8 @@ p(x, y) :- q(x, z), r(z, y)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import written
@@ -88,6 +88,18 @@ class Never:
 
 Test = Compared | OneOf | Measured | Never
 Literal = Lookup | Absence | Test
+
+
+def renamed(literal: Literal, name_of: Callable[[str], str]) -> Literal:
+    """The literal over other names."""
+    match literal:
+        case OneOf() | Measured():
+            return replace(literal, variable=name_of(literal.variable))
+        case Compared():
+            return replace(literal, left=name_of(literal.left), right=name_of(literal.right))
+        case Lookup() | Absence():
+            return replace(literal, arguments=tuple(map(name_of, literal.arguments)))
+    return literal
 
 
 def constant_name(constant: Constant, type_name: str) -> str:

@@ -5,6 +5,7 @@ differ in it then rest on different facts, so that some of them holds with one l
 ⊕ of the algebra ``independent``. A clause becomes a chain of clauses, a variable summed out in each, and over
 these that algebra is exact. So it goes wherever no two uncertain atoms are of one predicate and the variables
 are nested: of any two that are summed out, one stands in all uncertain atoms of the other or they share none.
+What a rule's atoms share is taken out of them first: ``on(x)`` in ``good(x, y) :- thing(x, y), on(x)``.
 Steps run as joins of whole tables, in memory or in a database.
 
 >>> from herbrand.facts.load import fact_sources, load_facts
@@ -35,7 +36,7 @@ from typing import TypeVar
 from herbrand.program.bindings import WEIGHT
 from herbrand.program.clause_rows import ClauseRows
 from herbrand.program.clause_set import ClauseSet
-from herbrand.program.clauses import PART_MARK, Absence, Clause, Literal, Lookup
+from herbrand.program.clauses import PART_MARK, Absence, Clause, Literal, Lookup, renamed
 from herbrand.relations.relation import Relation
 
 Told = TypeVar("Told")
@@ -61,6 +62,10 @@ class Steps:
             tables[name] = evaluation.predicate(clauses, tables)
         found = evaluation.of(self.goal, tables)
         return found if WEIGHT in found.columns else found.let(**{WEIGHT: 1.0})
+
+
+MOST_LITERALS = 64
+"""No more are taken out of derived atoms: each may hold others."""
 
 
 class DependentError(Exception):
@@ -110,12 +115,14 @@ class _Making:
     def __init__(self, program: ClauseSet, uncertain: Collection[str]) -> None:
         self._program, self._uncertain = program, uncertain
         self.clauses: dict[str, tuple[Clause, ...]] = {}
+        self._drawn: dict[str, tuple[Clause, ...]] = {}
         self._places: dict[tuple[str, Pattern], Mapping[str, frozenset[int]] | None] = {}
 
     def in_steps(self, clause: Clause) -> tuple[Clause, Sources]:
         """The last step to a clause's heads, after those that sum out all that its head has not."""
         if clause.ranging() and not self._program.may_range:
             raise DependentError
+        clause = self._with_shared_parts(clause)
         factors = [self._factor(part, clause) for part in clause.body]
         chance = self._chance(clause)
         left = set(clause.variables()).difference(clause.head)
@@ -135,6 +142,62 @@ class _Making:
         body = tuple(factor.part for factor in factors)
         last = replace(clause, body=body, weight=clause.weight if chance else None)
         return last, sources
+
+    def _with_shared_parts(self, clause: Clause) -> Clause:
+        """The clause with what one of its derived atoms shares with others of the predicate as literals of
+        its own, so that it can be summed up behind what tells the atoms apart."""
+        waiting, body = list(clause.body), list[Literal]()
+        types, constants = dict(clause.types), dict(clause.constants)
+        while waiting:
+            part = waiting.pop(0)
+            inner = self._sharing(part) if len(waiting) + len(body) < MOST_LITERALS else None
+            if inner is None:
+                body.append(part)
+                continue
+            names = {name: name for name in inner.constants} | dict(
+                zip(inner.head, part.arguments, strict=True)
+            )
+            constants |= inner.constants
+            types |= {name: inner.types[name] for name in inner.constants if name in inner.types}
+            own = self._own_literals(inner)
+            if inner.weight is not None:
+                drawn = f"{inner.predicate}{PART_MARK}drawn"
+                self._drawn[drawn] = (replace(inner, predicate=drawn, body=own),)
+                body.append(Lookup(drawn, part.arguments))
+            shared = inner.body if inner.weight is None else [x for x in inner.body if x not in own]
+            waiting = [*(renamed(literal, names.__getitem__) for literal in shared), *waiting]
+        if body == list(clause.body):
+            return clause
+        return replace(clause, body=tuple(body), types=types, constants=constants)
+
+    def _sharing(self, part: Literal) -> Clause | None:
+        """The one clause of a derived atom, where it leaves no variable out, and something uncertain in its
+        body has not all of them."""
+        if not isinstance(part, Lookup) or part.stated or not self._program.is_derived(part.predicate):
+            return None
+        clauses = self._program.clauses[part.predicate]
+        if len(clauses) != 1:
+            return None
+        (clause,), head = clauses, set(clauses[0].head)
+        own = self._own_literals(clause)
+        shared = [literal for literal in clause.body if literal not in own]
+        known = head | clause.constants.keys()
+        whole = len(head) == len(clause.head) and head.isdisjoint(clause.constants)
+        if not whole or not all(known.issuperset(literal.arguments) for literal in clause.body):
+            return None
+        bound = {name for literal in own if isinstance(literal, Lookup) for name in literal.arguments}
+        if clause.weight is not None and not head <= bound:
+            return None
+        return clause if any(not head <= set(literal.arguments) for literal in shared) else None
+
+    def _own_literals(self, clause: Clause) -> tuple[Literal, ...]:
+        """Those of a body that are certain as they stand."""
+        return tuple(
+            part
+            for part in clause.body
+            if not isinstance(part, Lookup)
+            or not (self._program.is_derived(part.predicate) or part.predicate in self._uncertain)
+        )
 
     def _chance(self, clause: Clause) -> Sources:
         """The clause's own choices, which all variables tell apart, where it has some."""
@@ -172,7 +235,9 @@ class _Making:
             return _Factor(part, variables & set(clause.variables()), {})
         if not isinstance(part, Lookup):
             return _Factor(part, variables, {})
-        if part.stated or not self._program.is_derived(part.predicate):
+        if part.predicate not in self._drawn and (
+            part.stated or not self._program.is_derived(part.predicate)
+        ):
             certain = part.predicate not in self._uncertain
             return _Factor(part, variables, {} if certain else {part.predicate: variables})
         pattern = tuple(clause.constants.get(name) for name in part.arguments)
@@ -201,7 +266,7 @@ class _Making:
 
     def _clauses(self, predicate: str, pattern: Pattern) -> Iterable[Clause]:
         """A predicate's clauses with constants in their heads; those left out whose heads have others."""
-        for clause in self._program.clauses[predicate]:
+        for clause in self._drawn.get(predicate) or self._program.clauses[predicate]:
             constants = dict(clause.constants)
             asked = [
                 (name, index) for name, index in zip(clause.head, pattern, strict=True) if index is not None

@@ -15,7 +15,6 @@ uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from herbrand.errors import LanguageError
 from herbrand.facts.facts import Facts
@@ -48,6 +47,7 @@ from herbrand.program.clauses import (
     Never,
     OneOf,
     constant_name,
+    renamed,
 )
 
 NO_TYPES: Mapping[str, str] = {}
@@ -119,16 +119,7 @@ class _Lowering:
 
     def _rooted(self, part: Literal) -> Literal:
         """The literal over the variables that equations have left."""
-        if not self._merged:
-            return part
-        match part:
-            case OneOf() | Measured():
-                return replace(part, variable=self._same.leader(part.variable))
-            case Compared():
-                return replace(part, left=self._same.leader(part.left), right=self._same.leader(part.right))
-            case Lookup() | Absence():
-                return replace(part, arguments=tuple(map(self._same.leader, part.arguments)))
-        return part
+        return renamed(part, self._same.leader) if self._merged else part
 
     def _literals(self, literal: BodyLiteral) -> list[Literal]:
         match literal:

@@ -42,6 +42,8 @@ CHOICES = (
     "{w} :: c(x, y) :- near(x, z), near(z, y)",
     "{w} :: c(x, x) :- odd(x)",
     "{w} :: c(x, y) :- a(x), near(x, y)",
+    "{w} :: b(x, y) :- near(x, y), e",
+    "{w} :: c(x, y) :- near(x, y), a(y), x != y",
     "{w} :: e",
     "{w} :: e :- odd(_)",
 )
@@ -72,7 +74,9 @@ def program(seed: int) -> tuple[str, list[str]]:
     drawn = [one.format(w=draw.choice([0.3, 0.5, 1])) for one in draw.sample(CHOICES, draw.randint(2, 4))]
     made = draw.sample("pqr", draw.randint(1, 3))
     known = list(dict.fromkeys(one.partition(":: ")[2][0] for one in drawn))
-    known += ["a"] * ("a(x), near" in " ".join(drawn) and "a" not in known)
+    needed = [one.partition(":- ")[2] for one in drawn]
+    known += ["a"] * any(re.search(r"\ba\(", body) and "a" not in known for body in needed)
+    known += ["e"] * any(re.search(r"\be\b", body) and "e" not in known for body in needed)
     rules = [rule(name, *known, *known, "near", "odd", *made[:place]) for place, name in enumerate(made)]
     rules += [rule(made[0], *known, "near")] * (draw.random() < 0.3)
     asked = [atom(*made, *known) for _ in range(draw.randint(1, 3))]
@@ -121,6 +125,16 @@ WHOLE = {
     "chances that facts name": ("w :: a(x) :- worth(x, w)", "a(x)"),
     "some thing in some box": ("0.5 :: a(x)\n0.3 :: b(x, y) :- near(x, y)\nr :- a(x), b(x, y)", "r"),
     "a choice after another": ("0.5 :: a(x)\n0.3 :: c(x, y) :- a(x), near(x, y)", "c(1, 2)"),
+    "what drawn atoms share": ("0.5 :: a(x)\n0.3 :: b(x, y) :- near(x, y), a(x)\nr :- b(x, y)", "r"),
+    "what derived atoms share": (
+        "0.5 :: a(x)\n0.3 :: b(x, y) :- near(x, y)\nq(x, y) :- b(x, y), a(x), x <= y\nr :- q(x, y)",
+        "r",
+    ),
+    "what is shared below what is": (
+        "0.5 :: e\n0.4 :: a(x) :- odd(x), e\n0.3 :: b(x, y) :- near(x, y), a(x)\nr :- b(x, y)",
+        "r",
+    ),
+    "constants in what is shared": ("0.5 :: a(x)\n0.3 :: b(x, y) :- near(x, y), a(1)\nr :- b(x, 2)", "r"),
     "a rule for each of two": ("0.5 :: a(x)\n0.2 :: e\nr :- a(x)\nr :- e", "r"),
 }
 CIRCUIT = {
