@@ -433,6 +433,21 @@ r(y) :- s(x), y = x - 1, not q(x + 1)
     assert shown == {"q(1)": 0.5, "r(2)": 1.0}
 
 
+def test_a_choice_of_numbers_that_rules_make_is_written_as_one_of_anything() -> None:
+    """The equations stand where ProbLog can compute them."""
+    text = (
+        "0.3::stop(_). run(1). run(N) :- N > 1, M is N-1, run(M), \\+stop(M). end(N) :- run(N), stop(N). "
+        "query(end(5))."
+    )
+    theory = read_theory_text(text, "pl")
+    written = write(theory, check(theory), "pl")
+    assert "0.3::stop(_10_)." in written
+    assert "run(N) :- 'calls of run'(N), N > 1, M is (N - 1), run(M), \\+stop(M)." in written
+    for each in (text, written):
+        found = hb.Model(read_theory_text(each, "pl")).infer()
+        assert found["end(5)"] == pytest.approx(0.3 * 0.7**4, abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -446,6 +461,10 @@ r(y) :- s(x), y = x - 1, not q(x + 1)
         (
             "type n = 0..3\npredicate b(n): observed\npredicate a(n)\n0.4 :: a(x + 1); 0.6 :: a(x) :- b(x)",
             "may leave its type",
+        ),
+        (
+            "r(1) :- true\nr(y) :- r(x), x < 3, y = x + 1\ns(x) :- r(x)\nall(x) :- not s(x)",
+            "x ranges over numbers that rules make",
         ),
     ],
 )

@@ -1,8 +1,8 @@
 """Theories as ProbLog's ``.pl`` files: facts, rules, choices, evidence and the queries of the theory.
 
 What ProbLog does not have is refused by statement: weights, bounds, many-valued and open predicates, soft
-evidence. Goals that bind come first in a body, since Prolog tries them in order. A variable that none of them
-binds ranges over its type, whose constants become facts: ProbLog has no types.
+evidence. Goals stand in an order in which Prolog can try them. A variable that none of them binds ranges over
+its type, whose constants become facts: ProbLog has no types.
 
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
@@ -21,7 +21,7 @@ coin(b).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.errors import UnsupportedError
@@ -91,6 +91,7 @@ class _Writer:
         self._theory, self._signature = theory, signature
         self._derived = theory.derived.keys()
         self._spelled = theory.spelled
+        self._made = {name for said in (*theory.rules, *theory.choices) for name in self._made_types(said)}
         self.ranges: dict[str, str] = {}
 
     def range_lines(self) -> Iterator[str]:
@@ -158,6 +159,24 @@ class _Writer:
             raise UnsupportedError("a .pl file has no many-valued predicates", span=alternative.span)
         return alternative.head
 
+    def _made_types(self, said: Rule | Choice) -> Iterator[str]:
+        """The types without a list of constants of which a statement computes values."""
+        heads = [said.head] if isinstance(said, Rule) else [each.head for each in said.alternatives]
+        values = variables_of([part for part in said.body if isinstance(part, Computed)])
+        atoms = variables_of([part for part in said.body if isinstance(part, Atom)])
+        for name, type in variable_types([*heads, *said.body], self._signature).items():
+            if name in values and name not in atoms and self._signature.types[type].values is None:
+                yield type
+
+    def _listed(self, names: Sequence[str], types: Mapping[str, str], plain: bool, head: Atom) -> list[str]:
+        """The variables that range over constants which a file can list. A ``plain`` choice of a number that
+        rules make, one without a body, is one for each call."""
+        made = [name for name in names if types[name] in self._made]
+        if made and not plain:
+            message = f"{made[0]} ranges over numbers that rules make, which a .pl file does not list"
+            raise UnsupportedError(message, span=head.span)
+        return [name for name in names if name not in made]
+
     def _clause(self, heads: list[tuple[Alternative | None, Atom]], body: tuple[BodyLiteral, ...]) -> str:
         chances = [each.probability for each, _ in heads if each is not None]
         by = [variable for chance in chances if isinstance(chance, Learned) for variable in chance.by]
@@ -171,11 +190,13 @@ class _Writer:
         )
         types = variable_types([*(head for _, head in heads), *body], self._signature)
         texts = {name for name, type in types.items() if self._signature.types[type].kind == "text"}
-        goals = [self._goal(literal, names, texts) for literal in sorted(body, key=_binds_last)]
         unbound = _unbound([head for _, head in heads], body)
+        goals = [self._goal(literal, names, texts) for literal in _in_order(body, set(unbound))]
         closed = {name for name, type in types.items() if self._signature.types[type].values is not None}
         computed = _computed([head for _, head in heads], body, closed.difference(unbound))
-        goals = [self._of_type(types[n], names[n]) for n in unbound] + goals
+        plain = bool(chances) and not body
+        listed = self._listed(unbound, types, plain, heads[0][1])
+        goals = [self._of_type(types[n], names[n]) for n in listed] + goals
         goals += [self._of_type(types[n], names[n]) for n in computed]
         return f"{said} :- {', '.join(goals)}." if goals else f"{said}."
 
@@ -307,8 +328,21 @@ def _capitalised(name: str) -> str:
     return plain[0].upper() + plain[1:] if plain[0].isalpha() or plain[0] == "_" else f"V{plain}"
 
 
-def _binds_last(literal: BodyLiteral) -> int:
-    """Prolog tries goals in order: what binds variables first, then equations, then what needs them."""
-    if isinstance(literal, Comparison | Computed):
-        return 1 if literal.operator == "=" else 2
-    return 2 if isinstance(literal, Not | Truth) else 0
+def _in_order(body: Sequence[BodyLiteral], known: set[str]) -> Iterator[BodyLiteral]:
+    """The goals as they stand, but for those whose variables have no values yet: these come later."""
+    waiting, known = list(body), set(known)
+    while waiting:
+        first = next((goal for goal in waiting if _is_ready(goal, known)), waiting[0])
+        waiting.remove(first)
+        known |= variables_of(first).keys()
+        yield first
+
+
+def _is_ready(goal: BodyLiteral, known: set[str]) -> bool:
+    """Whether Prolog can try a goal; an equation may give one variable its value."""
+    if isinstance(goal, Atom):
+        return True
+    if isinstance(goal, Comparison | Computed) and goal.operator == "=":
+        free = [side for side in (goal.left, goal.right) if not variables_of(side).keys() <= known]
+        return not free or (len(free) == 1 and isinstance(free[0], Variable))
+    return variables_of(goal).keys() <= known
