@@ -75,6 +75,8 @@ REFUSED = {
     "p(X) :- between(1, 2.5, X).": "has no numbers as its range",
     "a :- X is 2 * 2^3, X > 1.": "expected a full stop or an operator, found '^'",
     "b(1). 0.5::a(X) :- b(X). evidence(a(X)) :- a(X).": "the body of a query, or of evidence, names facts",
+    "0.5::a(X). query(a(X)) :- a(X).": "this query cannot be read",
+    "b(1). a(X) :- b(X), \\+c(X). 0.5::c(1). query(b(X)) :- b(X), \\+c(X).": "this query cannot be read",
     "a(X) :- member(X, Y), b(Y). b(1).": "member/2 is a built-in predicate",
     "a(X) :- b(X), \\+c(X). b(1). 0.5::c(1). evidence(a(X)).": "evidence is a ground atom",
     "a(X, Y) :- b(X). b(1). evidence(a(X, Y)).": "evidence is a ground atom",

@@ -338,6 +338,21 @@ def test_evidence_with_a_variable_is_of_every_instance(program: str, expected: d
     assert {atom: p for atom, p in found.items() if p or expected.get(atom) == 0} == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        ("d(X), \\+s(X)", ["p(1)", "p(3)"]),
+        ("d(X), (s(X) ; X > 2)", ["p(2)", "p(3)"]),
+        ("c(X)", ["p(1)"]),
+        ("ok(X)", ["p(2)", "p(3)"]),
+        ("between(3, 4, X)", ["p(3)", "p(4)"]),
+    ],
+)
+def test_a_query_with_a_body_is_of_what_can_hold(body: str, asked: list[str]) -> None:
+    program = "0.3::p(X) :- d(X). d(1). d(2). d(3). s(2). 0.5::c(1). ok(X) :- d(X), X > 1."
+    assert [*answers(f"{program} query(p(X)) :- {body}.")] == asked
+
+
 @pytest.mark.parametrize("value", ["round(X)", "X ** 0.5", "X ^ X", "X ** 99", "X xor 1"])
 def test_what_computes_no_number_here_is_refused_by_name(value: str) -> None:
     with pytest.raises(LanguageError, match=r"(round/1|(\*\*|\^|xor)/2) computes no number here"):

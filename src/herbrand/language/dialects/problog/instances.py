@@ -10,20 +10,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause
-from herbrand.language.formulas import ORDERS, Atom, Comparison, Constant, Term, Truth, Variable
+from herbrand.language.formulas import ORDERS, Atom, Comparison, Constant, Not, Term, Truth, Variable
 from herbrand.language.show import show_formula
 
 Values = Mapping[str, Term]
 
 
-def instances(atom: Atom, body: Body, clauses: Sequence[PrologClause]) -> Iterator[Atom]:
-    """The atoms that are asked for, or observed, in the order of the facts."""
+def instances(
+    atom: Atom, body: Body, clauses: Sequence[PrologClause], by_rules: bool = False
+) -> Iterator[Atom]:
+    """The atoms that are asked for, or observed, in the order of the facts. ``by_rules``: the body may also
+    name what rules and choices can make true."""
     if Truth(False) in body:
         return
     body = tuple(part for part in body if not isinstance(part, Truth))
@@ -32,32 +35,48 @@ def instances(atom: Atom, body: Body, clauses: Sequence[PrologClause]) -> Iterat
         return
     atoms = [part for part in body if isinstance(part, Atom)]
     tests = [part for part in body if isinstance(part, Comparison)]
-    others = {head.predicate for clause in clauses if not clause.is_fact for head in clause.heads}
-    if len(atoms) + len(tests) < len(body) or any(part.predicate in others for part in atoms):
+    absent = [part.operand for part in body if isinstance(part, Not) and isinstance(part.operand, Atom)]
+    derived = {head.predicate for clause in clauses if not clause.is_fact for head in clause.heads}
+    made = _holding({part.predicate for part in atoms} & derived, clauses) if by_rules else None
+    known = len(atoms) + len(tests) + len(absent) == len(body)
+    if not known or any(part.predicate in derived for part in ([] if made is not None else atoms) + absent):
         hint = "the body of a query, or of evidence, names facts and compares their constants"
         raise LanguageError("this query cannot be read", span=atom.span, hint=hint)
-    facts = dict.fromkeys(clause.heads[0] for clause in clauses if clause.is_fact)
+    facts = dict.fromkeys([*(clause.heads[0] for clause in clauses if clause.is_fact), *(made or ())])
     found: list[Values] = [dict(pair for test in tests for pair in _given(test))]
     for part in atoms:
         own = [fact for fact in facts if fact.predicate == part.predicate]
         found = [more for values in found for fact in own if (more := _bound(part, fact, values)) is not None]
     for values in found:
-        if all(_passes(test, values) for test in tests):
+        if all(_passes(test, values) for test in tests) and not any(
+            _bound(part, fact, values) is not None
+            for part in absent
+            for fact in facts
+            if fact.predicate == part.predicate
+        ):
             yield replace(atom, arguments=tuple(_value(term, values) for term in atom.arguments))
 
 
 def possible(atom: Atom, clauses: Sequence[PrologClause]) -> Iterator[Atom]:
     """The instances of an atom that clauses can make true: those that hold where every choice is made."""
-    named, used = {atom.predicate}, list[PrologClause]()
+    holding = _holding({atom.predicate}, clauses)
+    if holding is None:
+        hint = "its clauses negate or compute, or hold of anything; name each instance: evidence(a(1), true)."
+        raise LanguageError("evidence is a ground atom", span=atom.span, hint=hint)
+    yield from instances(atom, (atom,), [PrologClause((each,), ()) for each in holding])
+
+
+def _holding(named: Collection[str], clauses: Sequence[PrologClause]) -> Collection[Atom] | None:
+    """All that predicates, and those they rest on, have where every choice is made; ``None`` if a clause
+    negates or computes, or leaves an argument to anything."""
+    named, used = set(named), list[PrologClause]()
     while len(found := [each for each in clauses if any(h.predicate in named for h in each.heads)]) > len(
         used
     ):
         used = found
         named |= {part.predicate for clause in used for part in clause.body if isinstance(part, Atom)}
     if any(not isinstance(part, Atom | Comparison | Truth) for clause in used for part in clause.body):
-        raise _not_ground(
-            atom, "its clauses negate or compute; name each instance, as in evidence(a(1), true)."
-        )
+        return None
     holding: dict[Atom, None] = {}
     before = -1
     while len(holding) > before:
@@ -65,13 +84,7 @@ def possible(atom: Atom, clauses: Sequence[PrologClause]) -> Iterator[Atom]:
         for clause in used:
             for head in clause.heads:
                 holding |= dict.fromkeys(instances(head, clause.body, facts))
-    if any(isinstance(term, Variable) for each in holding for term in each.arguments):
-        raise _not_ground(atom, "evidence(a(1), true).")
-    yield from instances(atom, (atom,), [PrologClause((each,), ()) for each in holding])
-
-
-def _not_ground(atom: Atom, hint: str) -> LanguageError:
-    return LanguageError("evidence is a ground atom", span=atom.span, hint=hint)
+    return None if any(isinstance(term, Variable) for each in holding for term in each.arguments) else holding
 
 
 def _given(test: Comparison) -> Iterator[tuple[str, Term]]:

@@ -212,7 +212,8 @@ class _Reader:
         """Each query and each evidence whose body holds as one of its own."""
         for atom, positive, body in self._conditional:
             with self._mistakes.collecting():
-                self._queries += [(each, positive) for each in instances(atom, body, self._clauses)]
+                found = instances(atom, body, self._clauses, by_rules=True)
+                self._queries += [(each, positive) for each in found]
         for atom, holds, body in self._observed:
             with self._mistakes.collecting():
                 self._evidence += [(each, holds) for each in self._observed_instances(atom, holds, body)]
