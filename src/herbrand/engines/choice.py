@@ -318,7 +318,7 @@ def with_alternatives(
     error: BudgetError, refused: str, settings: Settings, program: Program, question: Question
 ) -> HerbrandError:
     """The refusal, and which engines could run it instead, as far as there is time to ask them."""
-    if settings.clip is not None:
+    if settings.clip is not None or program.uncertain:
         return error  # no other engine has that model
     others: list[str] = []
     settings = replace(settings, budget=settings.budget.share(0.5))

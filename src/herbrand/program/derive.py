@@ -43,7 +43,7 @@ from herbrand.program.few_rows import Derivation, FewRows, NotFewError
 from herbrand.program.lower_rules import rule_clause
 from herbrand.program.program import Program
 from herbrand.relations.expression import DTYPES
-from herbrand.relations.memory import Memory
+from herbrand.relations.memory import Allowance, Memory
 from herbrand.relations.relation import Relation
 from herbrand.row_keys import ascend, row_keys, stable_order
 
@@ -116,7 +116,7 @@ class FactRelations:
         self,
         signature: Signature,
         facts: Facts,
-        budget: Budget,
+        budget: Allowance,
         complete: bool = True,
         weighted: bool = False,
     ) -> None:

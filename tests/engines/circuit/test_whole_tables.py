@@ -14,6 +14,7 @@ from herbrand.budget import UNLIMITED
 from herbrand.engines.circuit import engine as module
 from herbrand.engines.circuit import whole_tables
 from herbrand.engines.circuit.whole_tables import in_whole_tables
+from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.language.parse import parse_formula
 from tests.engines.circuit.test_sum_over_worlds import world_count
 from tests.laws import long
@@ -212,3 +213,16 @@ def test_a_small_question_takes_no_tables() -> None:
     model = hb.Model(hb.parse(theory_of("a", FACTS, "0.3 :: a(x)")))
     program, question = model.measured(UNLIMITED, ("a(1)",), ())
     assert in_whole_tables(program, question, UNLIMITED) is None
+
+
+def test_joins_beyond_the_time_or_the_memory_are_left_to_the_circuit(used: list[bool]) -> None:
+    text = "0.5 :: a(x) :- odd(x)\n0.5 :: b(x, x) :- odd(x)\nq(x, y) :- a(x), b(y, y)"
+    many = [(number,) for number in range(4_000)]
+    model = hb.Model(hb.parse(text), {"odd": many})
+    with pytest.raises(OutOfTimeError):
+        model.infer("q", time_limit=1)
+    with pytest.raises(BudgetError) as refused:
+        model.infer("q", memory="64MB")
+    assert "engines that can run it" not in str(refused.value), "no other engine draws choices"
+    assert used == [False, False]
+    assert model.infer("a(3)", time_limit=1)["a(3)"] == 0.5

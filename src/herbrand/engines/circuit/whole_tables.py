@@ -21,7 +21,7 @@ from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Choice, Computed, Learned, Rule, Variable
-from herbrand.program.bindings import WEIGHT
+from herbrand.program.bindings import WEIGHT, Limit
 from herbrand.program.clause_rows import ClauseRows, Source, complete_rows
 from herbrand.program.clause_set import ClauseSet
 from herbrand.program.clauses import Absence, Clause, Lookup
@@ -39,6 +39,8 @@ LEAST_ROWS = 1_000
 """Of fewer facts and constants the circuit is made as soon as the first join."""
 MOST_STATEMENTS = 100
 """Each is a query of its own; where choices are written one by one, there are no tables to join."""
+MOST_JOINED, JOINED_A_SECOND = 2**25, 2_000_000
+"""So many rows one join may have, and for each second that is left: nothing asks the clock within it."""
 MOST_PATTERNS = 16
 """Where a predicate is asked for by more of them, all of its atoms are looked for."""
 
@@ -166,12 +168,13 @@ class _Asked:
             raise NotInStepsError
         drawn = DrawnClauses(self.program.uncertain, self.program.signature, self.program.facts, patterns)
         self._refuse_small(drawn)
-        source = FactRelations(drawn.signature, self.program.facts, self.budget, complete=False)
+        rows = min(MOST_JOINED, JOINED_A_SECOND * self.budget.seconds_left)
+        source = FactRelations(drawn.signature, self.program.facts, Limit(self.budget, rows), complete=False)
         drawn.refuse_improbable(source)
         algebra = algebra_named("independent")
-        rows = ClauseRows(source, partial(complete_rows, source, {}), algebra, drawn.chances)
+        evaluation = ClauseRows(source, partial(complete_rows, source, {}), algebra, drawn.chances)
         steps = {name: [self._steps(drawn, one) for one in own] for name, own in patterns.items()}
-        found = {name: self._found(name, own, rows) for name, own in steps.items()}
+        found = {name: self._found(name, own, evaluation) for name, own in steps.items()}
         free = (name for name in drawn.signature.predicates if name not in derived)
         total = sum(
             self._evidence.known(name).latent_count() * math.log(self.program.value_count(name))
