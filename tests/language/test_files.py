@@ -67,6 +67,23 @@ class TestSeveral:
         two = file(tmp_path, "two.hb", 'predicate season in {"winter", "summer"}')
         assert read([one, two]).formulas == parse_theory(f"{two.read_text()}\n{one.read_text()}").formulas
 
+    @pytest.mark.parametrize("facts_first", [False, True])
+    def test_facts_of_a_format_are_of_what_the_others_declare(
+        self, tmp_path: Path, facts_first: bool
+    ) -> None:
+        said = "type size = number\npredicate weighs(thing, size)\npredicate kind(thing) in {1, 2}\n"
+        theory = file(tmp_path, "a.hb", said)
+        facts = file(tmp_path, "b.db", "weighs(A, 2.50)\nkind(A, 2)\n!kind(B, 1)\n")
+        expected = parse_theory('weighs("A", 2.5)\nkind("A") = 2\nnot kind("B") = 1\n')
+        both = read([facts, theory] if facts_first else [theory, facts])
+        assert both.facts == expected.facts
+        assert parse_theory(written(both)) == both
+
+    def test_a_constant_of_facts_that_is_no_number(self, tmp_path: Path) -> None:
+        theory = file(tmp_path, "a.hb", "type size = number\npredicate weighs(thing, size)\n")
+        with pytest.raises(LanguageError, match='"much" is not a number'):
+            hb.Model([theory, file(tmp_path, "b.db", "weighs(A, much)\n")])
+
     def test_all_that_is_wrong_with_any_is_told_at_once(self, tmp_path: Path) -> None:
         paths = [
             file(tmp_path, "one.hb", "1: a\n2: b ->\n"),

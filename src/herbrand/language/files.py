@@ -31,7 +31,7 @@ from herbrand.language.dialects import (
 from herbrand.language.formatting import spaced
 from herbrand.language.parse import Reading, parse_theory, read_theory, refuse_no_text
 from herbrand.language.show import show
-from herbrand.language.syntax import Theory
+from herbrand.language.syntax import PredicateDeclaration, Theory, TypeDeclaration
 from herbrand.visible import shortened
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
@@ -45,7 +45,13 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
     ``paths``: one path or several. ``dialect``: its name, for all of them. ``budget``: what reading may take.
     Where one of them cannot be read, all their mistakes are raised in one ``LanguageError``.
     """
-    readings = [_read_one(path, dialect, budget) for path in _several(paths)]
+    several = _several(paths)
+    first = sorted(several, key=lambda path: path.suffix.lower() in fact_endings())
+    read: dict[Path, Reading] = {}
+    for path in first:
+        declared = [said for one in read.values() for said in (*one.theory.types, *one.theory.predicates)]
+        read[path] = _read_one(path, dialect, budget, declared)
+    readings = [read[path] for path in several]
     if any(reading.mistakes for reading in readings):
         check_all(readings)
     return reduce(Theory.__add__, (reading.theory for reading in readings), Theory())
@@ -153,7 +159,13 @@ def _is_known(path: Path) -> bool:
     return any(name in (*theory_endings(), *fact_endings()) for name in (path.suffix.lower(), path.name))
 
 
-def _read_one(path: Path, dialect: str | None, budget: Budget) -> Reading:
+def _read_one(
+    path: Path,
+    dialect: str | None,
+    budget: Budget,
+    beside: Iterable[PredicateDeclaration | TypeDeclaration],
+) -> Reading:
+    """What a file says, facts as those of what is declared ``beside`` it."""
     own = dialect == OWN if dialect else path.suffix.lower() in (".hb", "") and not isdir(path)
     try:
         if not own and dialect is None and not isdir(path) and not _is_known(path):
@@ -162,7 +174,7 @@ def _read_one(path: Path, dialect: str | None, budget: Budget) -> Reading:
                 hint=f"theories end in {', '.join(theory_endings())}; tables of facts are named by --facts",
             )
         if not own:
-            return Reading(read_theory_file(path, dialect))
+            return Reading(read_theory_file(path, dialect, beside))
         source = read_source(path)
     except LanguageError as error:
         return Reading.failed(error)

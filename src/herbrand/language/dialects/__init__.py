@@ -27,6 +27,7 @@ from herbrand.errors import LanguageError, Mistake, Source, UnsupportedError, ne
 from herbrand.extras import later
 from herbrand.language.collection import collector_paused
 from herbrand.language.computed import separated
+from herbrand.language.dialects.beside import DeclaredColumns
 from herbrand.language.formulas import DEEPEST_NESTING
 from herbrand.language.parse import plain_source, read_source
 from herbrand.language.signature import Signature
@@ -74,7 +75,20 @@ class Dialect:
 
     @property
     def reads_theories(self) -> bool:
-        return self.read is not None or self.read_folder is not None
+        return any((self.read, self.read_folder, self.read_facts))
+
+    def theory(
+        self,
+        source: Source,
+        folder: Path | None,
+        beside: Iterable[PredicateDeclaration | TypeDeclaration] = (),
+    ) -> Theory:
+        """What a source of the format says, its facts as those of what is declared ``beside`` it."""
+        if self.read is not None:
+            return self.read(source, folder)
+        assert self.read_facts is not None
+        declared = DeclaredColumns(beside)
+        return Theory(tuple(map(declared.typed, self.read_facts(source, declared.many_valued))))
 
     @property
     def writes(self) -> bool:
@@ -84,12 +98,6 @@ class Dialect:
 def _only_source(read: Callable[[Source], Any]) -> Callable[[Source, Any], Any]:
     """A reader that has no use for the folder, or for the names of many-valued predicates."""
     return lambda source, _: read(source)
-
-
-def _facts_as_theory(
-    read: Callable[[Source], tuple[FactRows | TypeDeclaration, ...]],
-) -> Callable[[Source, Path | None], Theory]:
-    return lambda source, folder: Theory(read(source))
 
 
 def _own(place: str) -> Callable[..., Any]:
@@ -122,7 +130,6 @@ for _dialect in (
     Dialect(
         "db",
         (".db",),
-        read=_facts_as_theory(_own("alchemy.facts:read_db")),
         read_facts=_own("alchemy.facts:read_db"),
         write_facts=_own("alchemy.writer:write_db"),
     ),
@@ -137,7 +144,6 @@ for _dialect in (
     Dialect(
         "cfacts",
         (".cfacts",),
-        read=_facts_as_theory(_own("tensorlog.facts:read_cfacts")),
         read_facts=_only_source(_own("tensorlog.facts:read_cfacts")),
         write_facts=_own("tensorlog.writer:write_cfacts"),
     ),
@@ -166,7 +172,6 @@ for _dialect in (
     Dialect(
         "evid",
         (".evid",),
-        read=_facts_as_theory(_own("networks.uai:read_evidence")),
         read_facts=_own("networks.uai:read_evidence"),
     ),
     Dialect(
@@ -182,7 +187,7 @@ for _dialect in (
 
 def theory_endings() -> list[str]:
     """How files end that hold a theory, in the language itself or in a dialect."""
-    return [".hb", *_endings(lambda row: row.reads_theories and row.read_facts is None)]
+    return [".hb", *_endings(lambda row: row.read is not None)]
 
 
 def fact_endings() -> list[str]:
@@ -200,24 +205,30 @@ _FRAMES = 10 * DEEPEST_NESTING
 
 
 @collector_paused()
-def read_theory_file(path: str | Path, dialect: str | None = None) -> Theory:
-    """The theory of a file, or of a folder in the benchmark layout."""
+def read_theory_file(
+    path: str | Path,
+    dialect: str | None = None,
+    beside: Iterable[PredicateDeclaration | TypeDeclaration] = (),
+) -> Theory:
+    """The theory of a file, or of a folder in the benchmark layout.
+
+    A file of facts is read as what is declared ``beside`` it says: which predicates are many-valued, and
+    which constants are numbers.
+    """
     path = Path(path)
     chosen = dialect_of(path, dialect, lambda row: row.reads_theories)
-    if chosen.read is not None:
-        with room_for(_FRAMES):
-            return _with_world(chosen, chosen.read(read_source(path), path.parent))
-    assert chosen.read_folder is not None
-    return _with_world(chosen, chosen.read_folder(path))
+    if chosen.read_folder is not None:
+        return _with_world(chosen, chosen.read_folder(path))
+    with room_for(_FRAMES):
+        return _with_world(chosen, chosen.theory(read_source(path), path.parent, beside))
 
 
 @collector_paused()
 def read_theory_text(text: str, dialect: str, name: str = "<text>") -> Theory:
     """The theory of a text in a dialect; such a text has no folder to include files from."""
-    chosen = _named(dialect, lambda row: row.read is not None)
-    assert chosen.read is not None
+    chosen = _named(dialect, lambda row: row.read_folder is None and row.reads_theories)
     with room_for(_FRAMES):
-        return _with_world(chosen, chosen.read(plain_source(text, name), None))
+        return _with_world(chosen, chosen.theory(plain_source(text, name), None))
 
 
 def _with_world(dialect: Dialect, theory: Theory) -> Theory:

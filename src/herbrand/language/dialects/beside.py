@@ -1,0 +1,69 @@
+"""What is declared beside a file of facts: which predicates are many-valued, and which columns hold numbers.
+
+A format of facts tells neither, and writes numbers as it writes text.
+
+>>> sizes = (TypeDeclaration("size", numeric=True), PredicateDeclaration("weighs", ("thing", "size")))
+>>> DeclaredColumns(sizes).typed(FactRows("weighs", (("a",), ("2.50",)), 1)).row(0)
+('a', 2.5)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+
+from herbrand.language.names import number_from
+from herbrand.language.syntax import Constant, FactRows, PredicateDeclaration, TypeDeclaration, Value
+
+_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+class DeclaredColumns:
+    """``many_valued``: names of predicates whose last column is a value."""
+
+    def __init__(self, declared: Iterable[PredicateDeclaration | TypeDeclaration]) -> None:
+        declared = tuple(declared)
+        predicates = [said for said in declared if isinstance(said, PredicateDeclaration)]
+        numeric = {said.name for said in declared if isinstance(said, TypeDeclaration) and _is_numeric(said)}
+        self.many_valued = frozenset(said.name for said in predicates if said.values is not None)
+        self._are_numbers = {said.name: _columns_of_numbers(said, numeric) for said in predicates}
+
+    def typed(self, said: FactRows | TypeDeclaration) -> FactRows | TypeDeclaration:
+        """The rows with numbers in the columns of numbers. What is no number stays text, for the check."""
+        if not isinstance(said, FactRows):
+            return said
+        are_numbers = self._are_numbers.get(said.predicate, ())
+        if not any(are_numbers) or len(are_numbers) != len(said.columns):
+            return said
+        columns = zip(said.columns, are_numbers, strict=True)
+        return replace(
+            said, columns=tuple(tuple(map(_number, column)) if are else column for column, are in columns)
+        )
+
+
+def _is_numeric(declared: TypeDeclaration) -> bool:
+    return declared.numeric or declared.bounds is not None or _hold_numbers(declared.values or ())
+
+
+def _hold_numbers(constants: tuple[Constant, ...]) -> bool:
+    return bool(constants) and not isinstance(constants[0].value, str)
+
+
+def _columns_of_numbers(declared: PredicateDeclaration, numeric: set[str]) -> tuple[bool, ...]:
+    arguments = tuple(name in numeric for name in declared.types)
+    match declared.values:
+        case None:
+            return arguments
+        case str(name):
+            return (*arguments, name in numeric)
+        case constants:
+            return (*arguments, _hold_numbers(constants))
+
+
+def _number(value: Value) -> Value:
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        with suppress(OverflowError):
+            return number_from(value)
+    return value
