@@ -316,6 +316,17 @@ def test_dates_times_and_decimals_of_tables_are_constants(tmp_path: Path) -> Non
         }  # fmt: skip
 
 
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_of_any_unit_and_zone_are_times_in_utc(tmp_path: Path, unit: str, zone: str | None) -> None:
+    """Data frames keep times in nanoseconds."""
+    theory = hb.parse("type moment = time\npredicate seen(moment): observed")
+    table = pa.table({"t": pa.array([MOMENT], pa.timestamp(unit, zone))})
+    pq.write_table(table, tmp_path / "seen.parquet")
+    for facts in ({"seen": table}, tmp_path / "seen.parquet"):
+        assert list(hb.Model(theory, facts).program.facts.domains["moment"]) == ["2026-11-22T09:30:00"]
+
+
 def test_times_at_midnight_are_dates(tmp_path: Path) -> None:
     """Data frames keep days so; a time of the day is still no date."""
     theory = hb.parse("type day = date\npredicate due(thing, day): observed")

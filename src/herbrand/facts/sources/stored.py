@@ -42,6 +42,7 @@ _DATED = {
     "TIMESTAMP_MS": "{}",
     "TIMESTAMP_NS": "{}",
     "TIMESTAMP WITH TIME ZONE": "make_timestamp(epoch_us({}))",
+    "TIMESTAMPTZ_NS": "make_timestamp(epoch_us({}::TIMESTAMPTZ))",
 }
 """Dates and moments, these as the timestamps that they are in UTC."""
 _MOMENT = "replace(strftime(({})::TIMESTAMP, '%Y-%m-%dT%H:%M:%S.%f'), '.000000', '')"
