@@ -64,6 +64,24 @@ FORMULAS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("goal", "answers"),
+    [
+        ("d(x) and y = x + 1 and not s(y)", [(0, 1), (3, 4)]),
+        ("d(x) and x + 1 = y and not s(y)", [(0, 1), (3, 4)]),
+        ("d(x) and z = x + 1 and y = z + 1 and not s(y)", [(0, 2), (3, 5)]),
+        ("d(x) and y = x + 1 and s(y)", []),
+        ("d(x) and y = x and not s(y)", [(0, 0)]),
+    ],
+)
+def test_absences_behind_the_end_of_a_range_hold_of_what_a_goal_computes(
+    goal: str, answers: list[tuple[int, int]]
+) -> None:
+    said = "type i = 0..3\npredicate d(i): observed\npredicate s(i)\nd(0)\nd(3)\ns(x) :- d(x), x > 2"
+    rows = hb.Model(hb.parse(said)).query(goal).to_dict()["answers"]
+    assert sorted((row["bindings"]["x"], row["bindings"]["y"]) for row in rows) == answers
+
+
 @pytest.mark.parametrize("seed", long(range(25), 4))
 def test_formulas_that_compute_hold_where_loops_say(seed: int) -> None:
     """Each instance of a queried formula has probability 1 or 0, as a rule derives it or not."""

@@ -7,7 +7,7 @@ constant never seen is an error with the nearest one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,8 +17,16 @@ from herbrand.facts.domain import absence
 from herbrand.facts.facts import Facts
 from herbrand.language.arguments import in_body
 from herbrand.language.check import check
-from herbrand.language.comparisons import aggregates, body_computes, inner_parts, variables_of
+from herbrand.language.comparisons import (
+    aggregates,
+    assigned,
+    body_computes,
+    inner_parts,
+    tests_of,
+    variables_of,
+)
 from herbrand.language.parse import MOST_ASKED, parse_formula
+from herbrand.language.scope import bound_variables
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
     And,
@@ -28,6 +36,7 @@ from herbrand.language.syntax import (
     Constant,
     Formula,
     Hard,
+    Not,
     Term,
     Theory,
     ValueIn,
@@ -104,11 +113,32 @@ def computing_goal(text: str, valued: frozenset[str]) -> ComputingGoal | None:
     """A goal of rules in which values are computed; None where none is."""
     read = parse_formula(text, "<query>", valued, computes=True)
     stated = read.operands if isinstance(read, And) else (read,)
+    stated = _absences_of_values(stated) if body_computes(in_body(stated)) else stated
     literals = in_body(stated)
     if not body_computes(literals):
         return None
     made = variables_of(literals[len(stated) :]).keys() - variables_of(stated).keys()
     return ComputingGoal(literals, frozenset(made))
+
+
+def _absences_of_values(stated: Sequence[Formula]) -> tuple[Formula, ...]:
+    """``y = x + 1 and not s(y)`` with ``not s(x + 1)``: an absence has no say in the type of what is asked
+    for, which may be a value that ``s`` is never true of."""
+    joined, tests = tests_of(in_body(stated))
+    bound = bound_variables(joined)
+    given = (found for test in tests if (found := assigned(test, bound)) is not None)
+    computed = {name: value for name, value in given if not isinstance(value, Term)}
+
+    def apart(literal: Formula) -> Formula:
+        if not isinstance(literal, Not) or not isinstance(literal.operand, Atom):
+            return literal
+        arguments = (
+            computed.get(one.name, one) if isinstance(one, Variable) else one
+            for one in literal.operand.arguments
+        )
+        return replace(literal, operand=replace(literal.operand, arguments=tuple(arguments)))  # type: ignore[arg-type]
+
+    return tuple(map(apart, stated))
 
 
 def queried_predicates(queries: Iterable[str | Formula], signature: Signature) -> frozenset[str]:
