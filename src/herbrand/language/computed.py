@@ -43,6 +43,7 @@ from herbrand.language.comparisons import (
     unbound_terms,
     variables_of,
     with_aggregates,
+    with_assigned,
 )
 from herbrand.language.formulas import (
     Aggregate,
@@ -293,7 +294,8 @@ class _Separation:
         joining, computing = places_of(named)  # each `_` is another variable, so names decide
         plainly, stated = [body[place] for place in joining], [test_of(body[place]) for place in computing]
         plain, tests = [named[place] for place in joining], [test_of(named[place]) for place in computing]
-        bound = bound_variables(plain) | set(given)
+        joinable = bound_variables(plain) | set(given)
+        bound = joinable | (_ranging(heads, tests, joinable) if isinstance(statement, Choice) else set())
         others = [*heads, *plain, *by]
         outside = outer_variables(others, tests)
         if self._refuse_unbound_terms(tests, outside):
@@ -311,7 +313,7 @@ class _Separation:
         used = all_fixed_in(tests, outside)
         kept = [name for name in variables_of([*others, *tests]) if name in used]
         kept = [name for name in kept if name in bound or name in variables_of(others)]
-        joined = _complete_literals(plain, bound, outer_variables([*heads, *by], tests))
+        joined = _complete_literals(plain, joinable, outer_variables([*heads, *by], tests))
         typed = tuple(part for x in (*plain, *heads) for part in walk(x) if isinstance(part, _TYPING))
         alone = [test for test in tests if compared_totals(test, bound)]
         positive = [literal for literal in plain if not isinstance(literal, Not)]
@@ -504,6 +506,16 @@ class _Separation:
                 Variable(written(n.name), n.span) for n in atom.arguments if isinstance(n, Variable)
             ),
         )
+
+
+def _ranging(heads: Sequence[Formula], tests: Collection[Test], bound: Collection[str]) -> set[str]:
+    """The variables of a choice's heads that range over their types: no atom and no equation of others gives
+    them values."""
+    ranging = set[str]()
+    sides = {one.name for test in tests for one in (test.left, test.right) if isinstance(one, Variable)}
+    while missing := variables_of(heads).keys() - with_assigned(tests, {*bound, *ranging}):
+        ranging |= (missing - sides) or {min(missing)}
+    return ranging
 
 
 def _marked(test: Formula, names: Sequence[str]) -> str:

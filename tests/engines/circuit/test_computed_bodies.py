@@ -194,3 +194,22 @@ def test_a_head_of_what_is_no_constant_takes_no_other_with_it(valued: bool) -> N
     explained = model.explain(shown[1])
     assert isinstance(explained, Explanation)
     assert sum(each.contribution for each in explained.reasons) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("tests", EQUATIONS)
+def test_variables_of_heads_range_over_what_equations_test(tests: str) -> None:
+    model = hb.Model(hb.parse(f"type n = 0..3\npredicate both(n, n)\n0.25 :: both(x, y) :- {tests}"))
+    found = model.infer([f"both({x}, {y})" for x in range(4) for y in range(4)])
+    for x, y in itertools.product(range(4), repeat=2):
+        assert found[f"both({x}, {y})"] == pytest.approx(0.25 * EQUATIONS[tests](x, y))
+
+
+@pytest.mark.parametrize("tests", ["x = y + 1", "y = x - 1", "y = x - 1, x = y + 1"])
+def test_a_head_beside_one_of_what_is_no_constant_ranges_over_its_type(tests: str) -> None:
+    declared = "type n = 0..3\npredicate a(n)\npredicate b(n)\n"
+    found = hb.Model(hb.parse(f"{declared}0.5 :: a(x); 0.25 :: b(y) :- {tests}")).infer(["a", "b"])
+    listed = found.to_dict()["marginals"]
+    assert {row["atom"]: row["probability"] for row in listed if row["atom"] in ("a(1)", "b(0)")} == {
+        "a(1)": pytest.approx(0.5),
+        "b(0)": pytest.approx(0.25),
+    }
