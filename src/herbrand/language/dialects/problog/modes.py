@@ -58,7 +58,7 @@ def by_way_of_calling(
         if len({name for name, _ in asked_ways}) < len(asked_ways):
             return None
         work.run(asked_ways)
-        if set(late) - {name for name, _ in work.answers}:  # nobody calls it, so that nothing says how
+        if not asked:  # nothing says how they are called; beside what is asked, what nobody calls is left out
             return None
         made = [clause for way in work.answers for clause in work.clauses_of(way, names)]
         made += [clause for way in sorted(asked_ways) for clause in work.asked(way, names)]
