@@ -167,8 +167,12 @@ def test_clauses_of_a_test_that_no_query_leads_to_are_left_out() -> None:
     uncalled = "p(X, Y) :- e(X, Z), Z \\== Y, p(Z, Y). r :- e(X, _), p(X, Y). "
     read = read_theory_text(CALLED + uncalled + "query(e(1, 2)).", "pl")
     assert show(read) == "0.5 :: e(1, 2)\n0.5 :: e(2, 3)\n0.25 :: e(2, 1)\n"
+    choice = "0.3::t(X) :- \\+e(X, 2), e(_, X). "
+    assert read_theory_text(CALLED + uncalled + choice + "query(e(1, 2)).", "pl") == read
     with pytest.raises(HerbrandError, match="Y has no value yet"):
         read_theory_text(CALLED + uncalled, "pl")
+    with pytest.raises(HerbrandError, match="X has no value yet"):
+        read_theory_text(CALLED + choice + "query(t(_)).", "pl")
 
 
 def test_ways_of_calling_that_derive_nothing_are_left_out() -> None:

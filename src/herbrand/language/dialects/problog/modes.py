@@ -47,19 +47,18 @@ def by_way_of_calling(
     names: PredicateNames,
 ) -> list[PrologClause] | None:
     """The clauses with the predicates that rest on ``late`` ones kept apart, as far as queries lead to them;
-    ``None`` where that is not possible. ``tests``: the names of comparisons that give no variable a value.
+    ``None`` where that is not possible, or nothing is asked. ``tests``: the names of comparisons that give no
+    variable a value.
     """
-    apart = _resting_on(late, clauses)
-    if any(clause.chances and _heads(clause) & apart for clause in clauses):
+    if not asked:
         return None
+    apart = _resting_on(late, clauses)
     work = _Work([clause for clause in clauses if _heads(clause) & apart], apart, tests)
     try:
         asked_ways = {work.way(atom, frozenset()) for atom in asked if atom.predicate in apart}
         if len({name for name, _ in asked_ways}) < len(asked_ways):
             return None
         work.run(asked_ways)
-        if not asked:  # nothing says how they are called; beside what is asked, what nobody calls is left out
-            return None
         made = [clause for way in work.answers for clause in work.clauses_of(way, names)]
         made += [clause for way in sorted(asked_ways) for clause in work.asked(way, names)]
     except NotReadError:
@@ -164,9 +163,11 @@ class _Work:
         """Each clause with what it calls, once for each combination of answers."""
         name, before = way
         for clause in self.own:
-            head = clause.heads[0]
-            if head.predicate != name:
+            if name not in _heads(clause):
                 continue
+            if clause.chances:
+                raise NotReadError
+            head = clause.heads[0]
             brought = zip(head.arguments, before, strict=True)
             bound = frozenset(t.name for t, has in brought if has and isinstance(t, Variable))
             for body, after in self._walked(clause.body, bound):
