@@ -20,7 +20,7 @@ from herbrand.contraction.algebra import algebra_named
 from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Atom, Choice, Computed, Learned, Rule, Variable
+from herbrand.language.syntax import Atom, Choice, Computed, Learned, Rule, Variable, leaf_terms
 from herbrand.program.bindings import WEIGHT, Limit
 from herbrand.program.clause_rows import ClauseRows, Source, complete_rows
 from herbrand.program.clause_set import ClauseSet
@@ -94,7 +94,7 @@ class DrawnClauses(ClauseSet):
     may_range = True
 
     def __post_init__(self) -> None:
-        self._chance_types = set[str]()
+        self._chance_types, self._drawn = set[str](), set[int]()
         clauses: dict[str, tuple[Clause, ...]] = {}
         self.clauses = clauses
         self.derived = derived_by(self.statements)
@@ -110,25 +110,30 @@ class DrawnClauses(ClauseSet):
             raise NotInStepsError
         for statement in self.statements:
             if predicate in heads_of(statement):
-                clause = self._lowered(statement)
+                clause = self._lowered(statement, predicate)
                 if clause is not None:
                     yield clause
 
-    def _lowered(self, statement: Choice | Rule) -> Clause | None:
-        """``None`` where the body cannot hold."""
+    def _lowered(self, statement: Choice | Rule, predicate: str) -> Clause | None:
+        """The clause for one of a statement's heads; ``None`` where the body cannot hold."""
         if any(isinstance(literal, Computed) for literal in statement.body):
             raise NotInStepsError
         if isinstance(statement, Rule):
             if statement.weight is not None:
                 raise NotInStepsError
             return rule_clause(statement, self.signature, self.facts)
-        drawn, *others = statement.alternatives
-        if others or isinstance(drawn.probability, Learned) or not isinstance(drawn.head, Atom):
+        (drawn, *twice) = (one for one in statement.alternatives if one.predicate == predicate)
+        if twice or id(statement) in self._drawn:  # heads exclude each other
             raise NotInStepsError
+        if isinstance(drawn.probability, Learned) or not isinstance(drawn.head, Atom):
+            raise NotInStepsError
+        self._drawn.add(id(statement))
         rule = Rule(drawn.head, statement.body, span=statement.span)
         clause = rule_clause(rule, self.signature, self.facts)
         if clause is None:
             return None
+        if len(statement.alternatives) > 1 and not _is_whole(statement, clause):
+            raise NotInStepsError
         self.chances += (self._chance(drawn.probability, clause),)
         return replace(clause, weight=len(self.chances) - 1)
 
@@ -146,6 +151,14 @@ class DrawnClauses(ClauseSet):
         for name in self._chance_types:
             if source.numbers(name).where((value < 0) | (value > 1)).count():
                 raise NotInStepsError
+
+
+def _is_whole(choice: Choice, clause: Clause) -> bool:
+    """Whether the clause of one head has an instance for each of the choice, and all heads stated numbers."""
+    terms = (term for one in choice.alternatives for term in leaf_terms(one.head))
+    named = {term.name for term in terms if isinstance(term, Variable)}
+    numbers = all(isinstance(one.probability, float | int) for one in choice.alternatives)
+    return numbers and named <= set(clause.variables())
 
 
 @dataclass(eq=False)
