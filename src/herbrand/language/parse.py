@@ -113,16 +113,14 @@ def _formula(text: str, name: str, valued: frozenset[str], computes: bool) -> Fo
     return formula
 
 
-def parse_probability(
-    text: str, name: str = "<query>", valued: Collection[str] = ()
-) -> tuple[Formula, Formula | None]:
+def parse_probability(text: str, valued: Collection[str] = ()) -> tuple[Formula, Formula | None]:
     """An event and, after a bar, what is given, with or without ``P( )`` around them."""
-    return _probability(text, name, frozenset(valued))
+    return _probability(text, frozenset(valued))
 
 
 @lru_cache(MOST_ASKED)
-def _probability(text: str, name: str, valued: frozenset[str]) -> tuple[Formula, Formula | None]:
-    event, given = _fragment(text, name, "query_probability")
+def _probability(text: str, valued: frozenset[str]) -> tuple[Formula, Formula | None]:
+    event, given = _fragment(text, "<query>", "query_probability")
     refuse_deep(event, given)
     return with_valued_names(event, valued), None if given is None else with_valued_names(given, valued)
 
@@ -136,9 +134,9 @@ def is_probability(text: str) -> bool:
     return text.lstrip().startswith("P") and text.lstrip()[1:].lstrip().startswith("(")
 
 
-def parse_literal(text: str, name: str = "<given>") -> FactRows:
+def parse_literal(text: str) -> FactRows:
     """One ground fact, as ``--given`` takes it: true, false, valued or soft."""
-    return _fragment(text, name, "query_literal")
+    return _fragment(text, "<given>", "query_literal")
 
 
 def refuse_no_text(text: object) -> None:

@@ -186,32 +186,32 @@ def renamed(conjunction: Conjunction, names: Mapping[str, str]) -> Conjunction:
     )
 
 
+def _with_inner(conjunction: Conjunction) -> Iterator[Conjunction]:
+    """The conjunction and those inside its blocks."""
+    yield conjunction
+    for block in conjunction.blocks:
+        for piece in block.pieces:
+            yield from _with_inner(piece)
+
+
 def variables_of(conjunction: Conjunction) -> set[str]:
     """The names of all variables that it ranges over, those inside blocks included."""
-    pieces = (piece for block in conjunction.blocks for piece in block.pieces)
-    return {name for name, _ in conjunction.variables}.union(*map(variables_of, pieces))
+    return {name for part in _with_inner(conjunction) for name, _ in part.variables}
 
 
 def literals_of(conjunction: Conjunction) -> Iterator[Literal]:
     """All literals, those inside blocks included."""
-    yield from conjunction.literals
-    for block in conjunction.blocks:
-        for piece in block.pieces:
-            yield from literals_of(piece)
+    return (literal for part in _with_inner(conjunction) for literal in part.literals)
 
 
 def ranged_over(conjunction: Conjunction) -> set[str]:
     """The types of all variables, those inside blocks included."""
-    pieces = (piece for block in conjunction.blocks for piece in block.pieces)
-    return {kind for _, kind in conjunction.variables}.union(*map(ranged_over, pieces))
+    return {kind for part in _with_inner(conjunction) for _, kind in part.variables}
 
 
 def differing(conjunction: Conjunction) -> Iterator[Pair]:
     """All pairs that must differ, those inside blocks included."""
-    yield from conjunction.distinct
-    for block in conjunction.blocks:
-        for piece in block.pieces:
-            yield from differing(piece)
+    return (pair for part in _with_inner(conjunction) for pair in part.distinct)
 
 
 @dataclass(frozen=True)

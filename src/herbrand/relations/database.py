@@ -102,8 +102,8 @@ class Database(ABC):
 class DuckDB(Database):
     """A database file, or none: then all is lost when it is closed.
 
-    ``memory``: bytes that it may use; the rest goes to ``spill``, by default a folder beside the file, of
-    which it takes at most ``disk`` bytes. ``schema``: where its tables stand, apart from all others.
+    ``memory``: bytes that it may use; the rest goes to a folder beside the file, of which it takes at most
+    ``disk`` bytes. ``schema``: where its tables stand, apart from all others.
     """
 
     dialect = DUCKDB
@@ -112,7 +112,6 @@ class DuckDB(Database):
         self,
         path: str | Path | None = None,
         memory: int | None = None,
-        spill: str | Path | None = None,
         disk: int | None = None,
         threads: int | None = None,
         schema: str | None = None,
@@ -121,7 +120,7 @@ class DuckDB(Database):
         self.memory = memory
         self._schema = schema
         self._own_folder = ScratchFolder() if path is None else None
-        folder = spill or (f"{path}.spill" if self._own_folder is None else self._own_folder.name)
+        folder = f"{path}.spill" if self._own_folder is None else self._own_folder.name
         settings: dict[str, Any] = {
             "temp_directory": str(folder),
             "preserve_insertion_order": False,

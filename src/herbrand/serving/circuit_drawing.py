@@ -42,7 +42,7 @@ ANYTHING_ELSE = "anything else"
 """A case without choices of its own."""
 
 
-def circuit_of(model: Model, atom: str, given: Sequence[str] = (), most: int = MOST_NODES) -> dict[str, Any]:
+def circuit_of(model: Model, atom: str, given: Sequence[str] = ()) -> dict[str, Any]:
     """The nodes of the circuit, the root first, and each before its ``parts``, which are numbers of nodes.
 
     ``share``: in which part of the worlds with the atom, under the evidence, the node holds and is the case
@@ -63,9 +63,9 @@ def circuit_of(model: Model, atom: str, given: Sequence[str] = (), most: int = M
     if root is None:
         _refuse_settled(asked.text, True)
     nodes = list(drawn.nodes(root))
-    if len(nodes) > most:
+    if len(nodes) > MOST_NODES:
         raise UnsupportedError(
-            f"the circuit of {asked.text} has {len(nodes):,} nodes, and {most} can be drawn",
+            f"the circuit of {asked.text} has {len(nodes):,} nodes, and {MOST_NODES} can be drawn",
             hint="give evidence, or choose an atom that rests on fewer choices",
         )
     return {"nodes": nodes}

@@ -124,13 +124,10 @@ class NetworkQuestion:
     def _cyclic(self, pieces: Iterable[int]) -> bool:
         return any(self.pieces[piece].graph.core for piece in pieces)
 
-    def part_of(self, query: BoundQuery) -> tuple[NetworkPart, LocalQuery]:
-        """What a query depends on, and the query over its atoms, all that is known given."""
-        return self._kept_parts(query)
-
     @cached_property
-    def _kept_parts(self) -> Callable[[BoundQuery], tuple[NetworkPart, LocalQuery]]:
-        """The parts of the latest queries: an estimate, the search and its checks ask for the same."""
+    def part_of(self) -> Callable[[BoundQuery], tuple[NetworkPart, LocalQuery]]:
+        """What a query depends on, and the query over its atoms, all that is known given. Those of the latest
+        queries are kept: an estimate, the search and its checks ask for the same."""
         return lru_cache(MOST_KEPT)(self._made_part)
 
     def _made_part(self, query: BoundQuery) -> tuple[NetworkPart, LocalQuery]:

@@ -124,7 +124,7 @@ class MessagePlan(nn.Module):
         maker = _Maker(program, evidence, tables, relations, frozenset(given), frozenset(ragged))
         self.left = maker.add_all(templates)
         self.leaves = tuple(maker.leaves)
-        self.shapes = {name: maker.shape(name) for name in tables}
+        self.shapes = {name: maker.evidence.sizes(name) for name in tables}
         self.values = dict(maker.values)
         self.per_constant = dict(maker.per_constant)
         self.sources = dict(maker.sources)
@@ -640,9 +640,6 @@ class _Maker:
 
     def types(self, predicate: str) -> tuple[str, ...]:
         return tuple(self.program.signature.predicates[predicate].types)
-
-    def shape(self, predicate: str) -> tuple[int, ...]:
-        return self.evidence.sizes(predicate)
 
 
 @dataclass(frozen=True, eq=False)
