@@ -126,10 +126,10 @@ class Plans:
 
         To ask a part is no call.
         """
-        if predicate not in self._parts:
-            return self.program.height(predicate)
         if predicate not in self._heights:
-            self._heights[predicate] = self._height_of(self._parts[predicate])
+            part = self._parts.get(predicate)
+            found = self.program.height(predicate) if part is None else self._height_of(part)
+            self._heights[predicate] = found
         return self._heights[predicate]
 
     def _height_of(self, part: Clause) -> int | None:
