@@ -393,7 +393,8 @@ def _not_in_steps(choices: bool) -> UnsupportedError:
     what = "choices (::) have" if choices else "the probability algebra takes"
     return UnsupportedError(
         f"on a database {what} what joins of independent {'choices' if choices else 'facts'} add up to: no "
-        f"predicate twice, variables nested, no recursion, no evidence{', no two heads of one choice' if choices else ''}",
+        f"predicate twice, variables nested, no recursion, no evidence"
+        f"{', no two heads of one choice' if choices else ''}",
         hint="leave out --on" if choices else "leave out --on, or one of --algebra count, boolean, max",
     )
 
