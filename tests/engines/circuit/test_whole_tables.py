@@ -74,7 +74,7 @@ def program(seed: int) -> tuple[str, list[str]]:
     facts = [f"near({x}, {y})" for x in (1, 2) for y in (1, 2) if draw.random() < 0.7]
     facts += [f"odd({x})" for x in (1, 2) if draw.random() < 0.7]
     facts += [f"worth({x}, {draw.choice([0, 0.25, 0.5, 1])})" for x in (1, 2) for _ in range(2)]
-    drawn = [one.format(w=draw.choice([0.3, 0.5, 1])) for one in draw.sample(CHOICES, draw.randint(2, 4))]
+    drawn = [one.format(w=draw.choice([0.3, 0.5, 1])) for one in draw.sample(CHOICES, draw.randint(1, 3))]
     made = draw.sample("pqr", draw.randint(1, 3))
     known = sorted({letter for one in drawn for letter in re.findall(r"\b[abce]\b", one)})
     rules = [rule(name, *known, *known, "near", "odd", *made[:place]) for place, name in enumerate(made)]
