@@ -538,6 +538,53 @@ def test_recursion_whose_rounds_may_not_end_is_refused(rules: str) -> None:
         hb.Model(hb.parse(text), {"throw": [(1, 2)], "start": [(0, 0)]}).query("r(n, s)")
 
 
+DIVIDED = [
+    "r(n, s) :- r(n, m), s = m // 2",
+    "r(n, s) :- r(n, m), s = (m * 3 + 1) % 7",
+    "r(n, s) :- r(n, m), m > 0, s = m % 5\nr(n, s) :- r(n, m), m < 9, s = m + 1",
+    "r(n, s) :- r(n, m), throw(k, _), k > 0, s = (m + n) % k",
+    "r(n, s) :- r(m, n), s = 3, n > 0, m > 3\nr(n, s) :- r(s, m), n = m // 3, s < 5",
+]
+
+
+@pytest.mark.parametrize("rule", DIVIDED)
+@pytest.mark.parametrize("seed", long(range(4), 1))
+def test_divisions_make_no_larger_values(rule: str, seed: int) -> None:
+    rng = random.Random(seed)
+    facts = {"start": {(rng.randint(-9, 40), rng.randint(-9, 40)) for _ in range(4)}}
+    facts["throw"] = {(rng.randint(1, 6), 0) for _ in range(2)}
+    text = f"r(n, s) :- start(n, s)\n{rule}"
+    assert held(text, facts, "r", "ns") == least_model(hb.parse(text), dict(facts), [["r"]])["r"]
+
+
+@pytest.mark.parametrize("test", ["m > 0", "m != 0"])
+def test_remainders_of_remainders(test: str) -> None:
+    start = {(12, 18), (35, 21), (-8, 6), (9, -6), (5, 0)}
+    every, waiting = set(start), list(start)
+    while waiting:
+        n, m = waiting.pop()
+        if m > 0 or (m and test == "m != 0"):
+            waiting += {(m, n % m)} - every
+            every.add((m, n % m))
+    text = f"r(n, s) :- start(n, s)\nr(m, s) :- r(n, m), {test}, s = n % m"
+    assert held(text, {"start": start}, "r", "ns") == every
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "r(n, s) :- r(n, m), k = m * 2 + 2, s = (m + 1) % k",
+        "r(n, s) :- r(n, m), s = m // 0.5",
+        "r(n, s) :- r(n, m), k = m + 1, s = k // 1",
+        "r(n, s) :- r(n, m), s = m / 2",
+        "r(n, s) :- r(n, m), s = m % 5\nr(n, s) :- r(n, m), s = m + 1",
+    ],
+)
+def test_divisions_of_what_grows_are_refused(rule: str) -> None:
+    with pytest.raises(LanguageError, match="makes new values of s without end: r -> r"):
+        hb.Model(hb.parse(f"r(n, s) :- start(n, s)\n{rule}"), {"start": [(1, 2)]}).query("r(n, s)")
+
+
 LINKED = [
     "w(x, z, n) :- road(x, y, k), w(y, z, m), n = k + m",
     "w(x, z, n) :- w(x, y, k), road(y, z, m), n = k * m + 1",

@@ -81,7 +81,7 @@ Part = TypeVar("Part", bound=Formula)
 
 _LIMITS = (
     "declare their type with a range, such as: type steps = 0..100; or count in whole numbers towards a "
-    "limit, such as: x > 0, y = x - 1; or go along a relation without circles"
+    "limit, such as: x > 0, y = x - 1; or divide: y = x // 2; or go along a relation without circles"
 )
 
 

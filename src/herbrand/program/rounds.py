@@ -1,9 +1,9 @@
 """Whether recursion that makes values has an end.
 
-``x > 0, y = x - 1`` makes values by whole steps towards a limit (:func:`has_end`). Where one argument of a
-predicate goes on so with each call of itself, there are so many rounds at most, and what else they make has
-an end too (:attr:`Rounds.count`). So it has where each call follows a relation without circles, which only
-facts can say: :meth:`Rounds.calls` tells what has to be linked.
+``x > 0, y = x - 1`` makes values by whole steps towards a limit, and ``z = x % y`` none that is larger
+(:func:`has_end`). Where one argument of a predicate goes on by steps with each call of itself, there are so
+many rounds at most, and what else they make has an end too (:attr:`Rounds.count`). So it has where each call
+follows a relation without circles, as only facts can say: :meth:`Rounds.calls` tells what has to be linked.
 
 >>> import herbrand as hb
 >>> text = "total(n, s) :- throw(n, v), total(m, t), n = m + 1"
@@ -14,14 +14,23 @@ facts can say: :meth:`Rounds.calls` tells what has to be linked.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
 from herbrand.language.comparisons import Test, variables_of
 from herbrand.language.computed import Definition
-from herbrand.language.formulas import Arithmetic, Atom, Comparison, Computed, Constant, Variable
+from herbrand.language.formulas import (
+    AnyAtom,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Computed,
+    Constant,
+    Formula,
+    Variable,
+)
 from herbrand.language.syntax import Rule
 from herbrand.program.dependencies import body_predicates
 
@@ -106,14 +115,32 @@ class Rounds:
 
 
 def has_end(made: str, definition: Definition) -> bool:
-    """Whether a value is made by whole steps towards a limit: ``x > 0, y = x - 1``. Where all rules of a
-    cycle make theirs so, all values are whole steps from the first ones, within fixed limits."""
-    return any(
+    """Whether a value is made by whole steps towards a limit, ``x > 0, y = x - 1``, or by a division, which
+    makes none larger, ``z = x % y``. Where all rules of a cycle make theirs so, all values are within the
+    first ones and fixed limits, and whole steps or remainders of these."""
+    tests, body = definition.tests, definition.body
+    return any(made == one for test in tests for one in _divided(test, body)) or any(
         one == made and _limits(part, {made, old}, (), below=step < 0)
-        for test in definition.tests
+        for test in tests
         for one, old, step in _steps_in(test)
-        for part in (*definition.body, *definition.tests)
+        for part in (*body, *tests)
     )
+
+
+def _divided(test: Test, body: Sequence[Formula]) -> Iterator[str]:
+    """The variable that is what a division leaves, by a constant or by what an atom of the body has; or how
+    often a number from 1 on is in what an atom has."""
+    atoms = variables_of([part for part in body if isinstance(part, AnyAtom)])
+    for made, value in ((test.left, test.right), (test.right, test.left)):
+        match made, value:
+            case Variable(name=one), Arithmetic(sign="%", operands=(_, by)) if test.operator == "=":
+                if isinstance(by, Constant) or (isinstance(by, Variable) and by.name in atoms):
+                    yield one
+            case (
+                Variable(name=one),
+                Arithmetic(sign="//", operands=(Variable(name=old), Constant(value=int() | float() as by))),
+            ) if test.operator == "=" and old in atoms and by >= 1:
+                yield one
 
 
 def _steps_in(test: Test) -> Iterator[tuple[str, str, int]]:

@@ -188,6 +188,16 @@ def test_factorials_and_fibonacci_numbers() -> None:
     assert {atom: p for atom, p in answers(text).items() if p} == pytest.approx({"r(120)": 0.3, "r(34)": 0.3})
 
 
+def test_greatest_common_divisors() -> None:
+    text = """
+        gcd(X, 0, X) :- X > 0.
+        gcd(X, Y, G) :- Y > 0, Z is X mod Y, gcd(Y, Z, G).
+        0.3::n(12). 0.5::n(35). 0.4::n(27). shared(G) :- n(X), gcd(X, 21, G). query(shared(_)).
+    """
+    expected = {f"shared({math.gcd(35, 21)})": 0.5, f"shared({math.gcd(12, 21)})": 1 - 0.7 * 0.6}
+    assert {atom: p for atom, p in answers(text).items() if p} == pytest.approx(expected)
+
+
 def test_a_walk_of_so_many_steps() -> None:
     """Time counts down, and the place goes up or down: one choice for each moment."""
     text = """
