@@ -505,6 +505,8 @@ ROUNDS = [
     "r(n, s) :- throw(n, v), r(m, t), m = n + 1, s = t + v",
     "r(n, s) :- r(m, s), m < s, n = m + 1",
     "r(n, s) :- r(m, s), n = m - 2, n >= s\nr(n, s) :- r(m, s), s <= m, n = m - 1",
+    "r(n, s) :- throw(n, v), n > 0, m = n // 2, r(m, t), s = t * 2 + v",
+    "r(n, s) :- throw(n, v), 1 <= n, m = n // 3, r(m, t), s = t + v",
 ]
 
 
@@ -527,6 +529,10 @@ def test_recursion_that_counts_along_one_argument_makes_values_of_others(rule: s
         "r(n, s) :- throw(n, v), r(m, t), m = n - v, s = t + v",
         "r(n, s) :- throw(n, v), r(m, t), m = n - 0.5, s = t + v",
         "r(n, s) :- throw(n, v), r(m, t), r(n, u), m = n - 1, s = t + u",
+        "r(n, s) :- throw(n, v), m = n // 2, r(m, t), s = t + v",
+        "r(n, s) :- throw(n, v), n > 0, m = n // 1, r(m, t), s = t + v",
+        "r(n, s) :- throw(n, v), n >= 0, m = n // 2, r(m, t), s = t + v",
+        "r(n, s) :- r(n, t), n > 0, m = n // 2, r(m, u), s = t + u",
         "r(n, s) :- r(m, s), m < s, n = m - 1",
         "r(n, s) :- r(m, t), m < s, n = m + 1, s = t + 2",
         "r(n, s) :- r(m, s), m < s, n = m + 1\nr(n, s) :- r(m, t), m < t, n = m + 1, s = t + 1",

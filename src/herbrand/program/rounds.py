@@ -99,9 +99,10 @@ class Rounds:
         fixed = variables_of([rule.head.arguments[kept] for kept in self._kept])
         steps = [step for test in tests for step in _steps_in(test)]
         above = {(one, other) if step > 0 else (other, one) for one, other, step in steps if step}
-        has_limit = own.name in variables_of(self.free(rule)) or any(
-            _limits(test, {own.name, *names}, fixed, below=not up) for test in tests
-        )
+        listed = own.name in variables_of(self.free(rule))
+        if listed:  # of so many values, whatever lies between them
+            above |= {pair for test in tests for pair in _shrunk(test, tests)}
+        has_limit = listed or any(_limits(test, {own.name, *names}, fixed, below=not up) for test in tests)
         return has_limit and {(own.name, name) if up else (name, own.name) for name in names} <= above
 
     @cached_property
@@ -141,6 +142,32 @@ def _divided(test: Test, body: Sequence[Formula]) -> Iterator[str]:
                 Arithmetic(sign="//", operands=(Variable(name=old), Constant(value=int() | float() as by))),
             ) if test.operator == "=" and old in atoms and by >= 1:
                 yield one
+
+
+def _shrunk(test: Test, tests: Sequence[Test]) -> Iterator[tuple[str, str]]:
+    """Two variables, of which the first is above 0 and the second, less, what a division of it comes to."""
+    if test.operator != "=":
+        return
+    for made, value in ((test.left, test.right), (test.right, test.left)):
+        match made, value:
+            case Variable(name=one), Arithmetic(
+                sign="//", operands=(Variable(name=old), Constant(value=int() as by))
+            ) if by > 1 and any(_is_positive(old, part) for part in tests):
+                yield old, one
+            case Variable(name=one), Arithmetic(sign="%", operands=(_, Variable(name=by))) if any(
+                _is_positive(by, part) for part in tests
+            ):
+                yield by, one
+
+
+def _is_positive(name: str, part: Test) -> bool:
+    """Whether a test keeps a variable above 0."""
+    least, most = (part.right, part.left) if part.operator in (">", ">=") else (part.left, part.right)
+    if not isinstance(most, Variable) or most.name != name or not isinstance(least, Constant):
+        return False
+    return not isinstance(least.value, str) and (
+        least.value >= 0 if part.operator in ("<", ">") else part.operator in ("<=", ">=") and least.value > 0
+    )
 
 
 def _steps_in(test: Test) -> Iterator[tuple[str, str, int]]:

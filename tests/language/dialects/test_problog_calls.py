@@ -198,6 +198,17 @@ def test_greatest_common_divisors() -> None:
     assert {atom: p for atom, p in answers(text).items() if p} == pytest.approx(expected)
 
 
+def test_sums_of_digits_and_powers() -> None:
+    text = """
+        digits(0, 0). digits(N, S) :- N > 0, D is N mod 10, M is N // 10, digits(M, T), S is T + D.
+        power(0, 1). power(N, P) :- N > 0, M is N // 2, power(M, Q), P is Q * Q * (1 + N mod 2 * 2).
+        0.3::n(347). 0.5::n(26). s(S) :- n(X), digits(X, S). query(s(_)).
+        p(P) :- n(26), power(5, P). query(p(_)).
+    """
+    found = {atom: p for atom, p in answers(text).items() if p}
+    assert found == pytest.approx({"s(14)": 0.3, "s(8)": 0.5, f"p({3**5})": 0.5})
+
+
 def test_a_walk_of_so_many_steps() -> None:
     """Time counts down, and the place goes up or down: one choice for each moment."""
     text = """
