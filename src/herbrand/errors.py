@@ -192,9 +192,6 @@ class Mistakes:
         return len(self.listed) >= MOST_LISTED
 
     def add(self, mistake: Mistake) -> None:
-        """List it, once: what a rule computes is checked apart from the rule, with the same variables."""
-        if mistake in self.listed:
-            return
         if self.full:
             self.unlisted += 1
         else:

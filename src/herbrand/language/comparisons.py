@@ -2,7 +2,7 @@
 order.
 
 >>> from herbrand.language.parse import parse_theory
->>> (rule,) = parse_theory("price(x, p) :- net(x, n), p = n * r, r = 1.19").rules
+>>> (rule,) = parse_theory("price(x, p) :- net(x, n), p = n * r, r = n / 100").rules
 >>> joining, tests = tests_of(rule.body)
 >>> [name for test in in_order(tests, {"x", "n"}, set()) for name, _ in [assigned(test, {"n"})]]
 ['r', 'p']

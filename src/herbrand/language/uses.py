@@ -74,6 +74,7 @@ class TypeClasses:
         self._type: dict[Key, str] = {}
         self._witness: dict[Key, Span | None] = {}
         self._with_slot: set[Key] = set()
+        self._clashes: set[tuple[str, Span | None]] = set()
 
     def add_slots(self, predicate: Predicate) -> None:
         """Argument positions whose types are to be inferred."""
@@ -133,6 +134,9 @@ class TypeClasses:
         return self._type.get(self._classes.leader(key))
 
     def _clash(self, name: str, ours: str, theirs: str, first: Span | None, span: Span | None) -> None:
+        if (name, span) in self._clashes:  # what a rule computes has the rule's variables, and its places
+            return
+        self._clashes.add((name, span))
         related = ((f"as {ours}", first),) if first is not None else ()
         self._mistakes.note(
             f"{shown_name(written(name))} stands for a {ours} and for a {theirs}", span, "", related

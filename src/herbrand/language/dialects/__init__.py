@@ -187,7 +187,7 @@ for _dialect in (
 
 def theory_endings() -> list[str]:
     """How files end that hold a theory, in the language itself or in a dialect."""
-    return [".hb", *_endings(lambda row: row.read is not None)]
+    return [".hb", *_endings(lambda row: row.reads_theories and row.read_facts is None)]
 
 
 def fact_endings() -> list[str]:
