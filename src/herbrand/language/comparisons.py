@@ -159,14 +159,16 @@ def _orders_text(part: Comparison) -> bool:
     )
 
 
+def equated(test: Test) -> Iterator[tuple[str, Expression]]:
+    """Each variable that is a side of an equation, and what it is equal to."""
+    for name, value in ((test.left, test.right), (test.right, test.left)) if test.operator == "=" else ():
+        if isinstance(name, Variable):
+            yield name.name, value
+
+
 def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | None:
     """The variable that a test gives a value, if it is an equation with one that has none yet."""
-    if test.operator != "=":
-        return None
-    for name, value in ((test.left, test.right), (test.right, test.left)):
-        if isinstance(name, Variable) and name.name not in known:
-            return name.name, value
-    return None
+    return next((one for one in equated(test) if one[0] not in known), None)
 
 
 def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:

@@ -31,10 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
+from herbrand.contraction.algebra import algebra_named
 from herbrand.program.bindings import WEIGHT
-from herbrand.program.clause_rows import ClauseRows
+from herbrand.program.clause_rows import ClauseRows, Source, complete_rows
 from herbrand.program.clause_set import ClauseSet
 from herbrand.program.clauses import PART_MARK, Absence, Clause, Literal, Lookup, renamed
 from herbrand.relations.relation import Relation
@@ -62,6 +64,11 @@ class Steps:
             tables[name] = evaluation.predicate(clauses, tables)
         found = evaluation.of(self.goal, tables)
         return found if WEIGHT in found.columns else found.let(**{WEIGHT: 1.0})
+
+
+def evaluation_of(source: Source, chances: Sequence[float | str]) -> ClauseRows:
+    """What evaluates steps, over facts with their probabilities."""
+    return ClauseRows(source, partial(complete_rows, source, {}), algebra_named("independent"), chances)
 
 
 MOST_LITERALS = 64

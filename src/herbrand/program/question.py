@@ -58,6 +58,11 @@ class AtomPattern:
     arguments: tuple[Argument, ...]
     latent: bool = False
 
+    @classmethod
+    def whole(cls, predicate: Predicate, latent: bool = False) -> AtomPattern:
+        """All atoms of a predicate."""
+        return cls(predicate.name, tuple(f"x{i}" for i in range(predicate.arity)), latent)
+
     @property
     def is_ground(self) -> bool:
         """Whether it is one atom."""
@@ -221,7 +226,7 @@ def check_formula(formula: Formula, signature: Signature, facts: Facts) -> None:
 def _pattern(atom: Atom, signature: Signature, facts: Facts) -> AtomPattern:
     predicate = signature.predicate(atom.predicate, atom.span)
     if not atom.arguments and predicate.types:
-        return AtomPattern(predicate.name, tuple(f"x{i}" for i in range(predicate.arity)), latent=True)
+        return AtomPattern.whole(predicate, latent=True)
     if not _plainly_fits(atom, predicate, facts):
         whole = atom if predicate.value_type is None else ValueIs(atom, Variable("_"))
         check_formula(whole, signature, facts)

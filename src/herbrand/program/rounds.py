@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from herbrand.language.comparisons import Test, variables_of
+from herbrand.language.comparisons import Test, equated, variables_of
 from herbrand.language.computed import Definition
 from herbrand.language.formulas import (
     AnyAtom,
@@ -132,32 +132,30 @@ def _divided(test: Test, body: Sequence[Formula]) -> Iterator[str]:
     """The variable that is what a division leaves, by a constant or by what an atom of the body has; or how
     often a number from 1 on is in what an atom has."""
     atoms = variables_of([part for part in body if isinstance(part, AnyAtom)])
-    for made, value in ((test.left, test.right), (test.right, test.left)):
-        match made, value:
-            case Variable(name=one), Arithmetic(sign="%", operands=(_, by)) if test.operator == "=":
-                if isinstance(by, Constant) or (isinstance(by, Variable) and by.name in atoms):
-                    yield one
-            case (
-                Variable(name=one),
-                Arithmetic(sign="//", operands=(Variable(name=old), Constant(value=int() | float() as by))),
-            ) if test.operator == "=" and old in atoms and by >= 1:
-                yield one
+    for made, value in equated(test):
+        match value:
+            case Arithmetic(sign="%", operands=(_, Constant())):
+                yield made
+            case Arithmetic(sign="%", operands=(_, Variable(name=by))) if by in atoms:
+                yield made
+            case Arithmetic(
+                sign="//", operands=(Variable(name=old), Constant(value=int() | float() as by))
+            ) if old in atoms and by >= 1:
+                yield made
 
 
 def _shrunk(test: Test, tests: Sequence[Test]) -> Iterator[tuple[str, str]]:
     """Two variables, of which the first is above 0 and the second, less, what a division of it comes to."""
-    if test.operator != "=":
-        return
-    for made, value in ((test.left, test.right), (test.right, test.left)):
-        match made, value:
-            case Variable(name=one), Arithmetic(
-                sign="//", operands=(Variable(name=old), Constant(value=int() as by))
-            ) if by > 1 and any(_is_positive(old, part) for part in tests):
-                yield old, one
-            case Variable(name=one), Arithmetic(sign="%", operands=(_, Variable(name=by))) if any(
-                _is_positive(by, part) for part in tests
-            ):
-                yield by, one
+    for made, value in equated(test):
+        match value:
+            case Arithmetic(sign="//", operands=(Variable(name=old), Constant(value=int() as by))) if by > 1:
+                whole = old
+            case Arithmetic(sign="%", operands=(_, Variable(name=by))):
+                whole = by
+            case _:
+                continue
+        if any(_is_positive(whole, part) for part in tests):
+            yield whole, made
 
 
 def _is_positive(name: str, part: Test) -> bool:
@@ -172,18 +170,12 @@ def _is_positive(name: str, part: Test) -> bool:
 
 def _steps_in(test: Test) -> Iterator[tuple[str, str, int]]:
     """Two variables, of which the first is the second and a whole number that stands in an equation."""
-    if test.operator != "=":
-        return
-    for made, value in ((test.left, test.right), (test.right, test.left)):
-        match made, value:
-            case Variable(name=one), Arithmetic(
-                sign="+" | "-" as sign, operands=(Variable(name=old), Constant(value=int(step)))
-            ):
-                yield one, old, step if sign == "+" else -step
-            case Variable(name=one), Arithmetic(
-                sign="+", operands=(Constant(value=int(step)), Variable(name=old))
-            ):
-                yield one, old, step
+    for made, value in equated(test):
+        match value:
+            case Arithmetic(sign="+" | "-" as sign, operands=(Variable(name=old), Constant(value=int(step)))):
+                yield made, old, step if sign == "+" else -step
+            case Arithmetic(sign="+", operands=(Constant(value=int(step)), Variable(name=old))):
+                yield made, old, step
 
 
 def _limits(part: object, names: Collection[str], fixed: Collection[str], below: bool) -> bool:

@@ -11,24 +11,23 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.contraction.algebra import algebra_named
 from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Choice, Computed, Learned, Rule, Variable, leaf_terms
 from herbrand.program.bindings import WEIGHT, Limit
-from herbrand.program.clause_rows import ClauseRows, Source, complete_rows
+from herbrand.program.clause_rows import ClauseRows, Source
 from herbrand.program.clause_set import ClauseSet
 from herbrand.program.clauses import Absence, Clause, Lookup
 from herbrand.program.dependencies import derived_by, heads_of
 from herbrand.program.derive import FactRelations
 from herbrand.program.evidence import Evidence
-from herbrand.program.independent_steps import Steps, steps_of
+from herbrand.program.independent_steps import Steps, evaluation_of, steps_of
 from herbrand.program.lower_rules import rule_clause
 from herbrand.program.program import Program
 from herbrand.program.question import AtomPattern, Question
@@ -180,12 +179,11 @@ class _Asked:
         if any(tables[name].fact_count for name in derived) or any(len(t.soft) for t in tables.values()):
             raise NotInStepsError
         drawn = DrawnClauses(self.program.uncertain, self.program.signature, self.program.facts, patterns)
-        self._refuse_small(drawn)
+        self._check_facts(drawn)
         rows = min(MOST_JOINED, JOINED_A_SECOND * self.budget.seconds_left)
         source = FactRelations(drawn.signature, self.program.facts, Limit(self.budget, rows), complete=False)
         drawn.refuse_improbable(source)
-        algebra = algebra_named("independent")
-        evaluation = ClauseRows(source, partial(complete_rows, source, {}), algebra, drawn.chances)
+        evaluation = evaluation_of(source, drawn.chances)
         steps = {name: [self._steps(drawn, one) for one in own] for name, own in patterns.items()}
         found = {name: self._found(name, own, evaluation) for name, own in steps.items()}
         free = (name for name in drawn.signature.predicates if name not in derived)
@@ -203,15 +201,16 @@ class _Asked:
             found.setdefault(one.predicate, []).append(one)
         if self.question.everything:
             latent = (name for name in signature.named if self._evidence.known(name).latent_count())
-            found = {name: [_whole(name, len(signature.predicates[name].types))] for name in latent}
+            found = {name: [AtomPattern.whole(signature.predicates[name])] for name in latent}
         if not found.keys() <= set(derived):
             raise NotInStepsError
         for name, own in found.items():
             if len(own) > MOST_PATTERNS or any(one.latent for one in own):
-                found[name] = [_whole(name, len(signature.predicates[name].types))]
+                found[name] = [AtomPattern.whole(signature.predicates[name])]
         return found
 
-    def _refuse_small(self, drawn: DrawnClauses) -> None:
+    def _check_facts(self, drawn: DrawnClauses) -> None:
+        """Raise where the facts that clauses read are few, or not all known."""
         facts, size = self.program.facts, 0
         for clause in (clause for own in drawn.clauses.values() for clause in own):
             size += sum(len(facts.domains[clause.types[name]]) for name in clause.ranging())
@@ -248,7 +247,3 @@ class _Asked:
         every, first = np.unique(np.concatenate(codes), return_index=True)
         probabilities = np.concatenate(weights)[first]
         return every[probabilities > 0], probabilities[probabilities > 0]
-
-
-def _whole(predicate: str, arity: int) -> AtomPattern:
-    return AtomPattern(predicate, tuple(f"x{place}" for place in range(arity)))

@@ -24,7 +24,6 @@ from weakref import proxy
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.circuit.choices import ChoiceConstraints, Drawn
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.derived_literals import DerivedLiterals
@@ -34,16 +33,15 @@ from herbrand.engines.proof.chances import chances_of, check_probabilities
 from herbrand.engines.proof.derivations import refuse_many
 from herbrand.engines.proof.horn_program import HornProgram, felt, rule_number
 from herbrand.engines.proof.planning import check_safe
-from herbrand.engines.proof.request import INDEPENDENT
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.graphs import reached, strong_components
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import FactRows
 from herbrand.program.bindings import WEIGHT
-from herbrand.program.clause_rows import ClauseRows, complete_rows
+from herbrand.program.clause_rows import ClauseRows
 from herbrand.program.clauses import Clause
 from herbrand.program.derive import FactRelations
-from herbrand.program.independent_steps import Steps, steps_of
+from herbrand.program.independent_steps import Steps, evaluation_of, steps_of
 from herbrand.relations.memory import Memory
 
 MORE, FEW = 2, 50
@@ -157,9 +155,7 @@ class PossibleWorlds:
         """What evaluates steps, over facts with their probabilities."""
         program = self._program
         source = FactRelations(program.signature, program.facts, budget, complete=False, weighted=True)
-        return ClauseRows(
-            source, partial(complete_rows, source, {}), algebra_named(INDEPENDENT), program.chances
-        )
+        return evaluation_of(source, program.chances)
 
     @cached_property
     def conditioned(self) -> list[str]:

@@ -153,10 +153,7 @@ class _Work:
 
     def way(self, atom: Atom, bound: frozenset[str]) -> Way:
         """How a goal calls its predicate."""
-        free = [t.name for t in atom.arguments if isinstance(t, Variable) and t.name not in bound]
-        named = [name for name in free if name != "_"]
-        if len(set(named)) < len(named):
-            raise NotReadError
+        _free(atom, bound)
         return atom.predicate, tuple(has_value(term, bound) for term in atom.arguments)
 
     def _branches(self, way: Way) -> Iterator[_Branch]:
@@ -233,12 +230,19 @@ def _valued(literal: Comparison, bound: Collection[str]) -> bool:
     return all(has_value(term, bound) for term in leaf_terms(literal))
 
 
-def _of_anything(atom: Atom, bound: Collection[str]) -> Atom:
-    """The atom with ``_`` for what has no value yet: what is negated then is that any such atom holds."""
-    free = [t.name for t in atom.arguments if isinstance(t, Variable) and not has_value(t, bound)]
+def _free(atom: Atom, bound: Collection[str]) -> list[str]:
+    """The variables of a goal that have no value yet; none may stand there twice, which would make two
+    arguments equal."""
+    free = [term.name for term in atom.arguments if isinstance(term, Variable) and term.name not in bound]
     named = [name for name in free if name != "_"]
     if len(set(named)) < len(named):
         raise NotReadError
+    return free
+
+
+def _of_anything(atom: Atom, bound: Collection[str]) -> Atom:
+    """The atom with ``_`` for what has no value yet: what is negated then is that any such atom holds."""
+    free = _free(atom, bound)
     terms = (
         Variable("_", t.span) if isinstance(t, Variable) and t.name in free else t for t in atom.arguments
     )
