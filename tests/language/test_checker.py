@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from herbrand import Model
 from herbrand.errors import LanguageError
 from herbrand.language.check import check, check_all
 from herbrand.language.parse import parse_theory, read_theory
@@ -128,6 +129,19 @@ def test_a_type_of_values_never_takes_a_written_name() -> None:
 def test_constants_of_formulas_belong_to_their_types() -> None:
     text = 'predicate p(person)\n1: p("b") or p("a") or p("b")\n1: p(x) and x != "c"'
     assert check(parse_theory(text)).mentioned == {"person": ("b", "a", "c")}
+
+
+@pytest.mark.parametrize("limit", ["3", "2.5", '"m"'])
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
+def test_what_comes_before_or_after_a_limit_makes_it_no_constant(sign: str, limit: str) -> None:
+    signature = check(parse_theory(f"low(x) :- v(x), x {sign} {limit}\nlow(x) :- v(x), {limit} {sign} x"))
+    assert signature.mentioned == {}
+
+
+def test_a_limit_of_a_closed_type_need_not_be_among_its_values() -> None:
+    text = "type n = 0..3\npredicate v(n): observed\npredicate low(n)\nv(2)\nv(3)\nlow(x) :- v(x), x <= 2.5"
+    found = Model(parse_theory(text)).query("low(x)").to_dict()["answers"]
+    assert [row["bindings"] for row in found] == [{"x": 2}]
 
 
 def test_a_variable_used_once_is_legal() -> None:

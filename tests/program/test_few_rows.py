@@ -128,7 +128,7 @@ def test_a_head_ranges_over_numbers_that_are_made(road: str) -> None:
         any(z) :- next(x), w = x + 1
     """
     found = hb.Model(hb.parse(text), {"v": [(1,), (2,)]}).infer("any(z)").rows()
-    assert sorted(row.arguments[0] for row in found if row.probability == 1) == [1, 2, 3, 4]
+    assert sorted(row.arguments[0] for row in found if row.probability == 1) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("road", ROADS, indirect=True)

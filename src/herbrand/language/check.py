@@ -83,7 +83,12 @@ class ConstantCheck:
 
     def check_uses(self, uses: Iterable[tuple[str | None, ConstantUse]]) -> None:
         for name, use in uses:
-            if name is not None and self._fits(self._types[name], use.value, use.span):
+            if name is None:
+                continue
+            known = self._types[name]
+            if use.limit and known.values is not None and kind_of(use.value) == known.kind:
+                continue
+            if self._fits(known, use.value, use.span) and not use.limit:
                 self._mentioned[name].setdefault(use.value)
 
     def check_numeric(self, uses: Iterable[tuple[str | None, Variable]]) -> None:

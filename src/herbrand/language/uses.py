@@ -147,11 +147,13 @@ _MOST_PLACES = 5
 
 
 class ConstantUse(NamedTuple):
-    """A constant that a formula or rule names, and what it stands for."""
+    """A constant that a formula or rule names, and what it stands for. ``limit``: something comes before or
+    after it, so it is text or a number as the type is, and need not be a constant of it."""
 
     key: Key
     value: Value
     span: Span | None
+    limit: bool = False
 
 
 class Uses:
@@ -453,7 +455,8 @@ class _StatementUses:
         for constant in sides:
             if isinstance(constant, Constant) and variables:
                 key = self._key(variables[0])
-                self._uses.constants.append(ConstantUse(key, constant.value, constant.span))
+                limit = comparison.operator not in ("=", "!=")
+                self._uses.constants.append(ConstantUse(key, constant.value, constant.span, limit))
 
     def _key(self, variable: Variable) -> VariableKey:
         return VariableKey(self._number, variable.name)

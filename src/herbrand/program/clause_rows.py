@@ -199,7 +199,8 @@ class _Reading:
             case Compared(operator=sign):
                 return self._ordered(test.arguments, ORDERS[sign](column("value0"), column("value1")))
             case Measured(variable=variable, operator=sign, number=number):
-                return self._measured(variable, ORDERS[sign](cast(column("value"), "float"), number))
+                value = column("value") if isinstance(number, int) else cast(column("value"), "float")
+                return self._measured(variable, ORDERS[sign](value, number))
             case Absence():
                 return self._absent(test)
         raise AssertionError(test)

@@ -67,11 +67,12 @@ class OneOf:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The number that the variable stands for, compared with one that need not be among the constants."""
+    """The number that the variable stands for, compared with one that need not be among the constants; an
+    ``int`` if it is a whole one that floats may round."""
 
     variable: str
     operator: str
-    number: float
+    number: int | float
 
     @property
     def arguments(self) -> tuple[str, ...]:

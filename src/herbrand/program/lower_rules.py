@@ -32,6 +32,7 @@ from herbrand.language.syntax import (
     Rule,
     Term,
     Truth,
+    Value,
     ValueIn,
     ValueIs,
     Variable,
@@ -217,9 +218,9 @@ class _Lowering:
             )
         match part.left, part.right:
             case Variable(name=name), Constant(value=number):
-                return Measured(name, sign, float(number))
+                return Measured(name, sign, _limit(number))
             case Constant(value=number), Variable(name=name):
-                return Measured(name, MIRRORED[sign], float(number))
+                return Measured(name, MIRRORED[sign], _limit(number))
             case Variable(name=left), Variable(name=right):
                 return Compared(sign, left, right)
         raise AssertionError(part)
@@ -235,3 +236,9 @@ class _Lowering:
             self._same.join(right, left)
         else:
             self._same.join(left, right)
+
+
+def _limit(number: Value) -> int | float:
+    """A number to compare with: as it is if floats may round it."""
+    assert not isinstance(number, str), "text is compared apart"
+    return number if isinstance(number, int) and abs(number) >= 2**53 else float(number)
