@@ -109,6 +109,11 @@ def test_comments(comment: str, before: str) -> None:
         ("1: exists x a(x)", "a colon ends the variables: 'exists x, y: ...'"),
         ("type t = {a}", 'constants stand in quotes: "a"'),
         ("type t = 1...9", "a range has two points: 1..9"),
+        ("predicate a(t) in 0..3", "a range is a type of its own: type level = 0..3; then 'in level'"),
+        (
+            "predicate a(x: t)",
+            "a declaration names the types of arguments alone: predicate likes(person, food)",
+        ),
         ("predicate a(t) in (1, 2)", 'a set of values stands in braces: {"ai", "db"}'),
         ("typ person", "did you mean 'type'?"),
         ("predicte a(t)", "did you mean 'predicate'?"),

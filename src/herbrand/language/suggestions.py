@@ -267,6 +267,8 @@ def _weight_behind(failure: Failure) -> str:
         return ""
     if failure.kind == "AT":
         return "'@ weight' ends a fact or a rule; a formula's weight stands before it: 'weight: formula'"
+    if failure.kind == "COLON" and failure.before.lstrip().startswith("predicate "):
+        return "a declaration names the types of arguments alone: predicate likes(person, food)"
     if failure.kind == "COLON" and "COMMA" in failure.accepted:
         return "a rule's weight stands behind it: '@ weight'"
     if failure.kind == "COLON" and failure.first_word:
@@ -355,6 +357,8 @@ def _bracket_too_many(failure: Failure) -> str:
 
 
 def _value_set(failure: Failure) -> str:
+    if failure.accepted == {"LBRACE", "NAME"} and failure.kind == "NUMBER":
+        return "a range is a type of its own: type level = 0..3; then 'in level'"
     if failure.accepted <= {"LBRACE", "NAME"} and "LBRACE" in failure.accepted:
         return 'a set of values stands in braces: {"ai", "db"}'
     if failure.found in ("(", "[") and "LBRACE" in failure.accepted:
