@@ -3,8 +3,9 @@
     python -m benchmarks circuit      (make bench-circuit)
 
 ProbLog is no dependency: where it is not installed only our times are told. ``HERBRAND_PROBLOG`` names a
-folder of ProbLog's own programs; some of these are raced as well. A run is stopped after half a minute of the
-processor.
+folder of ProbLog's own programs; these are raced first, while the process has run nothing large, which slows
+small ones of both systems. They run in turn, so that a busy machine disturbs them alike. A run is stopped
+after half a minute of the processor.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ import numpy as np
 import pyarrow as pa
 
 import herbrand as hb
-from benchmarks.measurement import race, seconds
+from benchmarks.measurement import race
 from herbrand.language.dialects import read_theory_text
 
-LIMIT, SLOW, REPEATS = 30, 2.0, 3
+LIMIT, SLOW, REPEATS = 30, 2.0, 15
 PROGRAMS = Path(os.environ.get("HERBRAND_PROBLOG", "../shared/cases/problog/programs"))
 PATHS = "path(X, Y) :- edge(X, Y).\npath(X, Y) :- edge(X, Z), path(Z, Y).\n"
 Answers = dict[str, float]
@@ -77,6 +78,7 @@ query(smokes(_))."""
 
 
 def programs() -> Iterator[tuple[str, str]]:
+    yield from _its_tests()
     yield "two-hop paths, 99", two_hops(99)
     yield "chain, 400 edges", chain(400)
     yield "chain, 1,500 edges", chain(1500)
@@ -86,6 +88,10 @@ def programs() -> Iterator[tuple[str, str]]:
         yield f"directed grid, {side} × {side}", grid(side)
     for people in (12, 16):
         yield f"smokers, {people} people", smokers(people)
+
+
+def _its_tests() -> Iterator[tuple[str, str]]:
+    """Those of its programs that both answer."""
     found = sorted(PROGRAMS.glob("*.pl")) if PROGRAMS.is_dir() else []
     for path in found:
         text = path.read_text()
@@ -129,16 +135,25 @@ def _answers(system: Callable[[str], Answers], text: str) -> Answers | str:
         signal.signal(signal.SIGPROF, before)
 
 
-def _took(system: Callable[[str], Answers], text: str) -> tuple[float | str, Answers]:
-    """Median seconds of the processor after a run to warm up, and the answers."""
-    found = _answers(system, text)
-    if isinstance(found, str):
-        return found, {}
-    first = seconds(lambda: system(text), time.process_time)
-    more = (
-        [seconds(lambda: system(text), time.process_time) for _ in range(REPEATS - 1)] if first < SLOW else []
-    )
-    return median([first, *more]), found
+def _took(text: str, *systems: Callable[[str], Answers]) -> list[tuple[float | str, Answers]]:
+    """For each system the median seconds of the processor after a run to warm up, and the answers."""
+    found = [_answers(system, text) for system in systems]
+    able = [system for system, one in zip(systems, found, strict=True) if isinstance(one, dict)]
+    rounds: list[list[float]] = []
+    while able and len(rounds) < REPEATS and sum(map(sum, rounds)) < SLOW:
+        rounds.append([_seconds(system, text) for system in able])
+    times = dict(zip(able, map(median, zip(*rounds, strict=True)), strict=True))
+    return [
+        (one, {}) if isinstance(one, str) else (times[system], one)
+        for system, one in zip(systems, found, strict=True)
+    ]
+
+
+def _seconds(system: Callable[[str], Answers], text: str) -> float:
+    """Of one call, warm: a collection of garbage before it would empty the processor's caches."""
+    began = time.process_time()
+    system(text)
+    return time.process_time() - began
 
 
 def beside_problog() -> Iterator[str]:
@@ -147,8 +162,8 @@ def beside_problog() -> Iterator[str]:
     installed = find_spec("problog") is not None
     _ours(ladder(80))  # loads the compiled loops, which a process does once
     for what, text in programs():
-        ours, mine = _took(_ours, text)
-        other, theirs = _took(_problog, text) if installed else ("not installed", {})
+        told = _took(text, _ours, _problog) if installed else [*_took(text, _ours), ("not installed", {})]
+        (ours, mine), (other, theirs) = told
         both = mine.keys() & theirs.keys()
         times = f"{other / ours:.1f}" if isinstance(ours, float) and isinstance(other, float) else ""
         apart = f"{max(abs(mine[atom] - theirs[atom]) for atom in both):.0e}" if both else ""
@@ -204,7 +219,7 @@ def worlds() -> Iterator[str]:
             found = hb.Model(hb.parse(text), facts or None).infer(engine="circuit", log_partition=True)
             return {"log": found.log_partition or 0.0}
 
-        took, found = _took(ours, text)
+        ((took, found),) = _took(text, ours)
         told = f"{math.exp(found['log']):.10g}" if found else ""
         yield f"| {what} | {_shown(took)} | {told} | {'' if count is None else f'{count:.10g}'} |"
 
