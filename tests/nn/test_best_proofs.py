@@ -121,6 +121,27 @@ def test_instances_of_a_rule_are_choices_of_their_own() -> None:
         assert layer({}, {"e": scores})[0].tolist() == pytest.approx([wanted[1,], wanted[2,]])
 
 
+def test_instances_that_known_atoms_tell_apart_are_choices_of_their_own() -> None:
+    theory = hb.parse(
+        "type n = 1..3\npredicate a(n)\npredicate k(n, n): observed\nk(1, 1)\nk(1, 2)\nk(2, 3)\n"
+        "predicate p(n)\np(x) :- a(x), k(x, y), k(y, z) @ 0.5"
+    )
+    layer = QueryLayer(hb.Model(theory), "p(x)", given=[], neural=["a"], algebra="top-k", k=100)
+    found = layer({}, {"a": torch.full((3,), 0.6)})[0].tolist()
+    assert found == pytest.approx([0.6 * (1 - 0.5**3), 0, 0])  # 1 by 1 and 1, by 1 and 2, by 2 and 3
+
+
+def test_few_proofs_that_very_many_trees_say_are_found() -> None:
+    """Of two edges and back there are few proofs, and more trees than can be listed within ten calls."""
+    text = "type n = 1..2\npredicate e(n, n): observed\npredicate p(n, n)\np(x, y) :- e(x, y)"
+    text += "\np(x, y) :- p(x, z), p(z, y)"
+    layer = QueryLayer(
+        hb.Model(hb.parse(text)), "p(x, y)", given=["x"], neural=["e"], algebra="top-k", k=3, depth=10
+    )
+    found = layer([1], {"e": torch.tensor([[0.0, 0.5], [0.6, 0.0]], dtype=torch.float64)})
+    assert found[0].tolist() == pytest.approx([0.3, 0.5])
+
+
 HUES = """\
 type n = 1..2
 predicate hue(n) in {"red", "green", "blue"}: observed

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from herbrand.engines.proof.best_proofs import ProofTree, heaviest
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
-from herbrand.engines.proof.explain import ProofTree, heaviest
 from herbrand.engines.proof.horn_program import HornProgram, IndexedFacts
 from herbrand.engines.proof.plan import Join
 from herbrand.engines.proof.planning import Plans
@@ -108,9 +108,10 @@ def test_ranked_proofs_are_the_largest_of_all(rng: np.random.Generator, count: i
             Instance(clause, (("n", number),), tuple(below[i] for i in rng.integers(0, len(below), 2)))
             for number in range(int(rng.integers(0, 3)))
         ]
-    found = heaviest(
-        graph, nodes[-1], count, lambda part: facts[part.place], lambda made: rules[made.clause.predicate]
+    ranked = heaviest(
+        graph, nodes[-1], lambda part: facts[part.place], lambda made: rules[made.clause.predicate]
     )
+    found = list(itertools.islice(ranked, count))
     wanted = sorted(map(abs, trees(graph, nodes[-1], facts, rules)), reverse=True)[:count]
     assert [abs(proof.weight) for proof in found] == pytest.approx(wanted)
     assert all(proof.weight == pytest.approx(weight_of(proof, facts, rules)) for proof in found)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from herbrand.budget import Budget
 from herbrand.engines.circuit.forms import ONE, Form, Nodes
+from herbrand.engines.proof.best_proofs import ProofTree, Worth, heaviest
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
-from herbrand.engines.proof.explain import ProofTree, heaviest
-from herbrand.engines.proof.goals import Shape, is_part
+from herbrand.engines.proof.goals import Shape
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
 from herbrand.engines.proof.scored_answers import Forms, FoundOnce, ScoredAnswers, SeparateChoices, place_of
@@ -128,45 +129,50 @@ class LikeliestProofs:
         def weight(source: int | None) -> float:
             return 1.0 if source is None else float(numbers[source])
 
-        def heaviest_of(count: int) -> list[ProofUse]:
-            facts, clauses = (
-                (lambda f: weight(self._proofs.of_fact(f))),
-                (lambda m: weight(self._proofs.of_clause(m))),
+        def of_fact(fact: Fact) -> float:
+            return weight(self._proofs.of_fact(fact))
+
+        def of_clause(made: Instance) -> float:
+            return weight(self._proofs.of_clause(made))
+
+        proofs = heaviest(graph, root, of_fact, of_clause, self._worth())
+        return [tuple(dict.fromkeys(self._used(tree))) for tree in islice(proofs, self._count)]
+
+    def _worth(self) -> Worth:
+        """A proof is possible, and needs less than each of its node's that are heavier: what uses it needs no
+        less than with that one."""
+        used: dict[int, frozenset[Used]] = {}  # of proofs that count, which stay
+
+        def worth(tree: ProofTree, before: Sequence[ProofTree]) -> bool:
+            own = frozenset(self._used_at(tree)).union(
+                *(used[id(part)] for part in tree.parts if isinstance(part, ProofTree))
             )
-            return [tuple(self._used(tree)) for tree in heaviest(graph, root, count, facts, clauses)]
+            if not self._is_possible(own) or any(used[id(less)] <= own for less in before):
+                return False
+            used[id(tree)] = own
+            return True
 
-        tried = self._count
-        while True:
-            proofs = heaviest_of(tried)
-            found = list(self._distinct(proofs))
-            if len(found) >= self._count or len(proofs) < tried:
-                return found[: self._count]
-            tried *= 2
-
-    def _distinct(self, proofs: Iterable[ProofUse]) -> Iterator[ProofUse]:
-        """Those that are possible and need less than all before."""
-        before: list[set[Used]] = []
-        for proof in proofs:
-            own = set(proof)
-            if self._is_possible(own) and not any(less <= own for less in before):
-                before.append(own)
-                yield tuple(dict.fromkeys(proof))
+        return worth
 
     def _used(self, tree: ProofTree) -> Iterator[Used]:
+        yield from self._used_at(tree)
+        for part in tree.parts:
+            if isinstance(part, ProofTree):
+                yield from self._used(part)
+
+    def _used_at(self, tree: ProofTree) -> Iterator[Used]:
         own = self._proofs.of_clause(tree.instance)
         if own is not None:
             yield Used(self._chosen(tree), own)
         for part in tree.parts:
-            if isinstance(part, ProofTree):
-                yield from self._used(part)
-            elif (source := self._proofs.of_fact(part)) is not None:
+            if isinstance(part, Fact) and (source := self._proofs.of_fact(part)) is not None:
                 yield Used((part.predicate, part.row), source)
 
     def _chosen(self, tree: ProofTree) -> Hashable:
         rule = tree.instance.clause.rule
         name = chosen_by(rule)
         if rule is None or name is None:
-            return _choice(tree)
+            return id(rule), tree.instance.binding
         (body,) = tree.parts
         assert isinstance(body, ProofTree)
         rules = self._proofs.sources.heads[name]
@@ -197,10 +203,3 @@ class LikeliestProofs:
         ]
         sources |= {v: self._proofs.sources.of_number(p) for v, p in made.numbers.items()}
         return ScoredAnswers.of(self._forms.of(made, roots), places, sources)
-
-
-def _choice(tree: ProofTree) -> Hashable:
-    """A rule for one choice of constants, those of its side branches too."""
-    branches = (part for part in tree.parts if isinstance(part, ProofTree))
-    parts = tuple(_choice(part) for part in branches if is_part(part.instance.clause.predicate))
-    return id(tree.instance.clause.rule), tree.instance.binding, parts

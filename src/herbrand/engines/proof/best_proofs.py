@@ -1,0 +1,152 @@
+"""The heaviest proofs of an atom as trees, best first: those of each node from those of the nodes below, each
+found when it is first asked for.
+
+"Heaviest" is by the absolute value of the product of the weights used.
+
+>>> from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
+>>> from herbrand.program.clauses import Clause
+>>> root, clause = Node("p", (0,), None), Clause("p", ("x",), (), {})
+>>> one, two = (Instance(clause, (), (Fact("e", (0, place), place),)) for place in (0, 1))
+>>> graph = Derivations({root: [one, two]})
+>>> [proof.weight for proof in heaviest(graph, root, lambda part: (0.5, 2.0)[part.place], lambda _: 1.0)]
+[2.0, 0.5]
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from herbrand.deep_calls import room_for
+from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
+from herbrand.quick_values import quickly_made
+
+FRAMES = 3
+"""So many calls within one another does a proof of a node take for each node below."""
+
+
+@quickly_made
+@dataclass(frozen=True, slots=True)
+class ProofTree:
+    """A proof: an instance of a clause with a proof, or a fact, for each atom of its body."""
+
+    weight: float
+    instance: Instance
+    parts: tuple[ProofTree | Fact, ...]
+
+
+Worth = Callable[[ProofTree, Sequence[ProofTree]], bool]
+"""Whether a proof of a node counts beside the heavier ones of that node."""
+
+
+def heaviest(
+    graph: Derivations,
+    root: Node,
+    fact_weight: Callable[[Fact], float],
+    clause_weight: Callable[[Instance], float],
+    worth: Worth = lambda proof, before: True,
+) -> Iterator[ProofTree]:
+    """All proofs, the heaviest first. The graph has no cycle: depth is bounded."""
+    ranked: dict[Node, _Ranked] = {}
+
+    def part(one: Node | Fact) -> _Part:
+        return _Known(fact_weight(one), one) if isinstance(one, Fact) else ranked[one]
+
+    for node in graph.reachable(root):
+        ways = [
+            _Way(made, clause_weight(made), tuple(map(part, made.parts))) for made in graph.instances[node]
+        ]
+        ranked[node] = _Ranked(ways, worth)
+        ranked[node].at(0)  # from below, so that few calls are within one another
+    for place in itertools.count():
+        with room_for(FRAMES * len(ranked)):
+            found = ranked[root].at(place)
+        if found is None:
+            return
+        yield found[1]
+
+
+class _Part(Protocol):
+    """What proves an atom of a body."""
+
+    def at(self, place: int) -> Weighed | None:
+        """The proof, or fact, that comes at a place, with its weight."""
+        ...
+
+
+Weighed = tuple[float, "ProofTree | Fact"]
+
+
+@dataclass(frozen=True)
+class _Known:
+    weight: float
+    fact: Fact
+
+    def at(self, place: int) -> Weighed | None:
+        return None if place else (self.weight, self.fact)
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """The proofs that one instance gives: a choice of a proof for each of its parts."""
+
+    instance: Instance
+    weight: float
+    parts: tuple[_Part, ...]
+
+    def at(self, places: tuple[int, ...]) -> tuple[float, list[Weighed]] | None:
+        """The proofs at these places and the weight with them, if there are so many."""
+        weight, found = self.weight, list[Weighed]()
+        for place, part in zip(places, self.parts, strict=True):
+            one = part.at(place)
+            if one is None:
+                return None
+            weight *= one[0]
+            found.append(one)
+        return weight, found
+
+
+Waiting = tuple[float, int, float, _Way, tuple[int, ...], list[Weighed]]
+"""The negative of what is compared, a number that decides between equal ones, and a proof to be made."""
+
+
+class _Ranked:
+    """The proofs of a node, the heaviest first: after a proof come those with one part a rank lower."""
+
+    def __init__(self, ways: Sequence[_Way], worth: Worth) -> None:
+        self._worth, self._found = worth, list[ProofTree]()
+        self._numbers = itertools.count()
+        self._waiting = list[Waiting]()
+        self._seen = set[tuple[int, tuple[int, ...]]]()
+        self._last: tuple[_Way, tuple[int, ...]] | None = None
+        for way in ways:
+            self._add(way, (0,) * len(way.parts))
+
+    def at(self, place: int) -> tuple[float, ProofTree] | None:
+        while len(self._found) <= place and (proof := self._next()) is not None:
+            if self._worth(proof, self._found):
+                self._found.append(proof)
+        return (self._found[place].weight, self._found[place]) if place < len(self._found) else None
+
+    def _next(self) -> ProofTree | None:
+        if self._last is not None:
+            way, places = self._last
+            for turn in range(len(places)):
+                self._add(way, (*places[:turn], places[turn] + 1, *places[turn + 1 :]))
+            self._last = None
+        if not self._waiting:
+            return None
+        _, _, weight, way, places, parts = heapq.heappop(self._waiting)
+        self._last = way, places
+        return ProofTree(weight, way.instance, tuple(part for _, part in parts))
+
+    def _add(self, way: _Way, places: tuple[int, ...]) -> None:
+        key = id(way), places
+        if key not in self._seen:
+            self._seen.add(key)
+            if (found := way.at(places)) is not None:
+                waiting = -abs(found[0]), next(self._numbers), found[0], way, places, found[1]
+                heapq.heappush(self._waiting, waiting)
