@@ -22,13 +22,13 @@ from herbrand.program.clauses import Absence, Clause, Lookup
 
 class ClauseSet:
     """``chances``: by the places that clauses name, how likely each of a clause's instances is, or which of
-    its variables stands for that number. ``may_range``: whether variables that no body binds may range over
-    their types."""
+    its variables stands for that number. ``of_choices``: choices are drawn by these clauses: proofs have no
+    weights of their own, and variables that no body binds range over their types."""
 
     signature: Signature
     clauses: Mapping[str, tuple[Clause, ...]]
     chances: tuple[float | str, ...] = ()
-    may_range: bool = False
+    of_choices: bool = False
 
     def is_derived(self, predicate: str) -> bool:
         return predicate in self.clauses

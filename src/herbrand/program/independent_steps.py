@@ -127,7 +127,7 @@ class _Making:
 
     def in_steps(self, clause: Clause) -> tuple[Clause, Sources]:
         """The last step to a clause's heads, after those that sum out all that its head has not."""
-        if clause.ranging() and not self._program.may_range:
+        if clause.ranging() and not self._program.of_choices:
             raise DependentError
         clause = self._with_shared_parts(clause)
         factors = [self._factor(part, clause) for part in clause.body]

@@ -113,16 +113,16 @@ class StoredRules:
             any(table.counts) if program.is_derived(name) else table.counts[1] and name in uncertain
             for name, table in tables.items()
         )
-        if program.may_range:  # choices, beside which facts are certain and unlisted ones false
+        if program.of_choices:  # choices, beside which facts are certain and unlisted ones false
             conditioned |= bool(uncertain) or any(
                 self.stored.facts.tables[name].world == "open"
                 for name in reached
                 if not program.is_derived(name)
             )
-        depth = None if request.depth == FIXPOINT or program.may_range else int(request.depth)
+        depth = None if request.depth == FIXPOINT or program.of_choices else int(request.depth)
         found = None if conditioned else steps_of(program, clause, asked_with(goal), uncertain, depth)
         if found is None:
-            raise _not_in_steps(bool(program.may_range))
+            raise _not_in_steps(program.of_choices)
         return found
 
     def _refuse_denied(self, name: str, rounds: Rounds, request: Request) -> None:
@@ -386,7 +386,7 @@ def _drawn(
             drawn.refuse_improbable(StoredFactRelations(stored, scratch))
     except NotInStepsError:
         raise _not_in_steps(choices=True) from None
-    return HornProgram(signature, stored.facts, drawn.clauses, chances=drawn.chances, may_range=True)
+    return HornProgram(signature, stored.facts, drawn.clauses, chances=drawn.chances, of_choices=True)
 
 
 def _not_in_steps(choices: bool) -> UnsupportedError:

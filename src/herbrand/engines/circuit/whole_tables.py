@@ -90,7 +90,7 @@ class DrawnClauses(ClauseSet):
     signature: Signature
     facts: Facts
     asked: Collection[str]
-    may_range = True
+    of_choices = True
 
     def __post_init__(self) -> None:
         self._chance_types, self._drawn = set[str](), set[int]()

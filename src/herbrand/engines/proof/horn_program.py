@@ -276,7 +276,7 @@ class HornProgram(ClauseSet):
     choices: tuple[tuple[Choice | Rule, tuple[Rule, ...]], ...] = ()
     ranging: tuple[Rule, ...] = ()
     chances: tuple[float | str, ...] = ()
-    may_range: bool = False
+    of_choices: bool = False
 
     @classmethod
     def of(
