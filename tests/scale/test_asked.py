@@ -145,5 +145,6 @@ def test_choices_and_tables_of_networks_are_refused(engine: str, tmp_path: Path)
     for theory in (hb.parse(CHOSEN), hb.read(tmp_path / "rain.bif")):
         facts = {"person": ["a"]} if theory.choices else None
         model = hb.Model(theory, facts, on=f"duckdb:{tmp_path}/world.duckdb")
-        with pytest.raises(UnsupportedError, match="on a database infer cannot use this statement"):
+        with pytest.raises(UnsupportedError, match="on a database infer cannot use this statement") as error:
             model.infer(engine=engine)
+        assert ("or ask by query" in str(error.value)) == bool(theory.choices)

@@ -88,7 +88,7 @@ def refuse_unserved(statements: Iterable[Statement], command: str) -> None:
             raise UnsupportedError(
                 f"on a database {command} cannot use this statement: {statement_text(statement)}",
                 span=statement.span,
-                hint="leave out --on",
+                hint="leave out --on, or ask by query" if isinstance(statement, Choice) else "leave out --on",
             )
 
 
