@@ -25,7 +25,7 @@ from herbrand.engines.components import Core, chained
 from herbrand.engines.elimination import Elimination, planned_entirely
 from herbrand.factors.graph import FORBIDDEN, Array
 from herbrand.factors.ground_graph import ground_graph
-from herbrand.factors.program_graph import ProgramGraph, own_weights
+from herbrand.factors.program_graph import ProgramGraph
 from herbrand.language.show import statement_text
 from herbrand.language.syntax import Value
 from herbrand.program.ground import Ground
@@ -215,7 +215,7 @@ class _Problem:
 
     def _of_opinions(self, slopes: Array) -> Iterator[tuple[Key, float]]:
         """Soft evidence on each atom."""
-        own = own_weights(self.ground)
+        own = self.ground.own_weights()
         wanted = np.flatnonzero(self.elimination.core.present[own.atoms] & np.isfinite(own.worths))
         for atom, value, worth in zip(*(x[wanted] for x in (own.atoms, own.values, own.worths)), strict=True):
             text = self.ground.evidence.atom_text(*self.ground.atoms.atom(int(atom)))[0]

@@ -35,7 +35,7 @@ from herbrand.factors.pieces import (
     together,
     unique_rows,
 )
-from herbrand.factors.program_graph import Origin, ProgramGraph, own_weights
+from herbrand.factors.program_graph import Origin, ProgramGraph
 from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import Ground
@@ -157,7 +157,7 @@ class _Building:
         if facts:
             for table in self.ground.program.tables:
                 self._add_whole(table)
-            own = own_weights(self.ground)
+            own = self.ground.own_weights()
             self.constant += own.constant
             assembly.add_values(own.atoms, own.values, own.worths)
         for axes, table in self.unary:

@@ -260,6 +260,24 @@ class _LatentCodes(Mapping[str, np.ndarray]):
 
 
 @dataclass(frozen=True, eq=False)
+class OwnWeights:
+    """What facts say of single atoms: soft evidence, and values that atoms are known not to have.
+
+    ``worths[i]`` is added to the log-weight of worlds in which atom ``atoms[i]`` has value ``values[i]``;
+    the same atom may come again. ``constant``: of what is said of known atoms.
+    """
+
+    atoms: np.ndarray
+    values: np.ndarray
+    worths: np.ndarray
+    constant: float
+
+    def items(self) -> Iterator[tuple[int, int, float]]:
+        """Atoms, values and what is added."""
+        return zip(self.atoms.tolist(), self.values.tolist(), self.worths.tolist(), strict=True)
+
+
+@dataclass(frozen=True, eq=False)
 class Ground:
     program: Program
     evidence: Evidence
@@ -271,6 +289,21 @@ class Ground:
         cases = forbidding(self.program, formula)
         rows = tuple(ground_template(case, self.evidence, self.atoms, budget) for case in cases)
         return replace(self, templates=rows)
+
+    def own_weights(self) -> OwnWeights:
+        """Those of all latent atoms."""
+        atoms, values, worths = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+        constant = 0.0
+        for predicate in filter(self.evidence.weighs, self.program.signature.predicates):
+            codes, about, added = self.evidence.weights(predicate)
+            settled = self.evidence.known(predicate).lookup(codes)
+            constant += float(added[settled == about].sum())
+            latent = settled == LATENT
+            if latent.any():
+                atoms.append(self.atoms.numbers(predicate, codes[latent]))
+                values.append(about[latent])
+                worths.append(added[latent])
+        return OwnWeights(np.concatenate(atoms), np.concatenate(values), np.concatenate(worths), constant)
 
 
 def ground(program: Program, budget: Budget = UNLIMITED, most_rows: float = math.inf) -> Ground:

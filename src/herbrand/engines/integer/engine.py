@@ -26,11 +26,17 @@ from herbrand.engines.integer.derived import Derived
 from herbrand.engines.integer.linear import Linear
 from herbrand.engines.reading import ChosenWorld, atom_tables, by_number, rows_that_hold
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.factors.program_graph import OwnWeights, own_weights
 from herbrand.language.show import show_formula
 from herbrand.program.evidence import Evidence, codes_of
 from herbrand.program.expansion import instances
-from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms, ground, ground_template
+from herbrand.program.ground import (
+    Ground,
+    GroundTemplate,
+    LatentAtoms,
+    OwnWeights,
+    ground,
+    ground_template,
+)
 from herbrand.program.program import TRUE, Program, Template
 from herbrand.program.question import Question
 from herbrand.row_keys import key_columns, row_keys
@@ -112,7 +118,7 @@ class Integer:
                     f"an integer program needs more than {needed}", hint="allow more by --memory"
                 )
         grounding = Ground(program, evidence, atoms, tuple(grounded))
-        own = own_weights(grounding)
+        own = grounding.own_weights()
         for atom, value, worth in within.each(own.items()):
             linear.value(atom, value, worth)
         derived = Derived(grounding, linear, within) if program.uncertain else None
