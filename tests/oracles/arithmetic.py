@@ -39,6 +39,15 @@ FOLDED = {
     "%": operator.mod,
     "min": min,
     "max": max,
+    "power": math.pow,
+}
+OF_ONE = {
+    "negative": operator.neg,
+    "abs": abs,
+    "exp": math.exp,
+    "log": math.log,
+    "sqrt": math.sqrt,
+    "round": round,
 }
 
 
@@ -138,9 +147,7 @@ def _value(part: object, known: Values, rows: Rows, outside: set[str]) -> Any:
             return known[name]
         case Arithmetic(sign=sign, operands=operands):
             values = [_value(operand, known, rows, outside) for operand in operands]
-            if sign == "negative":
-                return -values[0]
-            return abs(values[0]) if sign == "abs" else reduce(FOLDED[sign], values)
+            return OF_ONE[sign](values[0]) if sign in OF_ONE else reduce(FOLDED[sign], values)
         case Aggregate(function=function, terms=terms, body=body):
             if any(name not in known for name in set(_names_in(part)) & outside):
                 raise NoValueError

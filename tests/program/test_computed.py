@@ -36,9 +36,11 @@ def random_value(rng: random.Random, names: list[str], depth: int = 2) -> str:
     if depth == 0 or rng.random() < 0.3:
         return rng.choice([*names, *names, str(rng.randint(1, 5)), "0.5"])
     one, other = (random_value(rng, names, depth - 1) for _ in range(2))
-    sign = rng.choice(["+", "-", "*", "+", "-", "abs", "min", "max", "neg", "/", "//", "%"])
+    sign = rng.choice(["+", "-", "*", "+", "-", "abs", "min", "max", "neg", "/", "//", "%", "of one"])
     if sign == "abs":
         return f"abs({one})"
+    if sign == "of one":
+        return rng.choice([f"round({one})", f"sqrt(abs({one}))", f"exp(-abs({one}))", f"log(abs({one}) + 1)"])
     if sign in ("min", "max"):
         return f"{sign}({one}, {other})"
     if sign == "neg":
@@ -275,6 +277,13 @@ Q = {"q": [("a", 0), ("b", 2**40)]}
     [
         ("r(x, z) :- q(x, y), z = 1 / y", Q, "division by zero for y = 0"),
         ("r(x, z) :- q(x, y), z = 7 % y", Q, "division by zero for y = 0"),
+        ("r(x, z) :- q(x, y), z = log(y)", Q, r"log\(0\) is no finite number"),
+        (
+            "r(x, z) :- q(x, y), z = power(y, y)",
+            Q,
+            r"power\(1099511627776, 1099511627776\) is no finite number",
+        ),
+        ("r(x, z) :- q(x, y), z = sqrt(x)", Q, "x is text, and 'sqrt' is for numbers"),
         ("r(x, z) :- q(x, y), z = y * y", Q, "does not fit in 64 bits"),
         ("r(x, z) :- q(x, y), z = x + y", Q, "text that is no date"),
         ("r(x, z) :- q(x, y), z = sum(w: q(w, y))", Q, "sum is of numbers, and w is text"),
@@ -312,6 +321,7 @@ def test_a_guard_before_a_division() -> None:
         "r(x, z) :- q(x, y), z = (y - (2 - x)) * -y // 3 % 2",
         "r(x) :- q(x), count(y, z: p(x, y), not s(z), z != y) >= 2",
         "r(x) :- q(x), -(x + 1) < abs(-x) - -1, max(x, 1, 2) = min(x, 3)",
+        "r(x, y) :- q(x), y = 1 / (1 + exp(-log(x))) * power(x, 0.5)",
         "1.5: a(x) and (exists y: b(y) and y - x > 3) => c(x)",
         "1.5 * s: score(x, s) => same(x)",
         "? * s: score(x, s) => same(x)",

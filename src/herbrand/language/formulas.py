@@ -64,12 +64,19 @@ Term = Variable | Constant
 
 Sign = Literal[
     "+", "-", "*", "/", "//", "%", "negative", "abs", "min", "max",
-    "jaro_winkler", "levenshtein", "jaccard", "prefix", "lower",
+    "exp", "log", "sqrt", "round", "power", "jaro_winkler", "levenshtein", "jaccard", "prefix", "lower",
 ]  # fmt: skip
+OF_NUMBERS = ("exp", "log", "sqrt", "round", "power")
 OF_TEXTS = ("jaro_winkler", "levenshtein", "jaccard", "prefix", "lower")
-FUNCTIONS = ("abs", "min", "max", *OF_TEXTS)
+FUNCTIONS = ("abs", "min", "max", *OF_NUMBERS, *OF_TEXTS)
 """Those of the signs that are written as functions; a predicate of such a name may need back-quotes."""
-ARGUMENTS = {"abs": 1, "lower": 1, **dict.fromkeys(OF_TEXTS[:-1], 2)}
+ARGUMENTS = {
+    "abs": 1,
+    "lower": 1,
+    **dict.fromkeys(OF_NUMBERS, 1),
+    **dict.fromkeys(OF_TEXTS[:-1], 2),
+    "power": 2,
+}
 """How many values functions take; the others take two or more."""
 AGGREGATES = ("count", "sum", "min", "max", "avg")
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
+import numpy as np
+
 from herbrand.errors import UnsupportedError
 from herbrand.language.comparisons import (
     Test,
@@ -22,6 +24,7 @@ from herbrand.language.comparisons import (
     with_assigned,
 )
 from herbrand.language.formulas import (
+    OF_NUMBERS,
     OF_TEXTS,
     ORDERS,
     Aggregate,
@@ -37,7 +40,7 @@ from herbrand.language.scope import written
 from herbrand.language.show import show_expression
 from herbrand.program.bindings import columns_of
 from herbrand.program.growing_facts import GrowingFacts
-from herbrand.program.text_functions import TEXT_FUNCTIONS
+from herbrand.program.text_functions import TEXT_FUNCTIONS, Array
 from herbrand.relations.expression import (
     MICROSECONDS,
     Expression,
@@ -56,6 +59,24 @@ from herbrand.relations.relation import Relation
 FIRST, LAST = -719_162, 2_932_897
 """Days from 1970 to 0001-01-01, and to the day after 9999-12-31: texts of other years are not in the order of
 time."""
+
+
+def _of_floats(function: Callable[..., Array]) -> Callable[..., Array]:
+    def of(*numbers: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return function(*(each.astype(np.float64) for each in numbers))
+
+    return of
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
+    **TEXT_FUNCTIONS,
+    "exp": _of_floats(np.exp),
+    "log": _of_floats(np.log),
+    "sqrt": _of_floats(np.sqrt),
+    "round": _of_floats(np.rint),
+    "power": _of_floats(np.power),
+}
 BodyRows = Callable[[Sequence[Formula], Sequence[str]], Relation]
 """The distinct rows of a conjunction of atoms, a column ``a0``, ``a1``, ... for each of some variables."""
 
@@ -156,6 +177,8 @@ class Values:
         if value.sign in OF_TEXTS:
             return self._of_texts(rows, value, parts, kinds)
         _refuse_kinds(value, kinds)
+        if value.sign in OF_NUMBERS:
+            return self._in_memory(rows, value, parts)
         if value.sign in ("/", "//", "%"):
             self._refuse_zero(rows, value, parts[1])
         if value.sign in "+-" and len(parts) == 2 and kinds[0] == "text":
@@ -185,7 +208,7 @@ class Values:
     def _of_texts(
         self, rows: ValuedRows, value: Arithmetic, parts: Sequence[str], kinds: Sequence[Kind]
     ) -> tuple[ValuedRows, Expression]:
-        """A function of texts, computed in memory for each different choice of them."""
+        """A function of texts."""
         wanted = ["text", "int"] if value.sign == "prefix" else ["text"] * len(parts)
         for operand, kind, needed in zip(value.operands, kinds, wanted, strict=True):
             if kind != needed:
@@ -194,8 +217,19 @@ class Values:
                     f"{show_expression(_as_written(operand))} is not {is_not}, as '{value.sign}' needs",
                     span=value.span,
                 )
+        return self._in_memory(rows, value, parts)
+
+    def _in_memory(
+        self, rows: ValuedRows, value: Arithmetic, parts: Sequence[str]
+    ) -> tuple[ValuedRows, Expression]:
+        """A function that is the same wherever the rows are: of each different choice of its values."""
         arrays, new = rows.relation.only(*dict.fromkeys(parts)).distinct().arrays(), self._new()
-        found = TEXT_FUNCTIONS[value.sign](*(arrays[part] for part in parts))
+        found = _FUNCTIONS[value.sign](*(arrays[part] for part in parts))
+        if found.dtype.kind == "f" and not (finite := np.isfinite(found)).all():
+            first = np.flatnonzero(~finite)[0]
+            of = ", ".join(shown_constant(arrays[part][first].item()) for part in parts)
+            hint = f"leave such rows out before {value.sign}"
+            raise UnsupportedError(f"{value.sign}({of}) is no finite number", span=value.span, hint=hint)
         every = self.source.put(Memory.of(self.source.budget, **{**arrays, new: found}))
         return replace(rows, relation=rows.relation.join(every, list(arrays))), column(new)
 
