@@ -265,7 +265,9 @@ def _signature(
         constants.check_rows(rows, predicates[rows.predicate])
     constants.check_numeric((uses.classes.name_of(key), variable) for key, variable in uses.numeric)
     types |= {name: replace(types[name], kind=kind) for name, kind in constants.kinds.items()}
-    return Signature(types, predicates, vocabulary.strict, constants.mentioned)
+    return Signature(
+        types, predicates, vocabulary.strict, constants.mentioned, {**theory.spelled, **theory.made_for}
+    )
 
 
 def _refuse_negated_equations(statements: Iterable[Statement], mistakes: Mistakes) -> None:

@@ -169,7 +169,7 @@ def separated(theory: Theory, mistakes: Mistakes | None = None) -> Separated:
         work.mistakes.raise_any()
     if not work.definitions and not len(work.mistakes):
         return Separated(theory, ())
-    apart = Theory(tuple(statements), theory.queries, theory.spelled)
+    apart = replace(theory, statements=tuple(statements))
     return Separated(apart, tuple(work.definitions), tuple(work.helpers))
 
 

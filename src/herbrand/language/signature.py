@@ -20,7 +20,7 @@ from itertools import count, repeat
 from typing import Literal
 
 from herbrand.errors import LanguageError, Mistakes, Span, nearest
-from herbrand.language.names import fits, shown_constant
+from herbrand.language.names import fits, shown_constant, shown_name
 from herbrand.language.syntax import (
     Aggregate,
     BoundRows,
@@ -107,13 +107,19 @@ class Signature:
     """All types and predicates of a theory.
 
     ``strict``: some predicate is declared, so all must be. ``mentioned``: constants that formulas and rules
-    name, by type; they belong to an open type whether or not a fact has them.
+    name, by type; they belong to an open type whether or not a fact has them. ``spelled``: the name that
+    predicates have in messages where it is not their own.
     """
 
     types: Mapping[str, Type]
     predicates: Mapping[str, Predicate]
     strict: bool = False
     mentioned: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    spelled: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def shown(self, predicate: str) -> str:
+        """The name of a predicate as its file has it."""
+        return shown_name(self.spelled.get(predicate, predicate))
 
     def predicate(self, name: str, span: Span | None = None) -> Predicate:
         if name not in self.predicates:

@@ -492,12 +492,14 @@ class Theory:
     out to be a many-valued predicate is an atom from the start, wherever that predicate is declared.
 
     ``queries`` are those that its file holds, ``spelled`` the file's names of predicates that have others
-    here; both belong to the file and not to what it says, so they take no part in equality.
+    here, ``made_for`` the one that messages name for a predicate that a reader made; all belong to the file
+    and not to what it says, so they take no part in equality.
     """
 
     statements: tuple[Statement, ...] = ()
     queries: tuple[Query, ...] = field(default=(), compare=False)
     spelled: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    made_for: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         declared = (s for s in self.statements if isinstance(s, PredicateDeclaration))
@@ -517,8 +519,9 @@ class Theory:
         return tuple(merged(unlocated))
 
     def __add__(self, other: Theory) -> Theory:
-        queries, spelled = self.queries + other.queries, {**self.spelled, **other.spelled}
-        return Theory(self.statements + other.statements, queries, spelled)
+        queries, made_for = self.queries + other.queries, {**self.made_for, **other.made_for}
+        spelled = {**self.spelled, **other.spelled}
+        return Theory(self.statements + other.statements, queries, spelled, made_for)
 
     def singly(self) -> Iterator[Single]:
         """The statements, runs of bounds taken apart."""

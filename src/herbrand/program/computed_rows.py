@@ -406,10 +406,10 @@ class Computation:
     def _wrong_aggregate(self, name: str, called: str, one: Aggregate) -> Mistake | None:
         if name in self._reached.get(called, ()):
             cycle = self._cycle(called, name)
-            message = f"{shown_name(called)} depends on its own {one.function}: {cycle}"
+            message = f"{self.signature.shown(called)} depends on its own {one.function}: {cycle}"
             return Mistake(message, one.span, "an aggregate is over predicates that are complete without it")
         if called in self.uncertain:
-            message = f"{one.function} is over {shown_name(called)}, which is uncertain"
+            message = f"{one.function} is over {self.signature.shown(called)}, which is uncertain"
             hint = (
                 f"of what is uncertain only counts and sums are taken, and compared, as in "
                 f"count(...) >= 2; else declare {called} observed, or --closed {called}"
@@ -427,7 +427,8 @@ class Computation:
         """The predicates of a cycle through both, as the user named them."""
         about = {first, *self._reached[first]} & self.signature.named.keys()
         members = [name for name in self._needs if name in about and last in self._reached[name]]
-        return " -> ".join([*map(shown_name, members), *map(shown_name, members[:1])])
+        shown = list(dict.fromkeys(map(self.signature.shown, members)))
+        return " -> ".join([*shown, *shown[:1]])
 
     def of(self, definition: Definition) -> Relation:
         """The rows of one definition, a column of indices for each argument."""

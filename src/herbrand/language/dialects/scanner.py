@@ -30,6 +30,7 @@ NEWLINE = "newline"
 END = "end"
 _LEFT_OUT = {"blank", "comment"}
 _SHOWN_KINDS = {NEWLINE: "the end of the line", END: "the end of the text"}
+_SHOWN_KINDS["unclosed"] = "a quote or a comment without its end"
 
 
 class Token(NamedTuple):

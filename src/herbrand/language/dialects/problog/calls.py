@@ -8,11 +8,12 @@ for those arguments alone that have no value otherwise.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
+from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of, with_assigned
 from herbrand.language.dialects.problog.goals import Body, PrologClause
 from herbrand.language.dialects.problog.names import PredicateNames, valued
@@ -47,7 +48,14 @@ def with_calls(
         return list(clauses)
     work = _Calls(places, silent, names)
     found = [work.guarded(clause) for clause in clauses]
-    calls = [call for clause in found if not clause.fails for call in work.made_by(clause)]
+    calls, refused = list[PrologClause](), dict[str, LanguageError]()
+    for clause in found:
+        try:
+            calls += () if clause.fails else work.made_by(clause)
+        except LanguageError as error:
+            refused |= dict.fromkeys((head.predicate for head in clause.heads), error)
+    if refused:
+        return with_calls(_without(refused, clauses, asked), asked, names)
     calls += [PrologClause((call,), ()) for atom in asked if (call := work.call(atom)) is not None]
     for clause in calls:
         if not clause.body:
@@ -154,6 +162,24 @@ def _called(clauses: list[PrologClause], guards: set[str]) -> list[PrologClause]
         clauses = [clause for clause in clauses if not _rests_on(clause, silent)]
 
 
+def _without(
+    refused: Mapping[str, LanguageError], clauses: Sequence[PrologClause], asked: Sequence[Atom]
+) -> list[PrologClause]:
+    """The clauses without those of refused predicates and of what rests on them; where a query does, the
+    mistake is raised."""
+    above = defaultdict[str, set[str]](set)
+    for clause in clauses:
+        for part in map(unnegated, clause.body):
+            if isinstance(part, Atom):
+                above[part.predicate].update(head.predicate for head in clause.heads)
+    resting = set[str]()
+    for name, error in refused.items():
+        resting.update(own := reached([name], above.__getitem__))
+        if not asked or any(atom.predicate in own for atom in asked):
+            raise error
+    return [one for one in clauses if resting.isdisjoint(head.predicate for head in one.heads)]
+
+
 def _rests_on(clause: PrologClause, predicates: set[str]) -> bool:
     return any(isinstance(part, Atom) and part.predicate in predicates for part in clause.body)
 
@@ -203,7 +229,8 @@ class _Calls:
         if atom.predicate not in self._places:
             return None
         terms = tuple(_at(atom, self._places))
-        return Atom(self._names.of(f"calls of {atom.predicate}", len(terms)), terms, atom.span)
+        name = self._names.of(f"calls of {atom.predicate}", len(terms), about=atom.predicate)
+        return Atom(name, terms, atom.span)
 
     def guarded(self, clause: PrologClause) -> PrologClause:
         """The clause for those values alone that it is called with, if it has no others or hands them on."""
@@ -220,7 +247,9 @@ class _Calls:
         guard = next(iter(calls))
         if len(calls) > 1:
             shared = tuple(Variable(name) for name in variables_of(list(calls)))
-            guard = Atom(self._names.of(f"calls {len(self.made)}", len(shared)), shared, clause.span)
+            about = clause.heads[0].predicate
+            name = self._names.of(f"calls {len(self.made)}", len(shared), about)
+            guard = Atom(name, shared, clause.span)
             for call in calls:
                 _refuse_unknown(replace(guard, span=clause.span), set(variables_of(call)))
                 self.made.append(PrologClause((guard,), (call,), span=clause.span))

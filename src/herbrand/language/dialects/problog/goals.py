@@ -56,6 +56,8 @@ _ARITHMETIC: dict[tuple[str, int], Sign] = {
     ("+", 2): "+", ("-", 2): "-", ("*", 2): "*", ("/", 2): "/", ("//", 2): "//", ("mod", 2): "%",
     ("div", 2): "//", ("rem", 2): "%",
     ("-", 1): "negative", ("abs", 1): "abs", ("min", 2): "min", ("max", 2): "max",
+    ("exp", 1): "exp", ("log", 1): "log", ("sqrt", 1): "sqrt", ("round", 1): "round",
+    ("**", 2): "power", ("^", 2): "power",
 }  # fmt: skip
 LARGEST_EXPONENT = 9
 """Powers up to here are written as products."""
@@ -67,6 +69,7 @@ _REFUSED = {
     "!": "the cut is not read: rules are tried in no order",
     "=..": "terms are not taken apart: the language has no functors",
     ":": "modules are not read",
+    "~": "distributions are not read: what is uncertain here are atoms",
     "-->": "grammars are not read",
     "::": "a probability stands before the head of a clause, not inside a body",
 }
@@ -186,8 +189,9 @@ class Goals:
             return [tuple(chain.from_iterable(bodies)) for bodies in product(*joined)]
         if goal.is_operator(";"):
             return [body for part in parts_of(goal, ";") for body in self._alternatives(part, whole)]
-        if goal.name == "call" and goal.arguments and goal.arguments[0].kind == "name":
-            called, *rest = goal.arguments
+        calls = goal.arguments if goal.name == "call" or goal.is_operator("once", 1) else ()
+        if calls and calls[0].kind == "name":
+            called, *rest = calls
             own = replace(called, arguments=(*called.arguments, *rest))
             return self._alternatives(own, whole)
         if goal.is_operator("\\+", 1):
@@ -196,8 +200,6 @@ class Goals:
             case, holds = goal.arguments
             fails = PrologTerm("name", "\\+", (holds,), span=holds.span)
             return self._negated(PrologTerm("name", ",", (case, fails), span=goal.span), whole)
-        if goal.is_operator("once", 1) and goal.arguments[0].arguments:
-            return [(self._once(goal.arguments[0], whole),)]
         return [(self._literal(goal),)]
 
     def _negated(self, goal: PrologTerm, whole: PrologTerm) -> list[Body]:
@@ -218,13 +220,6 @@ class Goals:
         if span is not None and isinstance(test, Comparison):
             self.tests[span] = {"=": "\\=", "==": "\\==", "\\==": "=="}.get(said, f"not {said}")
         return replace(test, operator=OPPOSITES[test.operator], span=span)
-
-    def _once(self, goal: PrologTerm, whole: PrologTerm) -> Atom:
-        """Whether a goal has any solution, as an atom: which one it is depends on the order of clauses."""
-        for name in _shared(goal, whole):
-            hint = "the first solution depends on the order of clauses; leave out once, or name its value"
-            raise LanguageError(f"once/1 gives {name} a value", span=goal.span, hint=hint)
-        return self.auxiliary(self._alternatives(goal, whole), [], goal)
 
     def _literal(self, goal: PrologTerm) -> BodyLiteral:
         if goal.kind == "name" and not goal.arguments and goal.name in ("true", "fail", "false", "otherwise"):
@@ -304,8 +299,8 @@ class Goals:
         sign = _ARITHMETIC.get((side.name, len(side.arguments)))
         if side.kind != "name" or sign is None:
             hint = (
-                "the language computes with + - * / // mod rem, abs, min, max, floor, ceiling and truncate, "
-                f"and ** by a whole number from 1 to {LARGEST_EXPONENT}; more is read of constants alone"
+                "the language computes with + - * / // ** mod rem, abs, min, max, exp, log, sqrt, round, "
+                "floor, ceiling and truncate; more is read of constants alone"
             )
             raise LanguageError(f"{side.indicator} computes no number here", span=side.span, hint=hint)
         return Arithmetic(sign, tuple(self.number(operand) for operand in side.arguments), side.span)
@@ -331,7 +326,7 @@ def _negative(number: Expression, span: Span | None) -> Expression:
 
 
 _ROUNDED = {("floor", 1): _floor, ("ceiling", 1): _ceiling, ("truncate", 1): _truncated}
-_ROUNDED |= {("integer", 1): _truncated, ("+", 1): lambda number, _: number}
+_ROUNDED |= {("integer", 1): _truncated, **dict.fromkeys((("+", 1), ("float", 1)), lambda number, _: number)}
 
 
 def _small_exponent(side: PrologTerm) -> int | None:

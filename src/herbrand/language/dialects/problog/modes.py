@@ -253,6 +253,5 @@ def _kept_apart(atom: Atom, way: Way, after: Pattern, names: PredicateNames) -> 
     """The atom of one way of calling and answering, over the arguments that have a value in the end."""
     kept = tuple(term for term, has in zip(atom.arguments, after, strict=True) if has)
     marks = "".join("b" if has else "f" for has in way[1]), "".join("b" if has else "f" for has in after)
-    return replace(
-        atom, predicate=names.of(f"{way[0]} called {' to '.join(marks)}", len(kept)), arguments=kept
-    )
+    name = names.of(f"{way[0]} called {' to '.join(marks)}", len(kept), about=way[0])
+    return replace(atom, predicate=name, arguments=kept)

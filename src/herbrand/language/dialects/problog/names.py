@@ -41,19 +41,23 @@ Place = tuple[str, int] | tuple[int, str]
 @dataclass
 class PredicateNames:
     """The name in the language of each predicate, by its name and number of arguments in the file.
-    ``spelled``: the file's name for each that differs from it, where answers can show that name."""
+    ``spelled``: the file's name for each that differs from it, where answers can show that name.
+    ``made_for``: that of the predicate which one of the reader's own is about."""
 
     given: dict[tuple[str, int], str] = field(default_factory=dict)
     spelled: dict[str, str] = field(default_factory=dict)
+    made_for: dict[str, str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
 
-    def of(self, name: str, arity: int) -> str:
+    def of(self, name: str, arity: int, about: str = "") -> str:
         if (name, arity) not in self.given:
             ours = made_writable(name)
             ours = ours if ours not in self._taken else fresh_name(f"{ours}/{arity}", self._taken)
             self.given[name, arity] = ours
             self._taken.add(ours)
-            if ours != name and is_writable(name):
+            if about:
+                self.made_for[ours] = self.spelled.get(about, about)
+            elif ours != name and is_writable(name):
                 self.spelled[ours] = name
         return self.given[name, arity]
 

@@ -32,6 +32,7 @@ _TOKENS = (
     |(?P<comment>%[^\n]*|/\*.*?\*/)
     |(?P<quoted>'(?:[^'\\\n]|\\.|'')*')
     |(?P<string>"(?:[^"\\\n]|\\.)*")
+    |(?P<unclosed>/\*|["'])
     |(?P<stop>\.(?=\s|%|$))
     |(?P<sign>:-|-->|<-|::|->|\\\+|\\==|=\\=|=:=|==|\\=|=<|=\.\.|>=|@=<|@>=|@<|@>|//|\*\*|<<|>>
         |[-+*/<>=^~&$\#?@:\\(),|;!\[\]{}.])
@@ -41,7 +42,7 @@ _TOKENS = (
 )
 _INFIX = {":-": 1200, "<-": 1200, "-->": 1200, ";": 1100, "|": 1100, "->": 1050, ",": 1000, "::": 950}
 _INFIX |= dict.fromkeys(
-    ["=", "\\=", "==", "\\==", "=:=", "=\\=", "<", "=<", ">", ">=", "=..", "@<", "@=<", "@>", "@>="],
+    ["~", "=", "\\=", "==", "\\==", "=:=", "=\\=", "<", "=<", ">", ">=", "=..", "@<", "@=<", "@>", "@>="],
     700,
 )
 _WORDS = {"is": 700, "mod": 400, "rem": 400, "div": 400, "rdiv": 400, "xor": 500}
@@ -181,9 +182,8 @@ def _primary(cursor: Cursor, highest: int) -> PrologTerm:
         inside = _term(cursor, 1200)
         cursor.expect(")")
         return inside
-    if token.text == "!":
-        cursor.take()
-        return PrologTerm("name", "!", span=cursor.span_of(token))
+    if token.text in ("!", "?"):
+        return PrologTerm("name", cursor.take().text, span=cursor.span_of(token))
     if token.text in ("[", "{"):
         raise cursor.refusal("lists are not read: the language has no lists", token)
     raise cursor.expected("a term")

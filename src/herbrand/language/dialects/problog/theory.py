@@ -25,6 +25,7 @@ from herbrand.language.dialects.problog.calls import with_calls
 from herbrand.language.dialects.problog.early import early_goals, refuse_early
 from herbrand.language.dialects.problog.goals import (
     BUILT_IN,
+    NO_ATOMS,
     Body,
     Goals,
     PrologClause,
@@ -102,9 +103,9 @@ class _Reader:
         asked = [atom for atom, _ in (*self._queries, *self._evidence)]
         self._keep_calls_apart(asked)
         self._mistakes.raise_any()
-        self._mention_queries()
         self._clauses = unfolded(self._clauses, {atom.predicate for atom in asked})
         self._clauses = with_calls(self._clauses, asked, self._names)
+        self._mention_queries()
         self._give_one_kind()
         self._bind_heads()
         derived = self._derived()
@@ -115,7 +116,8 @@ class _Reader:
         statements += [_fact(atom, "true" if holds else "false") for atom, holds in self._evidence]
         queries = dict.fromkeys(self._asked(atom, positive) for atom, positive in self._queries)
         self._mistakes.raise_any()
-        return Theory(tuple(merged(statements)), tuple(queries), dict(self._names.spelled))
+        spelled, made_for = dict(self._names.spelled), dict(self._names.made_for)
+        return Theory(tuple(merged(statements)), tuple(queries), spelled, made_for)
 
     # Clauses
 
@@ -177,28 +179,42 @@ class _Reader:
             own = Variable(f"P{len(computed)} of {chance}", chance.span)
             computed.append(Computed("=", own, self._goals.number(chance), chance.span))
             return own
-        raise LanguageError(f"{chance} is no probability", span=chance.span, hint="as in 0.3::a or 1/3::a")
+        hint = "decisions and utilities are not read" if chance.name == "?" else "as in 0.3::a or 1/3::a"
+        raise LanguageError(f"{chance} is no probability", span=chance.span, hint=hint)
 
     # Queries and evidence
 
     def _query(self, asked: PrologTerm, goal: PrologTerm | None, whole: PrologTerm) -> None:
-        positive = not asked.is_operator("\\+", 1)
-        atom = self._goals.atom(asked if positive else asked.arguments[0])
+        atom, positive = self._named(asked, "query")
         for body in [()] if goal is None else self._goals.bodies(goal, whole):
             self._conditional.append((atom, positive, body))
 
     def _evidence_of(self, said: PrologTerm, goal: PrologTerm | None) -> None:
-        what, holds = said.arguments[0], True
-        if len(said.arguments) == 2:
-            truth = said.arguments[1]
-            if truth.name not in ("true", "false"):
+        """A second argument says whether it holds; a variable there has its truth value from the body."""
+        what, *truths = said.arguments
+        atom, positive = self._named(what, "evidence", open_ended=True)
+        bodies = [()] if goal is None else self._goals.bodies(goal, said)
+        truth = truths[0] if truths else PrologTerm("name", "true")
+        given: dict[str, Body] = {truth.name: ()}
+        if truth.kind == "variable" and goal is not None:
+            own = Variable(truth.name, truth.span)
+            given = {value: (Comparison("=", own, Constant(value)),) for value in ("true", "false")}
+        for value, same in given.items():
+            if value not in ("true", "false"):
                 raise LanguageError(f"{truth} is neither true nor false", span=truth.span)
-            holds = truth.name == "true"
-        if what.is_operator("\\+", 1):
-            what, holds = what.arguments[0], not holds
-        atom = self._goals.atom(what, open_ended=True)
-        for body in [()] if goal is None else self._goals.bodies(goal, said):
-            self._observed.append((atom, holds, body))
+            holds = positive == (value == "true")
+            self._observed += [(atom, holds, (*same, *body)) for body in bodies]
+
+    def _named(self, term: PrologTerm, of: str, open_ended: bool = False) -> tuple[Atom, bool]:
+        """The atom that a query or evidence is of, and whether it stands without ``\\+``."""
+        positive = not term.is_operator("\\+", 1)
+        term = term if positive else term.arguments[0]
+        if term.indicator in NO_ATOMS:
+            hint = f"give it a name: both :- a, b. {of}(both)."
+            raise LanguageError(
+                f"{of} is of one atom, and {term.indicator} makes none", span=term.span, hint=hint
+            )
+        return self._goals.atom(term, open_ended), positive
 
     def _asked(self, atom: Atom, positive: bool) -> Query:
         name = self._names.spelled.get(atom.predicate, atom.predicate)

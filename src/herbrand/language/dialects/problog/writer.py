@@ -30,7 +30,7 @@ from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.dialects.problog.goals import BUILT_IN, NO_ATOMS
 from herbrand.language.dialects.problog.names import valued
 from herbrand.language.dialects.renaming import SpelledNames, fresh_name
-from herbrand.language.formulas import unnegated
+from herbrand.language.formulas import FUNCTIONS, OF_TEXTS, unnegated
 from herbrand.language.names import shown_constant, shown_number
 from herbrand.language.scope import variable_types
 from herbrand.language.show import show_formula
@@ -286,7 +286,13 @@ def _name(term: Term) -> str | None:
 def _number(value: Expression, names: SpelledNames) -> str:
     """A variable, a number, or what computes one."""
     match value:
-        case Arithmetic(sign=("abs" | "min" | "max") as sign, operands=operands):
+        case Arithmetic(sign="power", operands=[base, exponent]):
+            return f"({_number(base, names)} ** {_number(exponent, names)})"
+        case Arithmetic(sign=sign) if sign in OF_TEXTS:
+            raise UnsupportedError(f"a .pl file has no {sign}", span=value.span)
+        case Arithmetic(sign=sign, operands=[first, *rest]) if len(rest) > 1:  # of min and max
+            return _number(replace(value, operands=(first, replace(value, operands=tuple(rest)))), names)
+        case Arithmetic(sign=sign, operands=operands) if sign in FUNCTIONS:
             return f"{sign}({', '.join(_number(operand, names) for operand in operands)})"
         case Arithmetic(sign="negative", operands=[operand]):
             return f"-({_number(operand, names)})"
