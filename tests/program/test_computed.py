@@ -517,6 +517,8 @@ ROUNDS = [
     "r(n, s) :- r(m, s), n = m - 2, n >= s\nr(n, s) :- r(m, s), s <= m, n = m - 1",
     "r(n, s) :- throw(n, v), n > 0, m = n // 2, r(m, t), s = t * 2 + v",
     "r(n, s) :- throw(n, v), 1 <= n, m = n // 3, r(m, t), s = t + v",
+    "r(n, s) :- r(m, s), throw(_, v), m < v, n = m + 1",
+    "r(n, s) :- r(m, s), throw(v, _), n >= v, n = m - 1",
 ]
 
 
@@ -544,6 +546,7 @@ def test_recursion_that_counts_along_one_argument_makes_values_of_others(rule: s
         "r(n, s) :- throw(n, v), n >= 0, m = n // 2, r(m, t), s = t + v",
         "r(n, s) :- r(n, t), n > 0, m = n // 2, r(m, u), s = t + u",
         "r(n, s) :- r(m, s), m < s, n = m - 1",
+        "r(n, s) :- r(m, s), r(k, _), m <= k, n = m + 1",
         "r(n, s) :- r(m, t), m < s, n = m + 1, s = t + 2",
         "r(n, s) :- r(m, s), m < s, n = m + 1\nr(n, s) :- r(m, t), m < t, n = m + 1, s = t + 1",
     ],

@@ -146,6 +146,12 @@ ORDERS: dict[str, Callable[[Any, Any], Any]] = {"<": lt, "<=": le, ">": gt, ">="
 BODY_HOLDS = "a rule's body holds atoms, 'not' before an atom, and comparisons"
 
 
+def compares(operator: str, left: Value, right: Value) -> bool:
+    """Whether two constants compare so; numbers stand before texts."""
+    text, other = isinstance(left, str), isinstance(right, str)
+    return ORDERS[operator](left, right) if text == other else ORDERS[operator](text, other)
+
+
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Comparison:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from herbrand.language.formulas import compares
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     AnyAtom,
@@ -207,6 +208,6 @@ def conditions_with(
         assert isinstance(found, Comparison)
         if not isinstance(found.left, Constant) or not isinstance(found.right, Constant):
             kept.append(found)
-        elif (found.left == found.right) != (found.operator == "="):
+        elif not compares(found.operator, found.left.value, found.right.value):
             return None
     return tuple(kept)

@@ -339,10 +339,14 @@ class Computation:
     def _without_end(self, definition: Definition) -> Iterator[_Endless]:
         """The values that a definition makes of its own ones for which no rule has a limit."""
         name = definition.head.predicate
-        if name not in self._reached[name] or self._is_of_others(definition):
+        others = self._others(definition)
+        if (
+            name not in self._reached[name]
+            or variables_of(definition.tests).keys() - definition.made <= others
+        ):
             return
         new = sorted(definition.made & self._types_made(definition).keys())
-        growing = [made for made in new if not has_end(made, definition)]
+        growing = [made for made in new if not has_end(made, definition, others)]
         rounds = self._rounds(name) if growing else None
         for made in growing if rounds is None or not rounds.count else ():
             message = (
@@ -356,13 +360,13 @@ class Computation:
         known = self._reached[name] & self._reached.keys()
         return frozenset(other for other in known if self._together(other, name))
 
-    def _is_of_others(self, definition: Definition) -> bool:
-        """Whether all that its tests read are values of predicates that do not rest on it."""
+    def _others(self, definition: Definition) -> set[str]:
+        """The variables of a definition that range over predicates which do not rest on it."""
         group = self._group(definition.head.predicate)
         free = [
             x for x in definition.body if isinstance(x, Atom) and x.predicate not in group and self._counts(x)
         ]
-        return variables_of(definition.tests).keys() - definition.made <= variables_of(free).keys()
+        return set(variables_of(free))
 
     def _rounds(self, name: str) -> Rounds | None:
         """The recursion that a definition is part of, where one predicate calls itself."""

@@ -115,13 +115,13 @@ class Rounds:
         return places
 
 
-def has_end(made: str, definition: Definition) -> bool:
+def has_end(made: str, definition: Definition, fixed: Collection[str] = ()) -> bool:
     """Whether a value is made by whole steps towards a limit, ``x > 0, y = x - 1``, or by a division, which
     makes none larger, ``z = x % y``. Where all rules of a cycle make theirs so, all values are within the
-    first ones and fixed limits, and whole steps or remainders of these."""
+    first ones and fixed limits, and whole steps or remainders of these. ``fixed``: variables of limits."""
     tests, body = definition.tests, definition.body
     return any(made == one for test in tests for one in _divided(test, body)) or any(
-        one == made and _limits(part, {made, old}, (), below=step < 0)
+        one == made and _limits(part, {made, old}, fixed, below=step < 0)
         for test in tests
         for one, old, step in _steps_in(test)
         for part in (*body, *tests)

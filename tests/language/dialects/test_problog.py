@@ -112,7 +112,8 @@ REFUSED = {
     "between(1, 2, 3). call(a). a.": "no clause can define call/1",
     "0.2::p(1). 0.3::p('1'). query(p(_)).": "1 is a number here, and '1' in its place a text",
     "p(1). q(a). r(X) :- p(X), q(X), X \\= '1'.": "1 is a number here",
-    "p(1). p(a). q(X) :- p(X), X > 0.": "compared as a number",
+    "p(1). p(a). q(X) :- p(X), X > 0.": "X has to be a number here",
+    "p(1). q(a). r(X) :- p(X). r(X) :- q(X). s(Y) :- p(X), Y is X + 1.": "X has to be a number here",
     "a :- 0.3::b. b.": "a probability stands before the head",
     "a :- call.": "call/0",
     "p :- s:q.": "modules are not read",
@@ -388,6 +389,31 @@ COMPUTED = [
         "cost(a, 3). cost(b, 5). 0.5::t(X) :- cost(X, C), C >= 4. 0.1::t(X) :- cost(X, C), C < 4. "
         "query(t(X)).",
         {"t(a)": 0.1, "t(b)": 0.5},
+    ),
+    # What makes the next value is a rule of several clauses, one of them with the values in its head.
+    (
+        "0.4::up(_). step(T, X, Y) :- up(T), Y is X + 1. step(T, X, Y) :- \\+up(T), Y is X - 1. at(0, 0). "
+        "at(T, X) :- T > 0, S is T - 1, at(S, Y), step(T, Y, X). "
+        "query(at(2, X)) :- even(X). even(-2). even(0). even(2).",
+        {"at(2,2)": 0.16, "at(2,0)": 0.48, "at(2,-2)": 0.36},
+    ),
+    (
+        "nx(5, 5). nx(X, Y) :- X < 5, add(X, 1, Y). add(X, X, Y) :- Y is X * 2. "
+        "add(X, Z, Y) :- X \\= Z, Y is X + Z. 0.5::n(4). 0.4::n(5). 0.3::n(1). "
+        "q(Z) :- n(X), nx(X, Y), nx(Y, Z). query(q(5)). query(q(3)).",
+        {"q(5)": 0.7, "q(3)": 0.3},
+    ),
+    # A choice has no variables but its own, and what is negated is asked as it stands.
+    (
+        "n(3). n(4). e(1). e(2). nx(X, Y) :- e(W), W > 0, Y is X + 1. nx(X, 9) :- X > 3. "
+        "0.5::a(X) :- n(X), nx(X, Y). b(X) :- n(X), \\+nx(X, 9). query(a(X)). query(b(X)).",
+        {"a(3)": 0.5, "a(4)": 0.75, "b(3)": 1.0, "b(4)": 0.0},
+    ),
+    ("0.5::n(4). q :- X = 1, Y = c, X < 2, Y \\== d, n(_). query(q).", {"q": 0.5}),
+    ("0.5::n(4). q :- X = 1, X =:= Y, Y = 3, n(_). p :- \\+q. query(p).", {"p": 1.0}),
+    (
+        "0.5::most(2). 0.4::most(3). n(0). n(Y) :- n(X), most(M), X < M, Y is X + 1. query(n(N)).",
+        {"n(0)": 1.0, "n(1)": 0.7, "n(2)": 0.7, "n(3)": 0.4},
     ),
     # Rain follows rain by 0.8, sun by 0.3.
     (

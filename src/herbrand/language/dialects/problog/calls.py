@@ -78,7 +78,7 @@ def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
         for head in () if clause.fails else clause.heads:
             counts = Counter(term.name for term in head.arguments if isinstance(term, Variable))
             if once := {name for name, count in counts.items() if count == 1}:
-                _add_places(found, head, once - valued(clause.body))
+                _add_places(found, head, once - valued(clause.body) - _computed(clause.body))
     return found
 
 
@@ -192,6 +192,12 @@ def _without_unused(body: list[BodyLiteral], call: Atom) -> list[BodyLiteral]:
         if len(left) == len(body):
             return left
         body = left
+
+
+def _computed(body: Body) -> set[str]:
+    """The variables to which arithmetic gives a value, whatever it is of."""
+    tests = (part for part in body if isinstance(part, Computed))
+    return {name for test in tests if (name := _assigned(test)) is not None}
 
 
 def _assigned(literal: BodyLiteral) -> str | None:

@@ -17,7 +17,7 @@ from herbrand.errors import LanguageError, Span
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.dialects.problog.terms import PrologTerm, constant_value, parts_of
-from herbrand.language.formulas import OPPOSITES, ORDERS, Sign
+from herbrand.language.formulas import OPPOSITES, Sign, compares
 from herbrand.language.syntax import (
     Arithmetic,
     Atom,
@@ -271,10 +271,7 @@ class Goals:
         if not isinstance(left, Term) or not isinstance(right, Term):
             return Computed(sign, left, right, goal.span)
         if isinstance(left, Constant) and isinstance(right, Constant):
-            text, other = isinstance(left.value, str), isinstance(right.value, str)
-            if text != other:  # numbers stand before texts
-                return Truth(ORDERS[sign](text, other), goal.span)
-            return Truth(ORDERS[sign](left.value, right.value), goal.span)
+            return Truth(compares(sign, left.value, right.value), goal.span)
         if goal.name in _TESTS and goal.span is not None:
             self.tests[goal.span] = goal.name
         return Comparison(sign, left, right, goal.span)

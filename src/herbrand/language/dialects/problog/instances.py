@@ -16,7 +16,7 @@ from dataclasses import replace
 from herbrand.errors import LanguageError
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause
-from herbrand.language.formulas import ORDERS, Atom, Comparison, Constant, Not, Term, Truth, Variable
+from herbrand.language.formulas import Atom, Comparison, Constant, Not, Term, Truth, Variable, compares
 from herbrand.language.show import show_formula
 
 Values = Mapping[str, Term]
@@ -116,6 +116,4 @@ def _passes(test: Comparison, values: Values) -> bool:
     left, right = _value(test.left, values), _value(test.right, values)
     if not isinstance(left, Constant) or not isinstance(right, Constant):
         raise LanguageError(f"{show_formula(test)} has no values to compare", span=test.span)
-    if isinstance(left.value, str) != isinstance(right.value, str):
-        return test.operator == "!="
-    return ORDERS[test.operator](left.value, right.value)
+    return compares(test.operator, left.value, right.value)

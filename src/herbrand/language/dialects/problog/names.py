@@ -158,13 +158,16 @@ def with_one_kind(part: Part, places: LinkedPlaces, number: int) -> Part:
             return replace(
                 leaf, arguments=tuple(as_text(t, (leaf.predicate, i)) for i, t in enumerate(terms))
             )
+        if isinstance(leaf, Computed) or (isinstance(leaf, Comparison) and leaf.operator not in ("=", "!=")):
+            for name in variables_of(leaf):
+                if places.is_mixed((number, name)):
+                    message = f"{name} has to be a number here, and its place has text too"
+                    hint = "numbers beside text become text here: give the texts a predicate of their own"
+                    raise LanguageError(message, span=leaf.span, hint=hint)
         variable = next((term for term in terms if isinstance(term, Variable)), None)
         if not isinstance(leaf, Comparison) or variable is None:
             return leaf
         place = (number, variable.name)
-        if leaf.operator not in ("=", "!=") and places.is_mixed(place):
-            message = f"{variable.name} is compared as a number, and its place has text too"
-            raise LanguageError(message, span=leaf.span)
         return Comparison(leaf.operator, as_text(leaf.left, place), as_text(leaf.right, place), leaf.span)
 
     return cast(Part, replace_leaves(part, changed))

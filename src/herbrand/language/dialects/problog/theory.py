@@ -41,7 +41,7 @@ from herbrand.language.dialects.problog.names import (
     with_one_kind,
 )
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value, parts_of
-from herbrand.language.dialects.problog.unfolding import unfolded
+from herbrand.language.dialects.problog.unfolding import settled, unfolded
 from herbrand.language.formulas import unnegated
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_formula
@@ -103,7 +103,7 @@ class _Reader:
         asked = [atom for atom, _ in (*self._queries, *self._evidence)]
         self._keep_calls_apart(asked)
         self._mistakes.raise_any()
-        self._clauses = unfolded(self._clauses, {atom.predicate for atom in asked})
+        self._clauses = [*map(settled, unfolded(self._clauses, {atom.predicate for atom in asked}))]
         self._clauses = with_calls(self._clauses, asked, self._names)
         self._mention_queries()
         self._give_one_kind()

@@ -1,85 +1,156 @@
-"""Clauses that only compute, written out where they are called.
+"""Clauses that compute what their caller gives them, written out where rules call them.
 
 ``next(X, Y) :- Y is X + 1`` has a value only for what its caller gives, and a limit such as ``X < 5`` stands
-with the caller. So ``r(Y) :- r(X), X < 5, next(X, Y)`` is read as ``r(Y) :- r(X), X < 5, Y is X + 1``.
+with the caller. So ``r(Y) :- r(X), X < 5, next(X, Y)`` is read as ``r(Y) :- r(X), X < 5, Y is X + 1``, and
+where ``next`` has several clauses as one rule for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import cast
 
+from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause
-from herbrand.language.scope import with_terms
-from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Computed, Not, Term, Variable
+from herbrand.language.dialects.problog.names import valued
+from herbrand.language.formulas import unnegated
+from herbrand.language.scope import conditions_with, with_terms
+from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Computed, Constant, Term, Truth, Variable
+
+MOST_RULES = 100
+"""Of one clause; where it would become more, it calls."""
 
 
 def unfolded(clauses: Sequence[PrologClause], kept: Collection[str]) -> list[PrologClause]:
-    """The clauses without calls of predicates whose only clause computes; ``kept``: those that are asked for.
+    """The clauses without calls of predicates that compute; ``kept``: those that are asked for.
 
-    What is negated is called still; a clause that nobody calls any more is left out."""
-    computing = {name: clause for name, clause in _computing(clauses).items() if name not in kept}
+    What is negated is called still, and so is by a choice what does more than compute, as each value of its
+    variables is another choice. A clause that nobody calls any more is left out."""
+    computing = {name: own for name, own in _computing(clauses).items() if name not in kept}
     if not computing:
         return list(clauses)
     work = _Unfolding(computing)
-    found = [replace(clause, body=tuple(work.written_out(clause.body))) for clause in clauses]
-    negated = {
-        part.operand.predicate
-        for clause in found
-        for part in clause.body
-        if isinstance(part, Not) and isinstance(part.operand, Atom)
+    found = [one for clause in clauses for one in work.written_out(clause)]
+    calls = [part for clause in found if not computing.keys() & _heads(clause) for part in clause.body]
+    called = {part.predicate for part in map(unnegated, calls) if isinstance(part, Atom)}
+    gone = work.called - called
+    return [clause for clause in found if not gone & _heads(clause)]
+
+
+def settled(clause: PrologClause) -> PrologClause:
+    """The clause without variables that no atom has and an equation names the value of: nothing else says
+    what such a variable ranges over."""
+    tests = [part for part in clause.body if isinstance(part, Comparison)]
+    others = [part for part in clause.body if not isinstance(part, Comparison)]
+    atoms = variables_of(
+        [*clause.heads, *clause.chances, *(x for x in others if not isinstance(x, Computed))]
+    )
+    values = {
+        part.left.name: part.right
+        for part in tests
+        if part.operator == "=" and isinstance(part.left, Variable) and isinstance(part.right, Constant)
     }
-    gone = work.called - negated
-    return [clause for clause in found if clause.heads[0].predicate not in gone]
+    values = {name: value for name, value in values.items() if name not in atoms}
+    if not values:
+        return clause
+    left = conditions_with(tests, values)
+    if left is None:
+        return replace(clause, body=(Truth(False),))
+    known = (cast(BodyLiteral, with_terms(part, values)) for part in others)
+    return settled(replace(clause, body=(*known, *left)))
 
 
-def _computing(clauses: Sequence[PrologClause]) -> dict[str, PrologClause]:
-    """The only clause of each predicate that computes and compares, and asks for nothing else."""
-    found: dict[str, PrologClause] = {}
-    several: set[str] = set()
+def _heads(clause: PrologClause) -> set[str]:
+    return {head.predicate for head in clause.heads}
+
+
+def _computing(clauses: Sequence[PrologClause]) -> dict[str, list[PrologClause]]:
+    """The clauses of each predicate of rules that has its only one compute and compare alone, or some make a
+    value of what the caller gives; of none that calls itself."""
+    found, below = defaultdict[str, list[PrologClause]](list), defaultdict[str, set[str]](set)
     for clause in clauses:
         for head in clause.heads:
-            if head.predicate in found:
-                several.add(head.predicate)
-            found[head.predicate] = clause
-    return {name: one for name, one in found.items() if name not in several and _only_computes(one)}
+            found[head.predicate].append(clause)
+            below[head.predicate].update(
+                part.predicate for part in map(unnegated, clause.body) if isinstance(part, Atom)
+            )
+    return {
+        name: own
+        for name, own in found.items()
+        if not any(clause.chances for clause in own)
+        and (_only_computes(own) or any(map(_makes, own)))
+        and name not in reached(below[name], below.__getitem__)
+    }
 
 
-def _only_computes(clause: PrologClause) -> bool:
-    terms = clause.heads[0].arguments
-    names = {term.name for term in terms if isinstance(term, Variable) and not term.anonymous}
-    tests = all(isinstance(part, Comparison | Computed) for part in clause.body)
-    return bool(clause.body) and tests and not clause.chances and len(names) == len(terms)
+def _only_computes(own: Sequence[PrologClause]) -> bool:
+    body = own[0].body
+    return len(own) == 1 and bool(body) and all(isinstance(part, Comparison | Computed) for part in body)
+
+
+def _makes(clause: PrologClause) -> bool:
+    """Whether a clause computes an argument of what only its caller knows."""
+    computed = {part.left for part in clause.body if isinstance(part, Computed) and part.operator == "="}
+    known = valued(clause.body)
+    return any(
+        term in computed and term.name not in known
+        for term in clause.heads[0].arguments
+        if isinstance(term, Variable)
+    )
 
 
 class _Unfolding:
-    def __init__(self, computing: dict[str, PrologClause]) -> None:
+    def __init__(self, computing: Mapping[str, Sequence[PrologClause]]) -> None:
         self._computing, self._numbers = computing, count(1)
         self.called: set[str] = set()
 
-    def written_out(self, body: Body) -> Iterator[BodyLiteral]:
-        """The literals of a body, calls of what computes as the tests of its clause."""
-        for literal in body:
-            if isinstance(literal, Atom) and literal.predicate in self._computing:
-                yield from self._tests(literal, self._computing[literal.predicate])
-            else:
-                yield literal
+    def written_out(self, clause: PrologClause) -> list[PrologClause]:
+        """The clause with the bodies of what computes in place of calls, once for each choice of these."""
+        bodies: list[Body] = [()]
+        for literal in clause.body:
+            ways = self._ways(literal, alone=bool(clause.chances))
+            bodies = [(*body, *way) for body in bodies for way in ways]
+            if len(bodies) > MOST_RULES:
+                return [clause]
+        return [replace(clause, body=body) for body in bodies]
 
-    def _tests(self, call: Atom, clause: PrologClause) -> Iterator[BodyLiteral]:
-        """The clause's own variables are new ones, and so are those for constants of the call."""
-        self.called.add(call.predicate)
+    def _ways(self, literal: BodyLiteral, alone: bool) -> list[Body]:
+        """What may stand for a literal; ``alone``: of calls only for those that compute alone."""
+        own = self._computing.get(literal.predicate, ()) if isinstance(literal, Atom) else ()
+        if not isinstance(literal, Atom) or not own or (alone and not _only_computes(own)):
+            return [(literal,)]
+        self.called.add(literal.predicate)
+        return [
+            body
+            for clause in own
+            for inner in self.written_out(clause)
+            for body in self._of_call(literal, inner)
+        ]
+
+    def _of_call(self, call: Atom, clause: PrologClause) -> Iterator[Body]:
+        """The body of a clause with the terms of its call, if its head fits them. Its own variables are new
+        ones; a constant, or a variable that it has twice, is compared."""
         number = next(self._numbers)
-        values: dict[str, Term] = {
-            name: Variable(f"{name} of {number}") for name in variables_of(clause.formulas)
-        }
+        names = [n for n, variable in variables_of(clause.formulas).items() if not variable.anonymous]
+        values: dict[str, Term] = {name: Variable(f"{name} of {number}") for name in names}
+        given, equal = set[str](), list[BodyLiteral]()
         for parameter, term in zip(clause.heads[0].arguments, call.arguments, strict=True):
-            assert isinstance(parameter, Variable)
-            if isinstance(term, Variable) and not term.anonymous:
+            if isinstance(term, Variable) and term.anonymous:
+                continue
+            if isinstance(parameter, Variable) and parameter.name not in given and isinstance(term, Variable):
                 values[parameter.name] = term
-            elif not isinstance(term, Variable):
-                yield Comparison("=", values[parameter.name], term, call.span)
-        for test in clause.body:
-            yield cast(BodyLiteral, with_terms(test, values))
+                given.add(parameter.name)
+                continue
+            own = values[parameter.name] if isinstance(parameter, Variable) else parameter
+            if isinstance(own, Constant) and isinstance(term, Constant):
+                if own != term:
+                    return
+            else:
+                equal.append(
+                    Comparison("=", *((own, term) if isinstance(own, Variable) else (term, own)), call.span)
+                )
+        yield (*equal, *(cast(BodyLiteral, with_terms(part, values)) for part in clause.body))
