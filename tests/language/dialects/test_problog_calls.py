@@ -309,6 +309,33 @@ def test_a_clause_that_calls_without_values_is_left_out_where_no_query_leads_to_
 
 
 @pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("0.2::u(_). q(Y) :- n(X), Y is X + 3, u(Y).", {"q(5)": 0.1}),
+        ("0.2::u(_). q(Y) :- n(X), Y is X + 3, \\+u(Y).", {"q(5)": 0.4}),
+        ("h(X) :- \\+c(X). q(Y) :- n(X), Y is X + 3, h(Y).", {"q(5)": 0.5}),
+        ("h(X) :- \\+c(X). q(Y) :- n(X), Y is X + 2, h(Y).", {"q(4)": 0.35}),
+        ("h(X, X) :- \\+c(X). q(Z) :- n(X), Y is X + 2, h(Y, Z).", {"q(4)": 0.35}),
+        ("h(X, X). q(Z) :- n(X), Y is X + 2, h(Z, Y).", {"q(4)": 0.5}),
+        ("0.2::u(_). h(X, X) :- u(X). q(Z) :- n(X), Y is X + 3, h(Y, Z).", {"q(5)": 0.1}),
+        ("m(Y) :- n(X), Y is X + 2. h(X) :- \\+c(X). q(Y) :- m(Y), h(Y).", {"q(4)": 0.35}),
+        ("m(Y) :- n(X), Y is X + 2. h(X, _) :- \\+c(X). q(Y) :- m(Y), h(Y, a).", {"q(4)": 0.35}),
+    ],
+)
+def test_what_holds_of_anything_holds_of_computed_numbers(program: str, expected: dict[str, float]) -> None:
+    """``5`` and ``4`` stand nowhere in these, or in ``c`` alone, which is not called with ``n``."""
+    found = answers(f"0.5::n(2). 0.3::c(4). {program} query(q(_)).")
+    assert {atom: p for atom, p in found.items() if p} == pytest.approx(expected, abs=1e-12)
+
+
+def test_clauses_that_wait_for_values_are_left_out_beside_choices_that_others_call() -> None:
+    program = "0.2::u(_). n(1). p(X) :- n(X), u(X), X < 3. h(X, Y) :- X =\\= 1, u(X), Y is X + 1. "
+    assert answers(program + "query(p(1)).") == {"p(1)": 0.2}
+    with pytest.raises(LanguageError, match="X has no value yet"):
+        answers(program + "query(p(1)). query(h(_, 3)).")
+
+
+@pytest.mark.parametrize(
     ("program", "cycle"),
     [
         ("c(0). c(N) :- M is N - 1, c(M). query(c(3)).", "without end: c -> c"),

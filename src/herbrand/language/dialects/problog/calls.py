@@ -9,12 +9,13 @@ for those arguments alone that have no value otherwise.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
 from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of, with_assigned
+from herbrand.language.dialects.problog.early import open_places
 from herbrand.language.dialects.problog.goals import Body, PrologClause
 from herbrand.language.dialects.problog.names import PredicateNames, valued
 from herbrand.language.formulas import unnegated
@@ -55,7 +56,10 @@ def with_calls(
         except LanguageError as error:
             refused |= dict.fromkeys((head.predicate for head in clause.heads), error)
     if refused:
-        return with_calls(_without(refused, clauses, asked), asked, names)
+        left = without_unasked(clauses, refused, asked)
+        if len(left) == len(clauses):
+            raise next(iter(refused.values()))
+        return with_calls(left, asked, names)
     calls += [PrologClause((call,), ()) for atom in asked if (call := work.call(atom)) is not None]
     for clause in calls:
         if not clause.body:
@@ -70,6 +74,23 @@ def with_calls(
     return _called([*found, *work.made, *dict.fromkeys(calls)], work.guards)
 
 
+def without_unasked(
+    clauses: Sequence[PrologClause], names: Collection[str], asked: Sequence[Atom]
+) -> list[PrologClause]:
+    """The clauses without those that rest on some of these predicates where no query leads to one."""
+    above, below = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for clause in clauses:
+        heads = {head.predicate for head in clause.heads}
+        called = {part.predicate for part in map(unnegated, clause.body) if isinstance(part, Atom)}
+        for name in called:
+            above[name] |= heads
+        for name in heads:
+            below[name] |= called
+    needed = reached((atom.predicate for atom in asked), below.__getitem__) if asked else names
+    gone = {*reached(set(names).difference(needed), above.__getitem__)}
+    return [clause for clause in clauses if gone.isdisjoint(head.predicate for head in clause.heads)]
+
+
 def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
     """The arguments that some clause leaves to anything, as ``0.9::t(_)`` does: asked for its answers such a
     predicate has no value to give."""
@@ -78,7 +99,7 @@ def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
         for head in () if clause.fails else clause.heads:
             counts = Counter(term.name for term in head.arguments if isinstance(term, Variable))
             if once := {name for name, count in counts.items() if count == 1}:
-                _add_places(found, head, once - valued(clause.body) - _computed(clause.body))
+                _add_places(found, head, once - valued(clause.body) - computed_in(clause.body))
     return found
 
 
@@ -95,7 +116,9 @@ def _add_places(found: dict[str, tuple[int, ...]], head: Atom, names: Set[str]) 
 
 def _called_places(clauses: Sequence[PrologClause]) -> tuple[Places, Places]:
     """The arguments of each predicate that only a caller can give values, and those that give none."""
-    found, silent = dict[str, tuple[int, ...]](), _free_places(clauses)
+    found, silent = _handed_numbers(clauses), _free_places(clauses)
+    for name, places in found.items():
+        silent[name] = tuple(sorted({*places, *silent.get(name, ())}))
     while True:
         before = dict(found)
         for clause in clauses:
@@ -107,6 +130,26 @@ def _called_places(clauses: Sequence[PrologClause]) -> tuple[Places, Places]:
                 _add_places(silent, head, missing)
         if found == before:
             return found, silent
+
+
+def _handed_numbers(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
+    """The arguments left to anything for which a call has a number that is computed there and that no other
+    atom has: no constant may be this number, so that anything is what is called."""
+    found, free = dict[str, tuple[int, ...]](), dict[str, tuple[int, ...]]()
+    for name, place in sorted(open_places(clauses)):
+        free[name] = (*free.get(name, ()), place)
+    for clause in clauses:
+        equal = [part for part in clause.body if isinstance(part, Comparison)]
+        computed = with_assigned(equal, computed_in(clause.body))
+        atoms = [part for part in clause.body if isinstance(part, Atom)] if computed else []
+        computed -= valued(atoms, free)
+        for atom in map(unnegated, clause.body) if computed else ():
+            if isinstance(atom, Atom):
+                terms = {place: atom.arguments[place] for place in free.get(atom.predicate, ())}
+                own = {p for p, t in terms.items() if isinstance(t, Variable) and t.name in computed}
+                if own:
+                    found[atom.predicate] = tuple(sorted(own.union(found.get(atom.predicate, ()))))
+    return found
 
 
 def _late(body: Body, places: Places, silent: Places) -> Iterator[set[str]]:
@@ -162,24 +205,6 @@ def _called(clauses: list[PrologClause], guards: set[str]) -> list[PrologClause]
         clauses = [clause for clause in clauses if not _rests_on(clause, silent)]
 
 
-def _without(
-    refused: Mapping[str, LanguageError], clauses: Sequence[PrologClause], asked: Sequence[Atom]
-) -> list[PrologClause]:
-    """The clauses without those of refused predicates and of what rests on them; where a query does, the
-    mistake is raised."""
-    above = defaultdict[str, set[str]](set)
-    for clause in clauses:
-        for part in map(unnegated, clause.body):
-            if isinstance(part, Atom):
-                above[part.predicate].update(head.predicate for head in clause.heads)
-    resting = set[str]()
-    for name, error in refused.items():
-        resting.update(own := reached([name], above.__getitem__))
-        if not asked or any(atom.predicate in own for atom in asked):
-            raise error
-    return [one for one in clauses if resting.isdisjoint(head.predicate for head in one.heads)]
-
-
 def _rests_on(clause: PrologClause, predicates: set[str]) -> bool:
     return any(isinstance(part, Atom) and part.predicate in predicates for part in clause.body)
 
@@ -194,7 +219,7 @@ def _without_unused(body: list[BodyLiteral], call: Atom) -> list[BodyLiteral]:
         body = left
 
 
-def _computed(body: Body) -> set[str]:
+def computed_in(body: Body) -> set[str]:
     """The variables to which arithmetic gives a value, whatever it is of."""
     tests = (part for part in body if isinstance(part, Computed))
     return {name for test in tests if (name := _assigned(test)) is not None}

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from herbrand.errors import LanguageError, Mistakes, Source
-from herbrand.language.dialects.problog.calls import with_calls
+from herbrand.language.dialects.problog.calls import computed_in, with_calls, without_unasked
 from herbrand.language.dialects.problog.early import early_goals, refuse_early
 from herbrand.language.dialects.problog.goals import (
     BUILT_IN,
@@ -271,6 +271,9 @@ class _Reader:
             with self._mistakes.collecting():
                 refuse_early(body, self._goals.tests)
         early = early_goals(self._clauses, asked, self._goals.tests)
+        self._clauses = without_unasked(self._clauses, early, asked)
+        heads = {head.predicate for clause in self._clauses for head in clause.heads}
+        early = {name: error for name, error in early.items() if name in heads}
         if not early:
             return
         apart = by_way_of_calling(self._clauses, asked, self._goals.tests, early, self._names)
@@ -316,7 +319,13 @@ class _Reader:
         self._evidence = [(with_one_kind(atom, places, -1), holds) for atom, holds in self._evidence]
 
     def _bind_heads(self) -> None:
-        """Variables of rules' heads that no goal binds range over what their places can hold."""
+        """Variables of rules' heads that no goal binds range over what their places can hold: where that is
+        numbers that rules make, by a choice that is certain."""
+        made = {
+            self._places.leader((number, name))
+            for number, clause in enumerate(self._clauses)
+            for name in computed_in(clause.body)
+        }
         needed: dict[str, tuple[str, int]] = {}
         named: dict[Place, str] = {}  # places that share their constants need them listed once
         for number, clause in enumerate(self._clauses):
@@ -326,9 +335,13 @@ class _Reader:
             literals = []
             for name, place in free.items():
                 leader = self._places.leader(place)
+                if leader in made:
+                    self._clauses[number] = replace(clause, chances=(1.0,))
+                    continue
                 domain = named.setdefault(leader, f"{_EVERY} {place[0]}:{place[1] + 1}")
                 needed.setdefault(domain, place)
                 literals.append(Atom(domain, (Variable(name),)))
+            clause = self._clauses[number]
             self._clauses[number] = replace(clause, body=(*literals, *clause.body))
         for domain, place in needed.items():
             values = dict.fromkeys(self._values(place)) or {_ANY: None}
