@@ -203,6 +203,15 @@ def test_types_that_are_constants_after_all(tmp_path):
         assert constants(loaded, "active") == [("x", 1990), ("y", 1991)]
 
 
+@pytest.mark.parametrize("other", ["x", "2024-05-06", 3])
+def test_dates_of_python_beside_other_values(other):
+    told = message({"smokes": [(other,), (datetime.date(2024, 1, 2),)]})
+    assert told == (
+        'smokes, row 2: column 1 holds "2024-01-02" (date), which is no constant\n'
+        "  dates are taken where a column holds nothing else; as text they are value.isoformat()"
+    )
+
+
 def test_offsets_of_a_damaged_arrow_file(tmp_path):
     """Reading a cell at a wild offset would end the process."""
     path = tmp_path / "smokes.arrow"

@@ -147,6 +147,7 @@ def _as_row(row: Any) -> tuple[Any, ...]:
 
 
 _CONSTANT = "a constant is text or a number"
+_DATES_ALONE = "dates are taken where a column holds nothing else; as text they are value.isoformat()"
 _NUMBER_TYPES = frozenset({int, float})
 
 
@@ -206,7 +207,10 @@ def wrong_constants(
     wrong = [(i, value) for i, value in enumerate(column) if not _is_constant(value)]
     if wrong:
         each = (
-            place(i).mistake(f"column {number} holds {_described(value)}, which is no constant", _CONSTANT)
+            place(i).mistake(
+                f"column {number} holds {_described(value)}, which is no constant",
+                _DATES_ALONE if isinstance(value, date) else _CONSTANT,
+            )
             for i, value in wrong
         )
         return rows_at_fault(place(wrong[0][0]).table, len(wrong), each)
