@@ -12,10 +12,17 @@ import pytest
 from scipy.special import chdtri
 
 import herbrand as hb
+from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.errors import ContradictionError
 
 THEORIES = {
     "choices": "0.3 :: a\n0.6 :: b :- a\n0.2 :: b\nc :- a, not b\n",
+    "several heads": "0.2 :: a; 0.5 :: b; 0.3 :: c\n0.4 :: d; 0.1 :: e :- a\n0.5 :: d :- c, not e\n",
+    "a cycle": "0.6 :: f\n0.5 :: g\na :- f\na :- b, g\nb :- a\n0.3 :: b\nd :- not a\n",
+    "counts": "type t = 1..3\npredicate p(t)\npredicate m\npredicate s\n"
+    "0.4 :: p(x)\nm :- count(x: p(x)) >= 2\n"
+    "s :- sum(x: p(x)) = 3\n",
+    "open atoms": "predicate o\npredicate a\npredicate b\n0.3 :: a :- o\n0.8 :: b :- not o\n0.5 :: b :- a\n",
     "values": 'type t = {"x", "y", "z"}\npredicate v in t\npredicate a\n'
     '0.2 :: v = "x"; 0.5 :: v = "y"; 0.3 :: v = "z"\na :- v = "y"\n1.5: a => v = "y"\n',
     "weights": "1.5: a and b => c\n-0.7: c\nhard: a or b\n",
@@ -40,6 +47,22 @@ def test_draws_pass_a_chi_square_test(name: str) -> None:
     assert sum(expected.values()) == pytest.approx(1.0, abs=0.01)
     statistic = sum((counts[atoms] - len(drawn) * p) ** 2 / (len(drawn) * p) for atoms, p in expected.items())
     assert statistic < chdtri(max(1, len(expected) - 1), 0.0001)
+
+
+FREE = ("choices", "several heads", "a cycle", "counts", "open atoms")
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_what_only_choices_make_is_drawn_without_a_circuit(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same atoms, and weights that add up to as much, as draws from the circuit have."""
+    model = hb.Model(hb.parse(THEORIES[name]))
+    with monkeypatch.context() as within:
+        within.setattr(ChoiceConstraints, "free", property(lambda made: False))
+        drawn = {(tuple(w.atoms), round(w.log_weight, 9)) for w in model.sample(5_000, seed=2).worlds}
+    monkeypatch.setattr(ChoiceConstraints, "circuit", None)
+    assert {(tuple(w.atoms), round(w.log_weight, 9)) for w in model.sample(5_000, seed=2).worlds} == drawn
 
 
 def test_atoms_and_pairs_are_as_probable_as_infer_says() -> None:

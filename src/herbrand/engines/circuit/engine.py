@@ -28,7 +28,7 @@ from herbrand.engines.circuit.explanation import attributed
 from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.likeliest_proofs import likeliest
 from herbrand.engines.circuit.network import WeightedConstraints
-from herbrand.engines.circuit.sampling import drawn, drawn_atom
+from herbrand.engines.circuit.sampling import by_choices, by_circuit, drawn, drawn_atom
 from herbrand.engines.circuit.whole_tables import WholeTables, in_whole_tables
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
@@ -196,13 +196,19 @@ class CircuitEngine:
         began = time.perf_counter()
         state = self._started(program, question, whole=True)
         worlds = state.worlds
-        circuit, weights = worlds.made.circuit(state.literals, worlds.budget, sums=False)
-        if circuit.total(weights) == -math.inf:
-            raise _contradiction(worlds)
+        assigned = by_choices(worlds) if worlds.made.free else by_circuit(worlds, self._telling(state))
         atoms = {axis: drawn_atom(worlds, axis) for axis in state.asked}
-        found = tuple(drawn(worlds, atoms, circuit, count, seed))
+        found = tuple(drawn(worlds, atoms, assigned, count, seed))
         status = Status(True, 1, time.perf_counter() - began)
         return Samples(self.name, Guarantee.EXACT, status, found, dict(atoms.values()))
+
+    def _telling(self, state: CircuitState) -> Circuit:
+        """The circuit that tells of every choice; raises where no world is left."""
+        made, budget = state.worlds.made, state.worlds.budget
+        circuit, weights = made.circuit(state.literals, budget, sums=False)
+        if circuit.total(weights) == -math.inf:
+            raise _contradiction(state.worlds)
+        return circuit
 
     def residual(self, state: CircuitState | WholeTables) -> float:
         """How far apart the bounds of some answer are; 0 once the circuit is compiled."""

@@ -1,14 +1,18 @@
-"""Exact samples: each walk down a circuit chooses one kid of every sum by its share of the weight."""
+"""Exact samples. Where choices alone make worlds, each is drawn by itself, and what follows is looked up: no
+circuit is needed. Else each walk down a circuit chooses one kid of every sum by its share of the weight.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from herbrand.answers.samples import DrawnAtom, World
+from herbrand.engines.circuit.choices import probability_left
 from herbrand.engines.circuit.circuit import Circuit
-from herbrand.engines.circuit.constraints import FALSE, TRUE
+from herbrand.engines.circuit.constraints import FALSE, NO_OWNER, TRUE, Restriction
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Value
@@ -16,23 +20,64 @@ from herbrand.language.syntax import Value
 NUMBERS_AT_ONCE = 1_000_000
 
 
-def drawn(
-    worlds: Worlds, atoms: Mapping[int, tuple[str, DrawnAtom]], circuit: Circuit, count: int, seed: int
-) -> Iterator[World]:
-    """Independent worlds, each with the atoms of these axes. The circuit tells of every choice."""
+Assignments = Callable[[np.ndarray], np.ndarray]
+"""Of numbers between 0 and 1, [draw, variable], the value of each variable in each draw; -1 where it has no
+weight and nothing asks for it."""
+
+
+def by_circuit(worlds: Worlds, circuit: Circuit) -> Assignments:
+    """Draws from all worlds of a circuit that tells of every choice."""
     weights = worlds.made.log_weights()
     values = circuit.values(weights)
+    return lambda uniform: circuit.samples(weights, values, uniform)
+
+
+def by_choices(worlds: Worlds) -> Assignments:
+    """Draws of each choice by itself; gates follow in their order, each made behind its inputs."""
+    net = worlds.made.net
+    chances = np.full(len(net), 0.5)
+    for _, drawn in worlds.drawn:
+        left = probability_left(drawn.chances)[1:]
+        for chance, behind, variable in zip(drawn.chances, left, drawn.variables, strict=True):
+            if variable >= 0:
+                chances[variable] = chance / (chance + behind)
+    needs = defaultdict[int, list[Restriction]](list)
+    for one in net.restrictions:
+        if one.owner != NO_OWNER and 2 * one.owner + 1 in one.literals:
+            needs[one.owner].append(one)
+
+    def assigned(uniform: np.ndarray) -> np.ndarray:
+        values = (uniform < chances).T
+        for gate in np.flatnonzero(net.gates).tolist():
+            values[gate] = np.logical_and.reduce([_reached(one, gate, values) for one in needs[gate]])
+        return values.T.astype(np.int8)
+
+    return assigned
+
+
+def _reached(one: Restriction, gate: int, values: np.ndarray) -> np.ndarray:
+    """In which draws what the gate needs holds: the restriction without it."""
+    total = np.zeros(values.shape[1], np.int64)
+    for weight, literal in one.weighted:
+        if literal >> 1 != gate:
+            total += weight * (values[literal >> 1] ^ bool(literal & 1))
+    return total >= one.least
+
+
+def drawn(
+    worlds: Worlds, atoms: Mapping[int, tuple[str, DrawnAtom]], assigned: Assignments, count: int, seed: int
+) -> Iterator[World]:
+    """Independent worlds, each with the atoms of these axes."""
+    weights = worlds.made.log_weights()
     literals = [worlds.axis(axis) for axis in atoms]
-    random = np.random.default_rng(seed)
-    at_once = max(1, NUMBERS_AT_ONCE // max(1, circuit.variables))
+    random, variables = np.random.default_rng(seed), len(weights)
+    at_once = max(1, NUMBERS_AT_ONCE // max(1, variables))
     done = 0
     while done < count:
         worlds.budget.check()
-        chosen = circuit.samples(
-            weights, values, random.random((min(at_once, count - done), circuit.variables))
-        )
+        chosen = assigned(random.random((min(at_once, count - done), variables)))
         written = np.maximum(chosen, 0)
-        totals = np.where(chosen >= 0, weights[np.arange(circuit.variables), written], 0.0).sum(axis=1)
+        totals = np.where(chosen >= 0, weights[np.arange(variables), written], 0.0).sum(axis=1)
         for row, total in zip(chosen, totals.tolist(), strict=True):
             true: list[str] = []
             found: dict[str, Value] = {}
