@@ -12,6 +12,7 @@ import pytest
 from scipy.special import chdtri
 
 import herbrand as hb
+from herbrand.engines.circuit import engine
 from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.errors import ContradictionError
 
@@ -49,20 +50,28 @@ def test_draws_pass_a_chi_square_test(name: str) -> None:
     assert statistic < chdtri(max(1, len(expected) - 1), 0.0001)
 
 
-FREE = ("choices", "several heads", "a cycle", "counts", "open atoms")
+FREE = ("choices", "several heads", "a cycle", "counts", "open atoms", "evidence")
 
 
 @pytest.mark.parametrize("name", FREE)
-def test_what_only_choices_make_is_drawn_without_a_circuit(
+def test_what_only_choices_weigh_is_drawn_without_a_circuit(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same atoms, and weights that add up to as much, as draws from the circuit have."""
+    """The same atoms with the same weights as draws from the circuit have."""
     model = hb.Model(hb.parse(THEORIES[name]))
     with monkeypatch.context() as within:
-        within.setattr(ChoiceConstraints, "free", property(lambda made: False))
+        within.setattr(engine, "by_choices", lambda worlds: None)
         drawn = {(tuple(w.atoms), round(w.log_weight, 9)) for w in model.sample(5_000, seed=2).worlds}
     monkeypatch.setattr(ChoiceConstraints, "circuit", None)
-    assert {(tuple(w.atoms), round(w.log_weight, 9)) for w in model.sample(5_000, seed=2).worlds} == drawn
+    found = model.sample(5_000, seed=2).worlds
+    assert len(found) == 5_000
+    assert {(tuple(w.atoms), round(w.log_weight, 9)) for w in found} == drawn
+
+
+def test_rare_evidence_is_drawn_from_a_circuit() -> None:
+    theory = "".join(f"0.1 :: a{i}\n" for i in range(6)) + "b :- a0, a1, a2, a3, a4, a5\nc :- a0\nb"
+    drawn = hb.Model(hb.parse(theory)).sample(50, seed=1)
+    assert len(drawn) == 50 and drawn.share("c") == 1.0
 
 
 def test_atoms_and_pairs_are_as_probable_as_infer_says() -> None:

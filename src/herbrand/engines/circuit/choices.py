@@ -19,7 +19,7 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import compiled
-from herbrand.engines.circuit.constraints import FALSE, NO_OWNER, TRUE, Constraints, negated
+from herbrand.engines.circuit.constraints import FALSE, NO_OWNER, TRUE, Constraints, Restriction, negated
 from herbrand.engines.circuit.factoring import factored
 from herbrand.engines.circuit.network import LiteralsOf, WeightedConstraints
 from herbrand.engines.circuit.reduction import reduced, used
@@ -87,8 +87,7 @@ class ChoiceConstraints(WeightedConstraints):
 
     ``whole``: single worlds are looked at, so that choices weigh by ``weigh_made`` only where they are made;
     sums over worlds need not care, and are cheaper without. ``scaled``: probabilities will be made smaller,
-    so that every choice may come to nothing. ``unmade``: how many restrictions only settle what a choice is
-    where nothing is chosen. ``has_laws``: more than choices weighs worlds.
+    so that every choice may come to nothing. ``has_laws``: more than choices weighs worlds.
     """
 
     def __init__(self, whole: bool = False, scaled: bool = False) -> None:
@@ -96,17 +95,18 @@ class ChoiceConstraints(WeightedConstraints):
         self.whole, self.scaled = whole, scaled
         self.normal: set[int] = set()
         self.evidence: list[Stipulation] = []
-        self.unmade, self.has_laws = 0, False
+        self.has_laws = False
+        self._unmade = set[int]()
 
     def add(self, graph: FactorGraph, literals_of: LiteralsOf) -> None:
         self.has_laws = True
         super().add(graph, literals_of)
 
     @property
-    def free(self) -> bool:
-        """Whether every draw of all choices is a world, as probable as these are."""
-        restrictions = sum(one.owner == NO_OWNER for one in self.net.restrictions)
-        return not self.has_laws and restrictions == self.unmade
+    def conditions(self) -> list[Restriction]:
+        """What a draw of all choices has to meet, but for what settles a choice where nothing is chosen."""
+        found = enumerate(self.net.restrictions)
+        return [one for place, one in found if one.owner == NO_OWNER and place not in self._unmade]
 
     def choice(self, chances: Sequence[float]) -> Drawn:
         """Its outcomes, of which at most one holds: the first or a later one, and so on."""
@@ -148,7 +148,7 @@ class ChoiceConstraints(WeightedConstraints):
             yes = 2 * variable
             before = len(self.net.restrictions)
             self.net.require([later, yes])
-            self.unmade += len(self.net.restrictions) - before
+            self._unmade.update(range(before, len(self.net.restrictions)))
             taken = self.net.every([later, yes])
             later = self.net.every([later, negated(yes)])
             self._weigh_shares(taken, later, chance, behind)

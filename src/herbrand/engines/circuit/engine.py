@@ -196,7 +196,7 @@ class CircuitEngine:
         began = time.perf_counter()
         state = self._started(program, question, whole=True)
         worlds = state.worlds
-        assigned = by_choices(worlds) if worlds.made.free else by_circuit(worlds, self._telling(state))
+        assigned = by_choices(worlds) or by_circuit(worlds, self._telling(state))
         atoms = {axis: drawn_atom(worlds, axis) for axis in state.asked}
         found = tuple(drawn(worlds, atoms, assigned, count, seed))
         status = Status(True, 1, time.perf_counter() - began)

@@ -1,9 +1,11 @@
-"""Exact samples. Where choices alone make worlds, each is drawn by itself, and what follows is looked up: no
-circuit is needed. Else each walk down a circuit chooses one kid of every sum by its share of the weight.
+"""Exact samples. Where choices alone weigh worlds, each is drawn by itself, what follows is looked up, and
+draws that evidence excludes are left out. Where these are nearly all, or formulas weigh worlds too, each walk
+down a circuit chooses one kid of every sum by its share of the weight.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
@@ -21,8 +23,10 @@ NUMBERS_AT_ONCE = 1_000_000
 
 
 Assignments = Callable[[np.ndarray], np.ndarray]
-"""Of numbers between 0 and 1, [draw, variable], the value of each variable in each draw; -1 where it has no
-weight and nothing asks for it."""
+"""Of numbers between 0 and 1, [draw, variable], the value of each variable in each draw that is a world; -1
+where it has no weight and nothing asks for it."""
+TRIED, LEAST_KEPT = 1000, 20
+"""Of so many draws of choices so many have to be worlds, else a circuit is compiled."""
 
 
 def by_circuit(worlds: Worlds, circuit: Circuit) -> Assignments:
@@ -32,9 +36,12 @@ def by_circuit(worlds: Worlds, circuit: Circuit) -> Assignments:
     return lambda uniform: circuit.samples(weights, values, uniform)
 
 
-def by_choices(worlds: Worlds) -> Assignments:
-    """Draws of each choice by itself; gates follow in their order, each made behind its inputs."""
-    net = worlds.made.net
+def by_choices(worlds: Worlds) -> Assignments | None:
+    """Draws of each choice by itself, where enough of these are worlds; gates follow in their order, each
+    made behind its inputs."""
+    net, conditions = worlds.made.net, worlds.made.conditions
+    if worlds.made.has_laws:
+        return None
     chances = np.full(len(net), 0.5)
     for _, drawn in worlds.drawn:
         left = probability_left(drawn.chances)[1:]
@@ -49,17 +56,22 @@ def by_choices(worlds: Worlds) -> Assignments:
     def assigned(uniform: np.ndarray) -> np.ndarray:
         values = (uniform < chances).T
         for gate in np.flatnonzero(net.gates).tolist():
-            values[gate] = np.logical_and.reduce([_reached(one, gate, values) for one in needs[gate]])
+            values[gate] = np.logical_and.reduce([_holds_in(values, one) for one in needs[gate]])
+        for one in conditions:
+            values = values[:, _holds_in(values, one)]
         return values.T.astype(np.int8)
 
-    return assigned
+    if not conditions:
+        return assigned
+    tried = assigned(np.random.default_rng(0).random((TRIED, len(net))))
+    return assigned if len(tried) >= LEAST_KEPT else None
 
 
-def _reached(one: Restriction, gate: int, values: np.ndarray) -> np.ndarray:
-    """In which draws what the gate needs holds: the restriction without it."""
+def _holds_in(values: np.ndarray, one: Restriction) -> np.ndarray:
+    """In which draws a restriction holds, without the gate that it defines."""
     total = np.zeros(values.shape[1], np.int64)
     for weight, literal in one.weighted:
-        if literal >> 1 != gate:
+        if literal >> 1 != one.owner:
             total += weight * (values[literal >> 1] ^ bool(literal & 1))
     return total >= one.least
 
@@ -72,10 +84,13 @@ def drawn(
     literals = [worlds.axis(axis) for axis in atoms]
     random, variables = np.random.default_rng(seed), len(weights)
     at_once = max(1, NUMBERS_AT_ONCE // max(1, variables))
-    done = 0
+    done, kept = 0, 1.0
     while done < count:
         worlds.budget.check()
-        chosen = assigned(random.random((min(at_once, count - done), variables)))
+        uniform = random.random((min(at_once, math.ceil((count - done) / kept)), variables))
+        chosen = assigned(uniform)
+        kept = max(len(chosen), 1) / len(uniform)
+        chosen = chosen[: count - done]
         written = np.maximum(chosen, 0)
         totals = np.where(chosen >= 0, weights[np.arange(variables), written], 0.0).sum(axis=1)
         for row, total in zip(chosen, totals.tolist(), strict=True):
