@@ -79,6 +79,26 @@ def test_a_proof_has_its_choices_and_conditions() -> None:
     assert "proofs" not in hb.Model(hb.parse(theory)).explain('good("u")').to_dict()
 
 
+@pytest.mark.parametrize(
+    ("theory", "formula"),
+    {
+        "s\nq :- r\n0.5 :: r :- s, not s\n0.4 :: q": "q",  # r has no way to hold
+        "s\nq :- p, not r\n0.5 :: r :- s, not s\n0.4 :: p": "p",
+        "0.5 :: b\n0.4 :: d\nc :- b, d\nc :- d\nq :- not b, c": "(d and not b)",
+        "0.4 :: d\nc :- o\nc :- d\nq :- not o, c": "(d and not o)",
+    }.items(),
+)
+def test_no_proof_needs_what_no_world_allows(theory: str, formula: str) -> None:
+    found = hb.Model(hb.parse(theory)).explain("q", proofs=5).proofs
+    assert found is not None and found.formula == formula
+
+
+def test_choices_of_probability_1_are_needless_too() -> None:
+    longer = "q :- e1\ne1 :- e2\ne2 :- e3\ne3 :- c"
+    found = hb.Model(hb.parse(f"0.5 :: c\n1.0 :: b :- c\nq :- b\n{longer}")).explain("q", proofs=5).proofs
+    assert found is not None and found.formula == "c"
+
+
 def test_many_proofs_are_cut_off() -> None:
     """Paths through a ladder: the likeliest come first, and the formula says that there are more."""
     steps = [(f"{side}{i}", f"{side}{i + 1}") for side in "ab" for i in range(12)]

@@ -2,8 +2,9 @@
 
 Best first: a proof that is begun is at most as probable as its choices so far, and as the best proof of each
 atom that is still to be proved. So proofs come in the order of their probabilities. An atom that rests on
-itself proves nothing, and of two proofs of which one has all choices of the other only the smaller counts.
-What stands behind ``not``, and open atoms, are conditions of a proof that its probability leaves out.
+itself proves nothing, and of two proofs of which one has all choices of the other only the smaller counts:
+of equal probabilities the smaller comes first, for choices of probability 1 may be needless too. What stands
+behind ``not``, and open atoms, are conditions of a proof that its probability leaves out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from itertools import count
 
 from herbrand.answers.explanation import Proof, Proofs, ProvingChoice
 from herbrand.budget import Budget
+from herbrand.engines.circuit.constraints import FALSE, TRUE
 from herbrand.engines.circuit.grounding import Atom, Instance
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.errors import UnsupportedError
@@ -42,6 +44,10 @@ class _Begun:
     held: frozenset[Atom]
     absent: frozenset[Atom]
 
+    @property
+    def size(self) -> int:
+        return len(self.outcomes) + len(self.held) + len(self.absent)
+
     def is_part_of(self, other: _Begun) -> bool:
         """Whether the other has all that this one needs."""
         mine = {(key, outcome) for key, (_, outcome) in self.outcomes.items()}
@@ -52,7 +58,7 @@ class _Begun:
 def likeliest(worlds: Worlds, atom: Atom, most: int) -> Proofs:
     """At most so many proofs, the likeliest first."""
     found = list[_Begun]()
-    search = _Search(worlds.instances, worlds.budget)
+    search = _Search(_possible(worlds), worlds.budget)
     for proof in search.proofs(atom) if atom in worlds.instances else ():
         if any(one.is_part_of(proof) for one in found):
             continue
@@ -60,6 +66,19 @@ def likeliest(worlds: Worlds, atom: Atom, most: int) -> Proofs:
             return Proofs(tuple(_shown(one, worlds) for one in found), False)
         found.append(proof)
     return Proofs(tuple(_shown(one, worlds) for one in found), search.steps <= MOST_STEPS)
+
+
+def _possible(worlds: Worlds) -> Instances:
+    """The instances that some world allows, without what is absent from every world anyway."""
+    found: dict[Atom, list[Instance]] = {}
+    for atom, own in worlds.instances.items():
+        found[atom] = []
+        for instance in own:
+            absent = {part: worlds.literal(*part) for part in instance.absent}
+            if TRUE not in absent.values() and all(worlds.literal(*part) != FALSE for part in instance.held):
+                excluded = tuple(part for part, literal in absent.items() if literal != FALSE)
+                found[atom].append(replace(instance, absent=excluded))
+    return found
 
 
 class _Search:
@@ -70,18 +89,18 @@ class _Search:
     def proofs(self, atom: Atom) -> Iterator[_Begun]:
         """All of them, the likeliest first."""
         nothing = frozenset[Atom]()
-        waiting, numbers = list[tuple[float, int, _Begun]](), count()
+        waiting, numbers = list[tuple[float, int, int, _Begun]](), count()
 
         def add(one: _Begun) -> None:
             bound = min([one.probability, *(self._best.get(part, 0.0) for part, _ in one.todo)])
             if bound > 0:
-                heapq.heappush(waiting, (-bound, next(numbers), one))
+                heapq.heappush(waiting, (-bound, one.size, next(numbers), one))
 
         add(_Begun(1.0, {}, ((atom, nothing),), nothing, nothing, nothing))
         while waiting and self.steps <= MOST_STEPS:
             self.steps += 1
             self._budget.check()
-            _, _, one = heapq.heappop(waiting)
+            *_, one = heapq.heappop(waiting)
             if not one.todo:
                 yield one
                 continue
@@ -102,7 +121,9 @@ class _Search:
                 hint="leave out --proofs",
             )
         derived = [part for part in instance.held if part in self._instances]
-        if not above.isdisjoint(derived) or not one.proved.isdisjoint(instance.absent):
+        held = one.held.union(part for part in instance.held if part not in self._instances)
+        absent, proved = one.absent.union(instance.absent), one.proved | {atom}
+        if not above.isdisjoint(derived) or not absent.isdisjoint(proved | held):
             return
         key = instance.plan.number, instance.binding
         for place, (head, reached) in enumerate(zip(instance.plan.heads, instance.heads, strict=True)):
@@ -116,9 +137,7 @@ class _Search:
                     probability *= head.chance(instance.binding)
                     outcomes = {**outcomes, key: (instance, place)}
             todo = (*((part, above) for part in derived), *one.todo)
-            held = one.held.union(part for part in instance.held if part not in self._instances)
-            absent = one.absent.union(instance.absent)
-            yield _Begun(probability, outcomes, todo, one.proved | {atom}, held, absent)
+            yield _Begun(probability, outcomes, todo, proved, held, absent)
 
 
 def best_probabilities(instances: Instances) -> dict[Atom, float]:
