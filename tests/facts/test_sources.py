@@ -17,6 +17,7 @@ import pytest
 from herbrand.errors import FactsError
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
+from herbrand.language.parse import parse_theory
 from herbrand.language.signature import Predicate, Signature, Type
 from tests.facts.vocabulary import ANYTHING, constants, load
 
@@ -191,6 +192,19 @@ def test_a_series_of_what_is_no_constant():
     signature = Signature({"p": Type("p")}, {"smokes": Predicate("smokes", ("p",))})
     with pytest.raises(FactsError, match="smokes, row 2: column 1 holds"):
         load_facts([], signature, fact_sources({"smokes": pd.Series(["a", {"b": 1}])}))
+
+
+def test_a_theory_of_facts_alone():
+    theory = parse_theory('friends("anna", "bob")\nnot smokes("carl")\nsmokes("dora") ~ 0.7')
+    found = load(theory)
+    assert constants(found, "friends") == [("anna", "bob")]
+    assert constants(found, "smokes", found.tables["smokes"].false) == [("carl",)]
+    with pytest.raises(FactsError) as refused:
+        load(parse_theory('smokes("anna")\n1.5: smokes(x)'))
+    assert str(refused.value) == (
+        "<text>:2:1: a theory given as facts states facts alone\n  1.5: smokes(x)\n  ^^^^^^^^^^^^^^\n"
+        "  add other statements to the theory of the model"
+    )
 
 
 def test_values_that_are_no_facts():

@@ -329,3 +329,11 @@ def test_what_is_not_affordable_is_refused_with_a_way_out() -> None:
     names = [f"p{i}" for i in range(30)]
     with pytest.raises(BudgetError, match="pseudo-likelihood"):
         learned(theory, {"f": list(itertools.pairwise(names))}, starts=2)
+
+
+def test_worlds_may_be_theories_of_facts() -> None:
+    """As for probabilities: what is to be learned changes nothing in how worlds are given."""
+    model = hb.Model(hb.parse("predicate smokes(person)\n?: smokes(x)"))
+    stated = [hb.parse('smokes("anna")\nsmokes("bob")'), hb.parse('smokes("carl")')]
+    tables = [{"smokes": ["anna", "bob"]}, {"smokes": ["carl"]}]
+    assert model.learn(worlds=stated).metrics == model.learn(worlds=tables).metrics

@@ -1,8 +1,8 @@
 """Everything that a user may give as facts, as sources.
 
-A path (a file or a folder), ``name=path``, several paths, a mapping from predicates to tables, a DuckDB
-connection. A file's ending chooses its reader; every kind of source is a file in ``sources``, imported with
-the first of its kind.
+A path (a file or a folder), ``name=path``, several paths, a mapping from predicates to tables, a theory of
+facts alone, a DuckDB connection. A file's ending chooses its reader; every kind of source is a file in
+``sources``, imported with the first of its kind.
 
 >>> [source.name for source in fact_sources({"friends": [("anna", "bob")], "smokes": ["anna"]})]
 ['friends', 'smokes']
@@ -21,9 +21,10 @@ from herbrand.errors import FactsError, Mistake
 from herbrand.extras import later, member
 from herbrand.facts.address import Address, is_server, parse_address, parse_selection
 from herbrand.facts.sources.base import OPENERS, FactSource, is_compressed
-from herbrand.facts.sources.memory import PythonRows
+from herbrand.facts.sources.memory import PythonRows, TheoryFacts
 from herbrand.files import irregular, similar_file
 from herbrand.language.dialects import fact_endings, theory_endings
+from herbrand.language.syntax import Theory
 
 Reader = Callable[[str, Path], FactSource]
 
@@ -80,6 +81,8 @@ def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
             return ()
         case FactSource():
             return (facts,)
+        case Theory():
+            return (TheoryFacts(facts),)
         case str() | os.PathLike():
             return _of_path(os.fspath(facts))
         case _ if _is_of_duckdb(facts, "DuckDBPyConnection"):

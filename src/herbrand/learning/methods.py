@@ -101,7 +101,7 @@ def learned_choices(
     started = interpretations.with_starts(theory)
     settled = started.derived.keys() | {name for table in started.tables for name in table.scope}
     closed = knowledge.signature.named.keys() - settled - set(knowledge.open)
-    given = separate_facts(worlds) or [()]
+    given = separate_facts(worlds, examples=True) or [()]
     separate = sources_apart(knowledge, [() if isinstance(own, Theory) else own for own in given])
 
     def programs() -> Iterator[Program]:

@@ -26,13 +26,19 @@ from herbrand.language.syntax import Theory
 _BAR = re.compile(r"-{3,}")
 
 
-def separate_facts(worlds: Any) -> list[Any]:
-    """What is given as the facts of each world; a folder of tables alone is one world."""
+def separate_facts(worlds: Any, *, examples: bool = False) -> list[Any]:
+    """What is given as the facts of each world; a folder of tables alone is one world. ``examples``: a file
+    of ProbLog's examples may be given instead."""
     if not isinstance(worlds, str | os.PathLike):
         if not isinstance(worlds, Iterable):
             raise FactsError("worlds are a folder, or a list of facts")
         return list(worlds)
     folder = Path(worlds)
+    if folder.suffix == ".ev" and not examples:
+        raise FactsError(
+            f"the examples of '{folder}' teach probabilities (? ::), and this theory has none to be learned",
+            hint="to learn weights, give a folder that holds a folder of facts for each world",
+        )
     if folder.suffix == ".ev":
         return _interpretations(folder)
     if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""Facts that are in memory as Python values: runs of ground facts of a theory, and lists of rows.
+"""Facts that are in memory as Python values: those of a theory, in runs, and lists of rows.
 
 >>> table, = PythonRows("friends", [("anna", "bob"), ("bob", "anna")]).open(Store(), Reading({}))
 >>> table.width, str(table.place(1)), table.interned(["person", "person"], marked=False).row_count
@@ -35,7 +35,7 @@ from herbrand.facts.column import (
 from herbrand.facts.place import Place, mixed_mistake, rows_at_fault, shown
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.store import Progress, Store
-from herbrand.language.syntax import FactRows, Value
+from herbrand.language.syntax import FactRows, Theory, Value
 
 _MARK_OF_KIND = {"true": None, "false": "truth", "soft": "probability", "weighted": "weight"}
 BYTES_A_CELL = 10
@@ -94,6 +94,24 @@ def theory_tables(rows: Iterable[FactRows]) -> list[TheoryTable]:
         if run.row_count:
             groups.setdefault((run.predicate, run.kind, run.valued, len(run.columns)), []).append(run)
     return [TheoryTable(runs) for runs in groups.values()]
+
+
+@dataclass(frozen=True, eq=False)
+class TheoryFacts(FactSource):
+    """``hb.parse('friends("anna", "bob")')``: a theory that states facts alone."""
+
+    theory: Theory
+    name: str = "facts of a theory"
+
+    def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
+        for statement in self.theory.statements:
+            if not isinstance(statement, FactRows):
+                raise FactsError(
+                    "a theory given as facts states facts alone",
+                    span=statement.span,
+                    hint="add other statements to the theory of the model",
+                )
+        return theory_tables(self.theory.facts)
 
 
 @dataclass(frozen=True, eq=False)
