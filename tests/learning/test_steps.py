@@ -95,7 +95,5 @@ def test_worlds_that_are_none(tmp_path: Path) -> None:
     assert str(empty.value).endswith("holds no world\n  each world is a folder of its own, with its tables")
     with pytest.raises(FactsError, match="worlds are a folder, or a list of facts"):
         separate_facts(7)
-    with pytest.raises(
-        FactsError, match=r"examples of '.*e.ev' teach probabilities .*, and this theory"
-    ):
+    with pytest.raises(FactsError, match=r"examples of '.*e.ev' teach probabilities .*, and this theory"):
         separate_facts(tmp_path / "e.ev")
