@@ -589,7 +589,13 @@ class Model:
         if method in ("auto", "likelihood") and choices is not None:
             chosen = replace(methods.settings_from(options, within), watch=watch)
             methods.refuse_unused("likelihood", chosen)
-            unused = {"target": target, "latent": latent, "held-out": held_out}
+            unused = {
+                "target": target,
+                "latent": latent,
+                "held-out": held_out,
+                "l2": chosen.l2,
+                "l1": chosen.l1,
+            }
             self._refuse_on()
             return methods.learned_choices(choices, self._knowledge, worlds, unused, chosen)
         aim = (texts(target), (*texts(latent), *self._knowledge.open))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.errors import FactsError, HerbrandError, UnsupportedError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show, show_statement
@@ -224,6 +225,27 @@ def test_statements_that_may_give_an_atom_two_values_are_refused() -> None:
     assert "predicate" in hb.Model(hb.parse(apart)).learn(worlds=world).text
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, r"<text>:1:1: nothing that is listed rests on a probability to be learned"),
+        ({"worlds": [hb.parse("not other")]}, "nothing that is listed rests on a probability to be learned"),
+        ({"worlds": [hb.parse("wet")], "l2": 1.0}, "--l2 is for weights"),
+        ({"worlds": [hb.parse("wet")], "l1": 1.0}, "--l1 is for weights"),
+    ],
+)
+def test_what_teaches_no_probability_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UnsupportedError, match=message):
+        hb.Model(hb.parse("? :: wet\nother :- dry")).learn(**options)
+
+
+@pytest.mark.parametrize("statement", ["? :: wet", "?: wet"])
+@pytest.mark.parametrize("world", ["open", "closed"])
+def test_worlds_of_unknown_predicates_are_refused(statement: str, world: str) -> None:
+    with pytest.raises(FactsError, match=f"{world}: there is no predicate 'wett'\n  did you mean 'wet'"):
+        hb.Model(hb.parse(f"{statement}\nwet"), **{world: ["wett"]}).learn()
+
+
 def test_a_world_states_no_formulas() -> None:
     with pytest.raises(UnsupportedError, match="choices and rules alone"):
         hb.Model(hb.parse("? :: wet")).learn(worlds=[hb.parse("wet\n2.0: wet")])
@@ -277,6 +299,11 @@ def test_each_step_is_that_of_the_sum_over_worlds(lesson: tuple[str, list[str]])
     chances = one.starts()
     assume(all(w.total > 0 for w in one._sums(chances)))
     if all(isinstance(a.probability, float) for c in theory.choices for a in c.alternatives):
+        return
+    learned = {number for number, choice in one._choices().items() if choice.learned}
+    if not any(learned & one._beneath(world) for world in worlds):
+        with pytest.raises(UnsupportedError, match="nothing that is listed rests on a probability to be"):
+            hb.Model(theory).learn("likelihood", worlds=worlds)
         return
     for steps in range(3):
         chances = one.improved(chances)

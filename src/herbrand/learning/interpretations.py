@@ -137,6 +137,12 @@ def learn(
         same.setdefault(key, program)
         times[key] += 1
     made = [_World.of(same[key], theory, numbers, settings.budget, times[key], closed) for key in same]
+    if not any(draw.group for world in made for draw in world.draws):
+        raise UnsupportedError(
+            "nothing that is listed rests on a probability to be learned",
+            span=next(choice.span for choice in theory.choices if choice.learned),
+            hint="list what its statement derives, true or false, or name worlds that do: --worlds DIR",
+        )
     dice = np.random.default_rng(settings.seed)
     best = _climbed(made, theory, _first(made, theory, None), settings)
     drawn = any(_open_places(theory, group).any() for group in best.probabilities)

@@ -114,7 +114,9 @@ def learned_choices(
                 closed=tuple(sorted(closed)),
                 header=knowledge.header,
             )
-            yield whole.program(budget=settings.budget)
+            program = whole.program(budget=settings.budget)
+            knowledge.refuse_unknown_worlds(program.signature)
+            yield program
 
     def learn(watched: LearningSettings) -> Learning:
         return interpretations.learn(theory, programs(), watched, knowledge.closed)

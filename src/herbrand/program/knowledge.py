@@ -316,7 +316,13 @@ class Knowledge:
         """The same with those of ``more`` tables, and no world closed: what no table lists is unknown."""
         signature, worlds = self.signature, Worlds(open=self.signature.predicates)
         loaded = self._loaded((), signature, worlds, more, listed=signature.observed, budget=budget)
-        return loaded.certain()
+        found, facts = loaded.certain()
+        self.refuse_unknown_worlds(found)
+        return found, facts
+
+    def refuse_unknown_worlds(self, signature: Signature) -> None:
+        """Raise where a predicate that is said to be open or closed is none of these."""
+        self._worlds.check(signature.predicates)
 
     def _listed(
         self,
