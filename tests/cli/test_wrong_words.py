@@ -142,7 +142,7 @@ WRONG = [
     ("bound b.hb --engine nope", 1, "engines: auto, exact, ariel"),
     ("bound b.hb --independence nope", 2, "'nope' is not one of"),
     ("explain s.hb", 2, "name what to explain"),
-    ("explain s.hb smokes(x)", 1, "put constants for its variables"),
+    ("explain s.hb smokes(x)", 1, "name one atom, with constants for its variables"),
     ("learn s.hb", 1, "write ? in place of a weight"),
     ("learn l.hb --method nope", 1, "there is no method 'nope'"),
     ("learn l.hb --target nope", 1, "--target: there is no predicate 'nope'"),

@@ -111,6 +111,15 @@ not q("b")
 """
 
 
+@pytest.mark.parametrize("engine", [name for name in INFERENCE if name != "circuit"])
+def test_every_engine_explains_weights_times_numbers(engine: str) -> None:
+    text = 'predicate s(t, n): observed\ntype n = number\npredicate p(t)\npredicate q(t)\ns("a", 2)\n'
+    model = hb.Model(hb.parse(text + "1.5 * k: s(x, k) and q(x) => p(x)\n0.5: p(x) and q(x)"))
+    why = model.explain('p("a")', engine=engine, **OPTIONS.get(engine, {}))
+    answer = model.infer(engine=engine, **OPTIONS.get(engine, {}))
+    assert_explains(why, answer, 'p("a")', 'p("a")')
+
+
 @pytest.mark.parametrize("engine", ["exact", "lifted"])
 @pytest.mark.parametrize(("atom", "value"), [('q("a")', math.inf), ('p("b")', -math.inf)])
 def test_the_exact_engines_name_what_forces_an_atom(engine: str, atom: str, value: float) -> None:

@@ -200,7 +200,7 @@ def read_explained(text: str, signature: Signature, facts: Facts) -> Question:
 def _not_one_atom(text: str) -> LanguageError:
     return LanguageError(
         f"an explanation is of one ground atom, and this is not one: {text}",
-        hint='put constants for its variables, as in smokes("anna")',
+        hint='name one atom, with constants for its variables, as in smokes("anna")',
     )
 
 

@@ -27,11 +27,9 @@ from herbrand.engines.mean_field.reading import by_number
 from herbrand.engines.reading import ExplainedAtom, forced
 from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.names import shown_constant
-from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.show import statement_text
-from herbrand.language.syntax import Value, WeightedFormula
+from herbrand.language.syntax import Value
 from herbrand.program.evidence import arguments_of
-from herbrand.program.expansion import value_variables
 from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms, ground_template
 from herbrand.program.program import Argument, Literal, Template, literals_of, substituted
 from herbrand.program.question import Question
@@ -261,19 +259,9 @@ class _Case:
 
     def _key(self, template: Template, binding: Mapping[str, int]) -> Key:
         """The ground statement of a row: its own variables where all pieces have them."""
-        program = self.problem.program
-        statement = program.statements[template.statement]
-        assert isinstance(statement, WeightedFormula)
-        formula = Renaming().formula(statement.formula)
-        parts = [formula, *statement.where]
-        expanded = value_variables(formula)
-        names = [n for n in dict.fromkeys(n for p in parts for n in free_variables(p)) if n not in expanded]
-        kinds, became = (
-            variable_types(parts, program.signature),
-            dict(zip(names, template.instance, strict=True)),
-        )
-        constants = {n: binding.get(a) if isinstance(a, str) else a for n, a in became.items()}
-        return template.statement, tuple((n, c, kinds[n]) for n, c in constants.items() if c is not None)
+        became = zip(template.free, template.instance, strict=True)
+        constants = ((n, binding.get(a) if isinstance(a, str) else a, kind) for (n, kind), a in became)
+        return template.statement, tuple((n, c, kind) for n, c, kind in constants if c is not None)
 
     def grounding(
         self, statement: int, typed: tuple[tuple[str, int, str], ...]
