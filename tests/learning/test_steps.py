@@ -10,6 +10,7 @@ import pytest
 
 from herbrand.budget import Budget
 from herbrand.errors import FactsError, UnsupportedError
+from herbrand.language.parse import parse_theory
 from herbrand.learning.settings import LearningSettings, Progress, settings_from
 from herbrand.learning.steps import SAVED_EVERY, EarlyStopping, run_steps
 from herbrand.learning.worlds import separate_facts
@@ -93,7 +94,10 @@ def test_worlds_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(FactsError) as empty:
         separate_facts(tmp_path)
     assert str(empty.value).endswith("holds no world\n  each world is a folder of its own, with its tables")
-    with pytest.raises(FactsError, match="worlds are a folder, or a list of facts"):
-        separate_facts(7)
+    for one in (7, {"smokes": ["anna"]}, parse_theory("wet")):
+        with pytest.raises(FactsError, match="worlds are a folder, or a list of facts\n  put the facts"):
+            separate_facts(one)
+    with pytest.raises(FactsError, match="an empty name is no folder of worlds"):
+        separate_facts("")
     with pytest.raises(FactsError, match=r"examples of '.*e.ev' teach probabilities .*, and this theory"):
         separate_facts(tmp_path / "e.ev")

@@ -30,6 +30,18 @@ def test_observed_without_facts_unused_and_new_constants() -> None:
     assert model.notes == tuple(told)
 
 
+def test_evidence_on_a_predicate_that_nothing_else_names() -> None:
+    """A misspelt name changes no answer, so it has to be noted; one that facts have too is no new one."""
+    for theory in ("0.3 :: wet", "1: wet => slippery", "P(wet) <= 0.3"):
+        told: list[str] = []
+        model = hb.Model(hb.parse(theory), {"cold": [()]}, note=told.append)
+        ask = model.bound if theory.startswith("P") else model.infer
+        ask("wet", given=["wett", "cold"])
+        assert [text for text in told if "--given" in text] == [
+            "--given names a new predicate, wett; did you mean 'wet'?"
+        ]
+
+
 def test_facts_of_almost_the_name_of_a_predicate_without_any() -> None:
     theory = hb.parse("1.5: smokes(x) and friends(x, y) => smokes(y)")
     pairs = [("anna", "bob")]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,13 @@ def separate_facts(worlds: Any, *, examples: bool = False) -> list[Any]:
     """What is given as the facts of each world; a folder of tables alone is one world. ``examples``: a file
     of ProbLog's examples may be given instead."""
     if not isinstance(worlds, str | os.PathLike):
-        if not isinstance(worlds, Iterable):
-            raise FactsError("worlds are a folder, or a list of facts")
+        if not isinstance(worlds, Iterable) or isinstance(worlds, Mapping):
+            raise FactsError(
+                "worlds are a folder, or a list of facts", hint="put the facts of one world into a list too"
+            )
         return list(worlds)
+    if not os.fspath(worlds):
+        raise FactsError("an empty name is no folder of worlds", hint="the folder itself is '.'")
     folder = Path(worlds)
     if folder.suffix == ".ev" and not examples:
         raise FactsError(

@@ -59,7 +59,7 @@ from herbrand.program.dependencies import (
 )
 from herbrand.program.lower import in_cells, lower
 from herbrand.program.program import Program
-from herbrand.program.remarks import may_be_new, new_constants, remarks
+from herbrand.program.remarks import may_be_new, new_constants, new_predicates, remarks
 from herbrand.program.usable import IGNORABLE, KINDS, refuse_unusable
 
 _Asked = TypeVar("_Asked", WeightedFormula, Rule)
@@ -467,8 +467,10 @@ class Knowledge:
         self.tell(loaded.facts.notes)
         if not more:  # what one world lacks another one may have
             self.tell(remarks(self.theory, signature, loaded.facts))
-        if rows and self._note is not None and may_be_new(rows, loaded.facts, signature):
+        asked = rows and self._note is not None
+        if asked and may_be_new(rows, loaded.facts, signature, self.signature):
             before = self._loaded((), self.signature, self._worlds, budget=budget)
+            self.tell(new_predicates(rows, before.facts))
             self.tell(new_constants(rows, before.facts, signature))
         return loaded
 

@@ -1,7 +1,7 @@
 """What may surprise a user of a theory and its facts, though it is no mistake: a line each, few lines.
 
 Observed predicates without facts, predicates that nothing uses, constants that differ in case, blanks or
-Unicode form alone, constants that only ``given`` evidence names, queries of predicates that are closed.
+Unicode form alone, predicates and constants that only ``given`` evidence names, queries of closed predicates.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> I
         yield f"declared, but no statement uses them and no facts are given: {_listed(idle)}"
 
 
-def may_be_new(given: Sequence[FactRows], facts: Facts, signature: Signature) -> bool:
-    """Whether some constant of evidence occurs in no fact but, perhaps, this evidence: cheap to check."""
-    return any(
+def may_be_new(given: Sequence[FactRows], facts: Facts, signature: Signature, stated: Signature) -> bool:
+    """Whether some predicate or constant of evidence is in no fact but, perhaps, this: cheap to check."""
+    return any(rows.predicate not in stated.predicates for rows in given) or any(
         _occurrences(name, value, facts, signature) <= list(column).count(value)
         for rows in given
         for name, column in zip(signature.predicates[rows.predicate].column_types, rows.columns, strict=False)
@@ -166,6 +166,14 @@ def _closed_queries(names: Iterable[str], theory: Theory, facts: Facts) -> Itera
                 f"{name} is closed ({why}): what its facts list is true, all else false; "
                 f"--open {name} makes those that are not stated uncertain"
             )
+
+
+def new_predicates(given: Sequence[FactRows], before: Facts) -> Iterator[str]:
+    """Remarks on predicates of evidence that are none of the theory's and of the facts'."""
+    for name in dict.fromkeys(rows.predicate for rows in given):
+        if name not in before.tables:
+            near = nearest(name, before.tables)
+            yield f"--given names a new predicate, {name}" + (f"; {near}" if near else "")
 
 
 def new_constants(given: Sequence[FactRows], before: Facts, signature: Signature) -> Iterator[str]:
