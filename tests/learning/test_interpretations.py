@@ -145,8 +145,10 @@ def test_facts_of_the_program_are_evidence_that_holds(tmp_path: Path) -> None:
     found = _learned(tmp_path, "t(_)::a. b(1).", "evidence(a).\nevidence(b(1)).\n---\nevidence(a,false).")
     assert _numbers(found) == {"? :: a": 0.5}
     for wrong in ("evidence(b(2)).", "evidence(b(1), false).", "evidence(unknown)."):
-        with pytest.raises(HerbrandError, match="the evidence has probability 0"):
+        with pytest.raises(HerbrandError, match="the evidence of world 2 has probability 0"):
             _learned(tmp_path, "t(_)::a. b(1).", f"evidence(a).\n---\n{wrong}")
+        with pytest.raises(HerbrandError, match="the evidence has probability 0"):
+            _learned(tmp_path, "t(_)::a. b(1).", wrong)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,6 @@ from typing import Any, cast
 import numpy as np
 
 from herbrand.answers.guarantee import Guarantee, Status, out_of_iterations, out_of_time
-from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, Drawn, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.grounding import Instance
@@ -130,13 +129,18 @@ def learn(
     began = time.perf_counter()
     stated = separated(with_starts(theory)).theory.statements
     numbers = {_place(s): n for n, s in enumerate(stated) if isinstance(s, Choice)}
-    same: dict[bytes, Program] = {}
+    same: dict[bytes, tuple[int, Program]] = {}
     times: Counter[bytes] = Counter()
-    for program in worlds:
+    for number, program in enumerate(worlds, 1):
         key = fingerprint(program)
-        same.setdefault(key, program)
+        same.setdefault(key, (number, program))
         times[key] += 1
-    made = [_World.of(same[key], theory, numbers, settings.budget, times[key], closed) for key in same]
+    made = [
+        _World.of(
+            program, theory, numbers, settings, times[key], closed, number if times.total() > 1 else None
+        )
+        for key, (number, program) in same.items()
+    ]
     if not any(draw.group for world in made for draw in world.draws):
         raise UnsupportedError(
             "nothing that is listed rests on a probability to be learned",
@@ -190,12 +194,14 @@ class _World:
         program: Program,
         theory: Theory,
         numbers: Mapping[Any, int],
-        budget: Budget,
+        settings: LearningSettings,
         times: int,
         closed: Collection[str],
+        number: int | None,
     ) -> _World:
-        """Compile what is known; raises where no probabilities allow it."""
-        made = ChoiceConstraints(scaled=True)
+        """Compile what is known; raises where no probabilities allow it. ``number``: which of several worlds
+        it is."""
+        made, budget = ChoiceConstraints(scaled=True), settings.budget
         worlds = Worlds(ground(program, budget, MOST_GROUNDINGS), budget, made)
         if worlds.exclusive:
             _refuse_lost_worlds(cls._compiled(worlds, theory, numbers, 1), theory, worlds)
@@ -204,7 +210,8 @@ class _World:
             worlds.close(name)
         found = cls._compiled(worlds, theory, numbers, times)
         if found.circuit.total(np.zeros_like(found.base)) == -math.inf:
-            raise impossible_evidence(made.smallest_evidence(budget))
+            of = "" if number is None else f" of world {number}"
+            raise impossible_evidence(made.smallest_evidence(budget), of)
         return replace(found, constant=found.constant - _scale(worlds))
 
     @classmethod

@@ -237,8 +237,8 @@ def share_of(shares: np.ndarray, literal: int) -> float:
     return holds / (holds + fails) if holds else 0.0
 
 
-def impossible_evidence(needed: Sequence[Stipulation]) -> ContradictionError:
-    """Names the evidence that holds in no world."""
+def impossible_evidence(needed: Sequence[Stipulation], of: str = "") -> ContradictionError:
+    """Names the evidence that holds in no world. ``of``: whose it is, where there is other evidence too."""
     shown = " and ".join(s.text for s in needed)
     hint = "give other evidence"
     if len(needed) == 1:
@@ -246,7 +246,7 @@ def impossible_evidence(needed: Sequence[Stipulation]) -> ContradictionError:
             "a fact of what rules derive is evidence, so some proof must be possible; what needs none is a "
             "fact of a predicate of its own, from which a rule derives"
         )
-    return ContradictionError(f"the evidence has probability 0: {shown}", hint=hint)
+    return ContradictionError(f"the evidence{of} has probability 0: {shown}", hint=hint)
 
 
 def _possible(net: Constraints, budget: Budget, dropped: set[int]) -> bool:
