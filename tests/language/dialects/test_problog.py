@@ -80,6 +80,8 @@ REFUSED = {
     "0.5::a(X). query(a(X)) :- a(X).": "this query cannot be read",
     "b(1). a(X) :- b(X), \\+c(X). 0.5::c(1). query(b(X)) :- b(X), \\+c(X).": "this query cannot be read",
     "a(X) :- member(X, Y), b(Y). b(1).": "member/2 is a built-in predicate",
+    "a(Y) :- b(X), succ(X, Y). b(1).": "write Y is X + 1",
+    "a(X) :- b(X), number(X). b(1).": "leave the test out",
     "a(X) :- b(X), \\+c(X). b(1). 0.5::c(1). evidence(a(X)).": "evidence is a ground atom",
     "a(X, Y) :- b(X). b(1). evidence(a(X, Y)).": "evidence is a ground atom",
     "a(X) :- b(X), fail. b(1). evidence(a(_)).": "no clause can make this evidence true",

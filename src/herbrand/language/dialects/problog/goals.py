@@ -48,6 +48,14 @@ BUILT_IN = frozenset(
     tab/1 throw/1 try_call/1 use_module/1 var/1 write/1 writeln/1""".split()  # noqa: SIM905
 )
 """Predicates of Prolog that a file may call without defining them, and that the language does not have."""
+_INSTEAD = {"succ/2": "write Y is X + 1", "plus/3": "write Z is X + Y"}
+_INSTEAD |= dict.fromkeys(
+    ["atom/1", "atomic/1", "ground/1", "integer/1", "is_list/1", "nonvar/1", "number/1", "var/1"],
+    "an argument has values of one type here: leave the test out, or give two types a predicate each",
+)
+_INSTEAD |= dict.fromkeys(
+    ["format/1", "format/2", "nl/0", "print/1", "tab/1", "write/1", "writeln/1"], "leave it out"
+)
 
 _SIGNS: dict[str, Operator] = {"=": "=", "==": "=", "is": "=", "=:=": "=", "\\=": "!=", "\\==": "!="}
 _SIGNS |= {"=\\=": "!=", "<": "<", "=<": "<=", ">": ">", ">=": ">="}
@@ -336,7 +344,7 @@ def _small_exponent(side: PrologTerm) -> int | None:
 
 def not_in_the_language(indicator: str, span: Span | None) -> LanguageError:
     message = f"{indicator} is a built-in predicate of Prolog that the language does not have"
-    return LanguageError(message, span=span)
+    return LanguageError(message, span=span, hint=_INSTEAD.get(indicator, ""))
 
 
 def bound_by(literal: BodyLiteral) -> list[Variable]:
