@@ -333,6 +333,8 @@ def test_clauses_that_wait_for_values_are_left_out_beside_choices_that_others_ca
     assert answers(program + "query(p(1)).") == {"p(1)": 0.2}
     with pytest.raises(LanguageError, match="X has no value yet"):
         answers(program + "query(p(1)). query(h(_, 3)).")
+    with pytest.raises(LanguageError, match="Y has no value yet"):
+        answers("n(1). 0.3::p; 0.5::z :- n(X), X \\= Y, n(Y). query(p).")
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,8 @@ def with_calls(
 def without_unasked(
     clauses: Sequence[PrologClause], names: Collection[str], asked: Sequence[Atom]
 ) -> list[PrologClause]:
-    """The clauses without those that rest on some of these predicates where no query leads to one."""
+    """The clauses without those that rest on some of these predicates where no query leads to one; to the
+    heads of one clause queries lead together."""
     above, below = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for clause in clauses:
         heads = {head.predicate for head in clause.heads}
@@ -85,7 +86,7 @@ def without_unasked(
         for name in called:
             above[name] |= heads
         for name in heads:
-            below[name] |= called
+            below[name] |= called | heads
     needed = reached((atom.predicate for atom in asked), below.__getitem__) if asked else names
     gone = {*reached(set(names).difference(needed), above.__getitem__)}
     return [clause for clause in clauses if gone.isdisjoint(head.predicate for head in clause.heads)]
