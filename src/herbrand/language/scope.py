@@ -198,9 +198,7 @@ def with_terms(formula: Formula, values: Mapping[str, Term]) -> Formula:
     return with_children(formula, [with_terms(part, values) for part in children(formula)])
 
 
-def conditions_with(
-    where: Sequence[Comparison], values: Mapping[str, Constant]
-) -> tuple[Comparison, ...] | None:
+def conditions_with(where: Sequence[Comparison], values: Mapping[str, Term]) -> tuple[Comparison, ...] | None:
     """What is left to check; ``None`` where two constants already fail."""
     kept = []
     for condition in where:

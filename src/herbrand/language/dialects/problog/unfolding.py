@@ -49,19 +49,18 @@ def settled(clause: PrologClause) -> PrologClause:
     atoms = variables_of(
         [*clause.heads, *clause.chances, *(x for x in others if not isinstance(x, Computed))]
     )
-    values = {
-        part.left.name: part.right
-        for part in tests
-        if part.operator == "=" and isinstance(part.left, Variable) and isinstance(part.right, Constant)
-    }
-    values = {name: value for name, value in values.items() if name not in atoms}
-    if not values:
-        return clause
-    left = conditions_with(tests, values)
-    if left is None:
-        return replace(clause, body=(Truth(False),))
-    known = (cast(BodyLiteral, with_terms(part, values)) for part in others)
-    return settled(replace(clause, body=(*known, *left)))
+    for test in tests:
+        sides = ((test.left, test.right), (test.right, test.left)) if test.operator == "=" else ()
+        for own, value in sides:
+            if not isinstance(own, Variable) or own.name in atoms or own == value:
+                continue
+            values = {own.name: value}
+            left = conditions_with([one for one in tests if one is not test], values)
+            if left is None:
+                return replace(clause, body=(Truth(False),))
+            known = (cast(BodyLiteral, with_terms(part, values)) for part in others)
+            return settled(replace(clause, body=(*known, *left)))
+    return clause
 
 
 def _heads(clause: PrologClause) -> set[str]:
