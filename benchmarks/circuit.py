@@ -60,6 +60,14 @@ def grid(side: int) -> str:
     return f"{text}{PATHS}query(path(c0_0, c{side - 1}_{side - 1}))."
 
 
+def circles(count: int) -> str:
+    """Two edges from each node, so that nearly every edge is on circles."""
+    pairs = [(i, (a * i + b) % count) for i in range(count) for a, b in ((7, 3), (3, 1))]
+    text = "".join(f"0.5::edge({a}, {b}).\n" for a, b in pairs)
+    paths = "path(X, Y) :- edge(X, Y).\npath(X, Y) :- path(X, Z), edge(Z, Y).\n"
+    return f"{text}{paths}query(path(0, {count - 1}))."
+
+
 def smokers(people: int) -> str:
     """Each newcomer befriends one or two of those before, the popular ones more often; it is mutual."""
     rng = np.random.default_rng(people)
@@ -86,6 +94,8 @@ def programs() -> Iterator[tuple[str, str]]:
         yield f"ladder, {count} rungs", ladder(count)
     for side in (4, 5, 6):
         yield f"directed grid, {side} × {side}", grid(side)
+    for count in (17, 22, 25):
+        yield f"graph with circles, {count} nodes", circles(count)
     for people in (12, 16):
         yield f"smokers, {people} people", smokers(people)
 

@@ -82,7 +82,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     narrow = bounds.Cases.narrow
     monkeypatch.setattr(engine, "PATIENCE", 0.0)
     monkeypatch.setattr(bounds, "LEAST_WORK", 10)
-    monkeypatch.setattr(bounds.Unfinished, "compiled", lambda self, seconds: None)
+    monkeypatch.setattr(bounds.Unfinished, "solved", lambda self, seconds: None)
     monkeypatch.setattr(bounds.Cases, "narrow", lambda self, seconds, least: narrow(self, 0.0, CASES))
 
 
@@ -124,7 +124,7 @@ def test_who_interrupts_has_the_last_bounds(monkeypatch: pytest.MonkeyPatch) -> 
         if len(steps) == 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(bounds.Unfinished, "compiled", stopped)
+    monkeypatch.setattr(bounds.Unfinished, "solved", stopped)
     found = model.infer()
     assert found.guarantee == Guarantee.BOUND and found.status.advice == "stopped by hand"
     assert found.status.iterations == 3

@@ -27,7 +27,9 @@ from __future__ import annotations
 import heapq
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -35,10 +37,14 @@ from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import Task
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
+from herbrand.engines.circuit.diagrams import Counted, counted, fits
 from herbrand.engines.circuit.equal_literals import Unified, unified
 from herbrand.errors import BudgetError
 from herbrand.language.collection import collector_paused
 
+DIAGRAMS = tuple((250_000 * 4**place, 3_000 * 4**place) for place in range(5))
+"""After how much work of the search diagrams of how many nodes are tried: about as long again."""
+NO_MORE = 2**62, 0
 LEAST_WORK, SHARE = 4_000, 0.0005
 """The work for one case, and the share of all work so far if that is more. What was compiled in vain is lost:
 dividing soon narrows faster than trying long, which pays only where cases stay large."""
@@ -129,6 +135,7 @@ class Unfinished:
     began: float = field(default_factory=time.monotonic)
     cases: Cases | None = None
     failure: BudgetError | None = None
+    diagrams: Iterator[tuple[int, int]] = field(default_factory=lambda: iter(DIAGRAMS))
 
     @classmethod
     @collector_paused()
@@ -150,18 +157,42 @@ class Unfinished:
     def elapsed(self) -> float:
         return time.monotonic() - self.began
 
-    def compiled(self, seconds: float) -> Circuit | None:
-        """The circuit, if so much more time is enough; ``None`` for good where memory ends."""
+    def solved(self, seconds: float) -> Counted | None:
+        """What is asked for, if so much more time is enough; ``None`` for good where memory ends."""
         until = time.monotonic() + seconds
+        work, nodes = next(self.diagrams, NO_MORE)
         try:
             while self.failure is None:
-                circuit = self.advanced(WORK_AT_ONCE)
-                if circuit is not None or self.budget.ended or time.monotonic() >= until:
-                    return circuit
+                circuit = self.advanced(min(WORK_AT_ONCE, work))
+                if circuit is not None:
+                    return self.counted(circuit)
+                if self.search.work >= work:
+                    found = self._by_diagrams(nodes)
+                    if found is not None:
+                        return found
+                    work, nodes = next(self.diagrams, NO_MORE)
+                if self.budget.ended or time.monotonic() >= until:
+                    break
         except BudgetError as error:
             self.failure = error
             self.search.forget()
+        self.diagrams = chain([(work, nodes)], self.diagrams)
         return None
+
+    def _by_diagrams(self, nodes: int) -> Counted | None:
+        if not fits(self.task):
+            self.diagrams = iter(())
+            return None
+        try:
+            return counted(self.task, self.search.rank, nodes, self.budget)
+        except BudgetError:
+            return None  # the search may do with less memory
+
+    def counted(self, circuit: Circuit) -> Counted:
+        """What the circuit gives."""
+        weights = self.task.log_weights
+        values = circuit.values(weights)
+        return float(values[circuit.root]), circuit.shares(weights, values)
 
     def advanced(self, work: int) -> Circuit | None:
         """The circuit, if so much more work is enough."""

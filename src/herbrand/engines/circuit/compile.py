@@ -99,6 +99,11 @@ class Compilation:
         begin(problem, self._state, assumed)
 
     @property
+    def rank(self) -> np.ndarray:
+        """The order in which variables are decided."""
+        return self._problem.rank
+
+    @property
     def work(self) -> int:
         return int(self._state.at[WORK])
 

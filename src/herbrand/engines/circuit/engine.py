@@ -24,6 +24,7 @@ from herbrand.engines.circuit.bounds import Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import compiled
+from herbrand.engines.circuit.diagrams import Counted
 from herbrand.engines.circuit.explanation import attributed
 from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.likeliest_proofs import likeliest
@@ -102,11 +103,9 @@ class CircuitState:
         """The compilation of all that is asked for."""
         return Unfinished.of(self.worlds.made.task(self.literals), self.worlds.budget)
 
-    def told_by(self, circuit: Circuit, compilation: Unfinished) -> CircuitState:
-        """The state with the probabilities that a compiled circuit gives."""
-        weights = compilation.task.log_weights
-        values = circuit.values(weights)
-        total, shares = float(values[circuit.root]), compilation.spread(circuit.shares(weights, values))
+    def told_by(self, found: Counted, compilation: Unfinished) -> CircuitState:
+        """The state with the probabilities that were found."""
+        total, shares = found[0], compilation.spread(found[1])
         if total == -math.inf:
             raise _contradiction(self.worlds)
         return replace(self, shares=shares, total=total + self.constant, unfinished=None, reach=None)
@@ -178,9 +177,9 @@ class CircuitEngine:
         than there is goes on with these alone."""
         left = state.unfinished or state.begun()
         seconds = max(min(PATIENCE, EARLY * self.budget.seconds_left), left.elapsed / 2)
-        circuit = left.compiled(seconds)
-        if circuit is not None:
-            return state.told_by(circuit, left)
+        found = left.solved(seconds)
+        if found is not None:
+            return state.told_by(found, left)
         cases = left.narrowed(seconds / 2)
         lower, upper = map(left.spread, cases.bounds())
         return replace(
@@ -339,7 +338,7 @@ class _Trial:
         if circuit is None:
             return _only_by_name("its circuit is not compiled with little work")
         state.worlds.budget = self.engine.budget  # what follows is the run's, and no estimate
-        self.found = state.told_by(circuit, compilation)
+        self.found = state.told_by(compilation.counted(circuit), compilation)
         return Cost(float(circuit.size), 16.0 * circuit.size, Guarantee.EXACT)
 
     def _is_mostly_hard(self) -> bool:
