@@ -27,14 +27,14 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.circuit.choices import Task
+from herbrand.engines.circuit.choices import ChoiceConstraints, Task, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
 from herbrand.engines.circuit.diagrams import Counted, counted, fits
@@ -123,6 +123,22 @@ class Cases:
             heapq.heappush(self._open, (-weight, self._made, decided, fixed))
 
 
+def probabilities(made: ChoiceConstraints, literals: Sequence[int], budget: Budget) -> list[float]:
+    """The probability of each literal, given the evidence, however long that takes.
+
+    Raises ``ContradictionError`` where the evidence holds in no world.
+    """
+    left = Unfinished.of(made.task(literals), budget)
+    while (found := left.solved(math.inf)) is None:
+        budget.check()
+        if left.failure is not None:
+            raise left.failure
+    if found[0] == -math.inf:
+        raise impossible_evidence(made.smallest_evidence(budget))
+    shares = left.spread(found[1])
+    return [share_of(shares, literal) for literal in literals]
+
+
 @dataclass(eq=False)
 class Unfinished:
     """A compilation that goes on while bounds narrow beside it; ``failure``: why it cannot.
@@ -159,6 +175,8 @@ class Unfinished:
 
     def solved(self, seconds: float) -> Counted | None:
         """What is asked for, if so much more time is enough; ``None`` for good where memory ends."""
+        if not self.task.net.consistent:
+            return -math.inf, np.zeros(2 * len(self.task.net))
         until = time.monotonic() + seconds
         work, nodes = next(self.diagrams, NO_MORE)
         try:

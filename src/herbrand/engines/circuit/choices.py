@@ -4,8 +4,10 @@
 >>> made = ChoiceConstraints()
 >>> red, blue = made.choice([0.2, 0.3]).outcomes
 >>> made.stipulate(made.net.either([red, blue]), "red or blue")
->>> [round(share, 2) for share in made.shares([red, blue], UNLIMITED)]
-[0.4, 0.6]
+>>> circuit, weights = made.circuit([red, blue], UNLIMITED)
+>>> shares = circuit.shares(weights, circuit.values(weights))
+>>> round(share_of(shares, red), 2), round(share_of(shares, blue), 2)
+(0.4, 0.6)
 """
 
 from __future__ import annotations
@@ -200,18 +202,6 @@ class ChoiceConstraints(WeightedConstraints):
             return compiled(used(self.net, told), budget, told, (), wanted), self.log_weights()
         task = self.task(literals)
         return compiled(task.net, budget, task.told, task.normal, wanted), task.log_weights
-
-    def shares(self, literals: Sequence[int], budget: Budget) -> list[float]:
-        """The probability of each literal, given the evidence.
-
-        Raises ``ContradictionError`` where the evidence holds in no world.
-        """
-        circuit, weights = self.circuit(literals, budget)
-        values = circuit.values(weights)
-        if values[circuit.root] == -math.inf:
-            raise impossible_evidence(self.smallest_evidence(budget))
-        shares = circuit.shares(weights, values)
-        return [share_of(shares, literal) for literal in literals]
 
     def smallest_evidence(self, budget: Budget) -> list[Stipulation]:
         """Evidence that holds together in no world, while it may without any one of them; empty where no

@@ -24,6 +24,7 @@ from weakref import proxy
 import numpy as np
 
 from herbrand.budget import Budget
+from herbrand.engines.circuit.bounds import probabilities
 from herbrand.engines.circuit.choices import ChoiceConstraints, Drawn
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
 from herbrand.engines.circuit.derived_literals import DerivedLiterals
@@ -275,7 +276,7 @@ def probable(
     summed.observe()
     literals = {(number, row): summed.derived.literal((name, row)) for number, (name, row) in summed.answers}
     found = [(number, row) for number, (_, row) in grounded.answers]
-    shares = summed.made.shares([literals[one] for one in found], budget)
+    shares = probabilities(summed.made, [literals[one] for one in found], budget)
     answers = np.array([(number, *row[known:]) for number, row in found], np.int64)
     answers = answers.reshape(len(found), 1 + len(goal.head) - known)
     return Probable(answers, np.array(shares, np.float64), _is_cut_off(grounded, lowered, patterns))
