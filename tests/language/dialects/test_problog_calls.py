@@ -328,6 +328,14 @@ def test_what_holds_of_anything_holds_of_computed_numbers(program: str, expected
     assert {atom: p for atom, p in found.items() if p} == pytest.approx(expected, abs=1e-12)
 
 
+def test_a_computed_number_that_an_equation_names_is_a_constant() -> None:
+    """The call needs no number handed on, which it would have from what it gives itself."""
+    text = "a(1,_). 0.4::a(2,_). p(X,Y) :- a(X,U), a(Y,V), U = V, U is X+Y, V = 3. query(p(X,Y))."
+    assert {atom: p for atom, p in answers(text).items() if p} == pytest.approx(
+        {"p(1, 2)": 0.4, "p(2, 1)": 0.4}
+    )
+
+
 def test_clauses_that_wait_for_values_are_left_out_beside_choices_that_others_call() -> None:
     program = "0.2::u(_). n(1). p(X) :- n(X), u(X), X < 3. h(X, Y) :- X =\\= 1, u(X), Y is X + 1. "
     assert answers(program + "query(p(1)).") == {"p(1)": 0.2}

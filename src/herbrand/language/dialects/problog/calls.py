@@ -134,14 +134,14 @@ def _called_places(clauses: Sequence[PrologClause]) -> tuple[Places, Places]:
 
 
 def _handed_numbers(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
-    """The arguments left to anything for which a call has a number that is computed there and that no other
-    atom has: no constant may be this number, so that anything is what is called."""
+    """The arguments left to anything for which a call has a number that is computed there, that no other
+    atom has and no equation names: no constant may be this number, so that anything is what is called."""
     found, free = dict[str, tuple[int, ...]](), dict[str, tuple[int, ...]]()
     for name, place in sorted(open_places(clauses)):
         free[name] = (*free.get(name, ()), place)
     for clause in clauses:
         equal = [part for part in clause.body if isinstance(part, Comparison)]
-        computed = with_assigned(equal, computed_in(clause.body))
+        computed = with_assigned(equal, computed_in(clause.body)) - with_assigned(equal, ())
         atoms = [part for part in clause.body if isinstance(part, Atom)] if computed else []
         computed -= valued(atoms, free)
         for atom in map(unnegated, clause.body) if computed else ():
