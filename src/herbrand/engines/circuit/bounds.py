@@ -27,9 +27,8 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 
@@ -45,6 +44,7 @@ from herbrand.language.collection import collector_paused
 DIAGRAMS = tuple((250_000 * 4**place, 3_000 * 4**place) for place in range(5))
 """After how much work of the search diagrams of how many nodes are tried: about as long again."""
 NO_MORE = 2**62, 0
+"""After the last of these: work that no search does."""
 LEAST_WORK, SHARE = 4_000, 0.0005
 """The work for one case, and the share of all work so far if that is more. What was compiled in vain is lost:
 dividing soon narrows faster than trying long, which pays only where cases stay large."""
@@ -151,7 +151,8 @@ class Unfinished:
     began: float = field(default_factory=time.monotonic)
     cases: Cases | None = None
     failure: BudgetError | None = None
-    diagrams: Iterator[tuple[int, int]] = field(default_factory=lambda: iter(DIAGRAMS))
+    tried: int = 0
+    """How often diagrams were."""
 
     @classmethod
     @collector_paused()
@@ -178,28 +179,25 @@ class Unfinished:
         if not self.task.net.consistent:
             return -math.inf, np.zeros(2 * len(self.task.net))
         until = time.monotonic() + seconds
-        work, nodes = next(self.diagrams, NO_MORE)
         try:
             while self.failure is None:
+                work, nodes = DIAGRAMS[self.tried] if self.tried < len(DIAGRAMS) else NO_MORE
                 circuit = self.advanced(min(WORK_AT_ONCE, work))
                 if circuit is not None:
                     return self.counted(circuit)
-                if self.search.work >= work:
-                    found = self._by_diagrams(nodes)
-                    if found is not None:
-                        return found
-                    work, nodes = next(self.diagrams, NO_MORE)
+                if self.search.work >= work and (found := self._by_diagrams(nodes)) is not None:
+                    return found
                 if self.budget.ended or time.monotonic() >= until:
                     break
         except BudgetError as error:
             self.failure = error
             self.search.forget()
-        self.diagrams = chain([(work, nodes)], self.diagrams)
         return None
 
     def _by_diagrams(self, nodes: int) -> Counted | None:
+        self.tried += 1
         if not fits(self.task):
-            self.diagrams = iter(())
+            self.tried = len(DIAGRAMS)
             return None
         try:
             return counted(self.task, self.search.rank, nodes, self.budget)

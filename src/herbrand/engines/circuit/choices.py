@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +72,13 @@ class Drawn:
     chances: tuple[float, ...]
     variables: tuple[int, ...]
     outcomes: tuple[int, ...]
+
+    @property
+    def decisions(self) -> Iterator[tuple[int, float, float]]:
+        """Each variable that decides on an outcome, and the probabilities of this and of all behind it."""
+        behind = probability_left(self.chances)[1:]
+        every = zip(self.variables, self.chances, behind, strict=True)
+        return (decision for decision in every if decision[0] >= 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +150,7 @@ class ChoiceConstraints(WeightedConstraints):
         Elsewhere nothing is chosen: one value stands for both, and has no weight, so that a world's weight is
         the product of what was chosen in it.
         """
-        left = probability_left(drawn.chances)
-        for chance, behind, variable in zip(drawn.chances, left[1:], drawn.variables, strict=True):
-            if variable < 0:
-                continue
+        for variable, chance, behind in drawn.decisions:
             yes = 2 * variable
             before = len(self.net.restrictions)
             self.net.require([later, yes])

@@ -155,17 +155,12 @@ class CircuitEngine:
     def step(self, state: CircuitState | WholeTables) -> CircuitState | WholeTables:
         if isinstance(state, WholeTables) or state.settled:
             return state
-        worlds, likeliest, literals = state.worlds, state.question.most_probable, state.literals
-        if not likeliest and worlds.net.consistent:
+        if not state.question.most_probable:
             return self._gone_on(state)
-        summed = not likeliest or state.question.summed_out
-        circuit, weights = worlds.made.circuit(literals, worlds.budget, summed, likeliest and summed)
-        if likeliest:
-            chosen, total = circuit.best(weights, summed)
-            shares = np.stack([chosen > 0, chosen <= 0], axis=1).reshape(-1).astype(float)
-        else:
-            values = circuit.values(weights)
-            total, shares = float(values[circuit.root]), circuit.shares(weights, values)
+        worlds, summed = state.worlds, bool(state.question.summed_out)
+        circuit, weights = worlds.made.circuit(state.literals, worlds.budget, summed, summed)
+        chosen, total = circuit.best(weights, summed)
+        shares = np.stack([chosen > 0, chosen <= 0], axis=1).reshape(-1).astype(float)
         if total == -math.inf:
             raise _contradiction(worlds)
         return replace(

@@ -107,12 +107,10 @@ class _Rates:
         weights, scale = self._weights.copy(), math.exp(log_scale)
         with np.errstate(divide="ignore"):
             for drawn in self._choices:
-                left = probability_left(drawn.chances)
-                for variable, chance, behind in zip(drawn.variables, drawn.chances, left[1:], strict=True):
-                    if variable >= 0:
-                        later = -math.expm1(log_scale) + scale * behind
-                        both = np.log(later + scale * chance)
-                        weights[variable] += np.log(later) - both, log_scale + np.log(chance) - both
+                for variable, chance, behind in drawn.decisions:
+                    later = -math.expm1(log_scale) + scale * behind
+                    both = np.log(later + scale * chance)
+                    weights[variable] += np.log(later) - both, log_scale + np.log(chance) - both
         return weights
 
     def _shares(self, weights: Floats) -> tuple[float, Floats]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from herbrand.answers.samples import DrawnAtom, World
-from herbrand.engines.circuit.choices import probability_left
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.constraints import FALSE, NO_OWNER, TRUE, Restriction
 from herbrand.engines.circuit.worlds import Worlds
@@ -39,15 +38,13 @@ def by_circuit(worlds: Worlds, circuit: Circuit) -> Assignments:
 def by_choices(worlds: Worlds) -> Assignments | None:
     """Draws of each choice by itself, where enough of these are worlds; gates follow in their order, each
     made behind its inputs."""
-    net, conditions = worlds.made.net, worlds.made.conditions
     if worlds.made.has_laws:
         return None
+    net, conditions = worlds.made.net, worlds.made.conditions
     chances = np.full(len(net), 0.5)
     for _, drawn in worlds.drawn:
-        left = probability_left(drawn.chances)[1:]
-        for chance, behind, variable in zip(drawn.chances, left, drawn.variables, strict=True):
-            if variable >= 0:
-                chances[variable] = chance / (chance + behind)
+        for variable, chance, behind in drawn.decisions:
+            chances[variable] = chance / (chance + behind)
     needs = defaultdict[int, list[Restriction]](list)
     for one in net.restrictions:
         if one.owner != NO_OWNER and 2 * one.owner + 1 in one.literals:

@@ -14,7 +14,7 @@ from itertools import count
 from typing import cast
 
 from herbrand.graphs import reached
-from herbrand.language.comparisons import variables_of
+from herbrand.language.comparisons import equated, variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause
 from herbrand.language.dialects.problog.names import valued
 from herbrand.language.formulas import unnegated
@@ -50,11 +50,10 @@ def settled(clause: PrologClause) -> PrologClause:
         [*clause.heads, *clause.chances, *(x for x in others if not isinstance(x, Computed))]
     )
     for test in tests:
-        sides = ((test.left, test.right), (test.right, test.left)) if test.operator == "=" else ()
-        for own, value in sides:
-            if not isinstance(own, Variable) or own.name in atoms or own == value:
+        for name, value in equated(test):
+            if name in atoms or value == Variable(name):
                 continue
-            values = {own.name: value}
+            values = {name: cast(Term, value)}
             left = conditions_with([one for one in tests if one is not test], values)
             if left is None:
                 return replace(clause, body=(Truth(False),))
