@@ -173,13 +173,25 @@ async function unlessChanged(name: string, change: (before: api.Before) => Promi
   }
 }
 
+/** Questions of one kind: each gets a word on whether it is still the last one, as answers come in any order. */
+function inTurn(): () => () => boolean {
+  let asked = 0;
+  return () => {
+    const number = ++asked;
+    return () => number === asked;
+  };
+}
+
+const tablesAsked = inTurn();
+
 /** Counts and types of the tables, as the editor has theory and tables now. */
 export async function refreshTables(): Promise<void> {
+  const isLast = tablesAsked();
   try {
     const { facts = [], mistake = null } = await api.tables(checkable());
-    set({ tables: facts, tablesMistake: mistake });
+    if (isLast()) set({ tables: facts, tablesMistake: mistake });
   } catch (error) {
-    set({ tables: [], tablesMistake: troubleOf(error).message });
+    if (isLast()) set({ tables: [], tablesMistake: troubleOf(error).message });
   }
 }
 
@@ -225,7 +237,7 @@ export function use(name: string, used: boolean): void {
 // ---- checking
 
 let timer: ReturnType<typeof setTimeout> | undefined;
-let asked = 0;
+const checkAsked = inTurn();
 
 export function scheduleCheck(after = CHECK_AFTER): void {
   clearTimeout(timer);
@@ -235,17 +247,17 @@ export function scheduleCheck(after = CHECK_AFTER): void {
 /** Check the theory as it stands; an answer that a later text has overtaken is dropped. */
 export async function check(): Promise<api.Checked | null> {
   clearTimeout(timer);
-  const number = ++asked;
+  const isLast = checkAsked();
   const began = performance.now();
   try {
     const checked = await api.check(checkable());
-    if (number !== asked) return null;
+    if (!isLast()) return null;
     set({ checked, checkedIn: performance.now() - began });
     const { current } = now();
     editor?.mark(checked.mistakes.filter((one) => one.line !== null && (one.file === null || one.file === current)));
     return checked;
   } catch (error) {
-    if (number === asked) fail(error);
+    if (isLast()) fail(error);
     return null;
   }
 }
@@ -417,15 +429,16 @@ function subjectAtHand(): string | null {
 
 export async function explain(subject = subjectAtHand()): Promise<void> {
   if (subject === null) return set({ tab: "Why" });
-  set({ tab: "Why", why: { subject, explanation: null, trouble: null }, status: `Explaining ${subject}.` });
+  const why = { subject, explanation: null, trouble: null };
+  set({ tab: "Why", why, status: `Explaining ${subject}.` });
   try {
     const last = latest(now())?.asked;
     const asking = { ...request("explain", [subject]), options: explainOptions(last) };
     const explanation = await api.run(asking).done;
-    if (now().why?.subject !== subject) return;
-    set({ why: { subject, explanation, trouble: null }, status: `Explained ${subject}.` });
+    if (now().why === why) set({ why: { ...why, explanation }, status: `Explained ${subject}.` });
   } catch (error) {
-    set({ why: { subject, explanation: null, trouble: troubleOf(error) }, status: `Error: ${troubleOf(error).message.split("\n")[0]}` });
+    const trouble = troubleOf(error);
+    if (now().why === why) set({ why: { ...why, trouble }, status: `Error: ${trouble.message.split("\n")[0]}` });
   }
 }
 

@@ -126,15 +126,16 @@ function Rowed({ predicate }: { predicate: string }) {
   const [trouble, setTrouble] = useState<string | null>(null);
   const asked = useRef(new Set<number>());
   const fetchPage = (page: number) => {
-    if (asked.current.has(page)) return;
-    asked.current.add(page);
+    const these = asked.current;
+    if (these.has(page)) return;
+    these.add(page);
     rowsOf(predicate, page * PAGE, PAGE).then(
-      (found) => setPages((before) => ({ ...before, [page]: found })),
-      (error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)),
+      (found) => these === asked.current && setPages((before) => ({ ...before, [page]: found })),
+      (error: unknown) => these === asked.current && setTrouble(error instanceof Error ? error.message : String(error)),
     );
   };
   useEffect(() => {
-    asked.current.clear();
+    asked.current = new Set(); // what was asked of other rows is not taken any more
     setPages({});
     setTrouble(null);
     fetchPage(0);

@@ -153,6 +153,28 @@ def test_a_table_with_a_header_is_uploaded_looked_at_and_edited(
     assert 'smokes("dora")' not in dict(screen.cells()[1:])
 
 
+def test_counts_that_come_late_do_not_stand_over_newer_ones(page: Any, studio: Start, tmp_path: Path) -> None:
+    running = studio(None)
+    screen = Screen(page, running.address)
+    screen.write(
+        "type person\npredicate friends(person, person): observed\n1: friends(x, y) => friends(y, x)\n"
+    )
+    held: list[Any] = []
+    page.route("**/api/tables", lambda route: route.continue_() if held else held.append(route))
+    screen.tab("Facts").click()
+    table = tmp_path / "friends.csv"
+    table.write_text("person,person\nanna,bob\nbob,carl\n")
+    page.get_by_label("Add tables").set_input_files(table)
+    row = page.get_by_role("row", name="friends person, person closed 2")
+    row.wait_for()
+    with page.expect_response("**/api/tables") as late:
+        held[0].continue_()
+    assert late.value.finished() is None
+    screen.button("friends").click()
+    page.get_by_role("table", name="Rows of friends").wait_for()
+    assert row.is_visible()
+
+
 def test_two_tabs_of_one_file_lose_nothing_unseen(page: Any, studio: Start) -> None:
     running = studio(None)
     (running.folder / "theory.hb").write_text("1: a\n")
