@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
 import pytest
 
 import herbrand as hb
@@ -9,8 +16,24 @@ from herbrand.budget import Budget
 from herbrand.engines.circuit import bounds
 from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.engines.circuit.circuit import Circuit
-from herbrand.engines.circuit.diagrams import counted, fits
+from herbrand.engines.circuit.diagram_loop import (
+    DONE,
+    ENTRIES,
+    GROW,
+    LEVEL,
+    NODES,
+    PAUSE,
+    Diagrams,
+    Rows,
+    conjoin,
+    decide,
+    measure,
+)
+from herbrand.engines.circuit.diagrams import Making, fits, in_two_orders
+from herbrand.engines.circuit.key_table import larger
+from herbrand.errors import BudgetError
 from herbrand.language.dialects import read_theory_text
+from herbrand.loops import compiled
 from tests.engines.circuit.test_sum_over_worlds import check
 from tests.laws import long
 
@@ -21,15 +44,14 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     found: list[bool] = []
     by_diagrams = bounds.Unfinished._by_diagrams
 
-    def tried(self: bounds.Unfinished, nodes: int) -> bounds.Counted | None:
-        made = by_diagrams(self, nodes)
+    def tried(self: bounds.Unfinished, until: float) -> bounds.Counted | None:
+        made = by_diagrams(self, until)
         found.append(made is not None)
         return made
 
     def advanced(self: bounds.Unfinished, work: int) -> Circuit | None:
         return None if fits(self.task) else self.search.advanced(10_000_000)
 
-    monkeypatch.setattr(bounds, "DIAGRAMS", ((0, 100_000),))
     monkeypatch.setattr(bounds.Unfinished, "advanced", advanced)
     monkeypatch.setattr(bounds.Unfinished, "_by_diagrams", tried)
     return found
@@ -53,9 +75,9 @@ def circles(count: int) -> str:
 def test_paths_among_circles_are_those_of_the_search(given: str, used: list[bool]) -> None:
     text = f"{circles(11)}{given}query(path(0, X)). query(edge(2, 6))."
     found = {row.atom: row.probability for row in hb.Model(read_theory_text(text, "pl")).infer().rows()}
-    assert used == [True] and len(found) > 3
+    assert used.count(True) == 1 and len(found) > 3
     with pytest.MonkeyPatch.context() as searching:
-        searching.setattr(bounds, "DIAGRAMS", ())
+        searching.setattr(bounds.Unfinished, "_by_diagrams", lambda self, until: None)
         searching.setattr(bounds.Unfinished, "advanced", lambda self, work: self.search.advanced(10**9))
         expected = hb.Model(read_theory_text(text, "pl")).infer()
     assert found == pytest.approx({row.atom: row.probability for row in expected.rows()}, abs=1e-12)
@@ -71,20 +93,100 @@ def test_what_is_rare_keeps_its_digits(used: list[bool]) -> None:
     assert used == [True]
 
 
-def test_what_is_too_large_is_left_to_others() -> None:
+def test_what_is_too_large_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In both orders: which of them is small differs."""
+    monkeypatch.setattr("herbrand.engines.circuit.diagrams.STEPS_AT_ONCE", 10)
     made = ChoiceConstraints()
     drawn = [made.choice([0.5]).outcomes[0] for _ in range(12)]
     pairs = [made.net.every([drawn[i], drawn[i + 6]]) for i in range(6)]
-    task = made.task([made.net.either([*pairs, made.net.every([drawn[0], drawn[7]])])])
-    rank = range(len(task.net))
-    assert counted(task, rank, 5, Budget()) is None
-    assert counted(task, rank, 10_000, Budget()) is not None
+    asked = made.net.either([*pairs, made.net.every([drawn[0], drawn[7]])])
+    task = made.task([asked])
+    whole = made.circuit([asked], Budget())
+    for making in in_two_orders(task, np.arange(len(task.net)), Budget()):
+        assert making.advanced(5, math.inf) is None
+        assert making.advanced(10_000, time.monotonic() - 1) is None
+        found = making.advanced(10_000, math.inf)
+        assert found is not None
+        assert found[1][asked] == pytest.approx(whole[0].shares(whole[1], whole[0].values(whole[1]))[asked])
 
 
-def test_weights_of_formulas_are_left_to_others() -> None:
+def test_memory_that_ends_leaves_the_search_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"{circles(11)}query(path(0, 10))."
+    expected = hb.Model(read_theory_text(text, "pl")).infer()
+    monkeypatch.setattr(bounds, "DIAGRAMS_FROM", 1)
+    tried: list[int] = []
+
+    def refused(self: Making, most: int, until: float) -> None:
+        tried.append(most)
+        raise BudgetError("no memory")
+
+    monkeypatch.setattr(Making, "advanced", refused)
+    found = hb.Model(read_theory_text(text, "pl")).infer()
+    assert len(tried) == 2
+    told = [row.probability for row in expected.rows()]
+    assert [row.probability for row in found.rows()] == pytest.approx(told, abs=1e-12)
+
+
+def test_gates_with_weights_of_their_own_are_decided_too() -> None:
     made = ChoiceConstraints()
-    literals = [made.choice([0.5]).outcomes[0] for _ in range(2)]
-    both = made.net.every(literals)
-    assert fits(made.task([both]))
+    literals = [made.choice([0.5]).outcomes[0] for _ in range(3)]
+    both = made.net.every(literals[:2])
+    some = made.net.either([both, literals[2]])
+    few = made.task([both, some])
+    assert fits(few)
     made.weigh(both, 1.0)
-    assert not fits(made.task(literals))
+    task = made.task([both, some])
+    assert fits(task)
+    for making in in_two_orders(task, np.arange(len(task.net)), Budget()):
+        found = making.advanced(100, math.inf)
+        assert found is not None
+        weight = math.exp(1.0)
+        assert found[1][both] == pytest.approx(2 * weight / (2 * weight + 6))
+        assert found[1][some] == pytest.approx((2 * weight + 3) / (2 * weight + 6))
+        assert found[0] == pytest.approx(math.log((2 * weight + 6) / 8))
+    made.weigh(some, 1.0)
+    assert not fits(made.task([both, some])), "nearly every gate is decided: no diagram is small"
+
+
+@pytest.mark.parametrize("run", [conjoin, compiled(conjoin)], ids=["plain", "compiled"])
+@pytest.mark.parametrize("seed", range(20))
+def test_conjunctions_are_those_of_truth_tables(seed: int, run: Callable[..., int]) -> None:
+    """Whatever ends first, and wherever: nodes, the table, or the steps that are allowed."""
+    rng = np.random.default_rng(seed)
+    inputs, count = 5, 25
+    worlds = np.array(list(itertools.product((False, True), repeat=inputs)))
+    truth = [worlds[:, slot] for slot in range(inputs)]
+    rows: list[list[int]] = []
+    for slot in range(inputs, inputs + count):
+        literals = rng.integers(0, 2 * slot, rng.integers(0, 4)).tolist()
+        rows.append(literals)
+        every = [truth[literal >> 1] != bool(literal & 1) for literal in literals]
+        truth.append(np.logical_and.reduce(every) if every else np.ones(len(worlds), bool))
+    starts = np.cumsum([0, *map(len, rows)])
+    literals = np.array([literal for row in rows for literal in row], np.int64)
+    given = Rows(starts, literals, np.arange(inputs, inputs + count))
+    order = rng.permutation(inputs)
+    made = Diagrams.empty(given, inputs, inputs + count)
+    made = made._replace(nodes=made.nodes[: inputs + 1].copy())
+    ended = Counter[int]()
+    with np.errstate(over="ignore"):
+        decide(made, order)
+        while (code := run(given, made, 1)) != DONE:
+            ended[code] += 1
+            if code == GROW and made.at[NODES] == len(made.nodes):
+                made = made._replace(nodes=np.vstack([made.nodes, np.zeros((1, 3), np.int64)]))
+            elif code == GROW:
+                keys, values = larger(made.keys, made.values)
+                made = made._replace(keys=keys, values=values)
+    assert ended[PAUSE] and ended[GROW] and 2 * made.at[ENTRIES] <= len(made.values)
+    nodes = made.nodes[: made.at[NODES]]
+    assert len(np.unique(nodes[1:], axis=0)) == len(nodes) - 1, "equal functions are one node"
+    assert (nodes[nodes[1:, 1:] >> 1, LEVEL] > nodes[1:, :1]).all(), "decisions in their order"
+    chances = rng.uniform(size=inputs)
+    found = np.empty(2 * len(nodes))
+    measure(nodes, len(nodes), np.stack([1 - chances, chances], axis=1), found)
+    weights = np.where(worlds[:, order], chances, 1 - chances).prod(axis=1)
+    expected = [weights[own].sum() for own in truth]
+    assert found[made.edges] == pytest.approx(expected, abs=1e-12)
+    same = {edge: own.tobytes() for edge, own in zip(made.edges.tolist(), truth, strict=True)}
+    assert len(same) == len({own.tobytes() for own in truth}), "an edge a function"

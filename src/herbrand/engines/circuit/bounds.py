@@ -36,15 +36,14 @@ from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import ChoiceConstraints, Task, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
-from herbrand.engines.circuit.diagrams import Counted, counted, fits
+from herbrand.engines.circuit.diagrams import Counted, Making, fits, in_two_orders
 from herbrand.engines.circuit.equal_literals import Unified, unified
 from herbrand.errors import BudgetError
 from herbrand.language.collection import collector_paused
 
-DIAGRAMS = tuple((250_000 * 4**place, 3_000 * 4**place) for place in range(5))
-"""After how much work of the search diagrams of how many nodes are tried: about as long again."""
-NO_MORE = 2**62, 0
-"""After the last of these: work that no search does."""
+DIAGRAMS_FROM, NODES_A_WORK = 250_000, 0.04
+"""After how much work of the search diagrams begin, and of how many nodes they are then for each work. One
+order of them takes about as long as the search."""
 LEAST_WORK, SHARE = 4_000, 0.0005
 """The work for one case, and the share of all work so far if that is more. What was compiled in vain is lost:
 dividing soon narrows faster than trying long, which pays only where cases stay large."""
@@ -151,8 +150,8 @@ class Unfinished:
     began: float = field(default_factory=time.monotonic)
     cases: Cases | None = None
     failure: BudgetError | None = None
-    tried: int = 0
-    """How often diagrams were."""
+    diagrams: list[Making] | None = None
+    """What is made beside the search, once that has done much."""
 
     @classmethod
     @collector_paused()
@@ -181,28 +180,35 @@ class Unfinished:
         until = time.monotonic() + seconds
         try:
             while self.failure is None:
-                work, nodes = DIAGRAMS[self.tried] if self.tried < len(DIAGRAMS) else NO_MORE
-                circuit = self.advanced(min(WORK_AT_ONCE, work))
+                work = min(max(DIAGRAMS_FROM, self.search.work), WORK_AT_ONCE)
+                circuit = self.advanced(work)
                 if circuit is not None:
                     return self.counted(circuit)
-                if self.search.work >= work and (found := self._by_diagrams(nodes)) is not None:
+                if (found := self._by_diagrams(until)) is not None:
                     return found
                 if self.budget.ended or time.monotonic() >= until:
                     break
         except BudgetError as error:
-            self.failure = error
+            self.failure, self.diagrams = error, []
             self.search.forget()
         return None
 
-    def _by_diagrams(self, nodes: int) -> Counted | None:
-        self.tried += 1
-        if not fits(self.task):
-            self.tried = len(DIAGRAMS)
-            return None
-        try:
-            return counted(self.task, self.search.rank, nodes, self.budget)
-        except BudgetError:
-            return None  # the search may do with less memory
+    def _by_diagrams(self, until: float) -> Counted | None:
+        if self.diagrams is None:
+            rank = self.search.rank
+            self.diagrams = in_two_orders(self.task, rank, self.budget) if fits(self.task) else []
+        for making in list(self.diagrams):
+            try:
+                found = making.advanced(int(NODES_A_WORK * self.search.work), until)
+            except BudgetError:  # the search may do with less memory
+                self.diagrams.remove(making)
+                continue
+            if found is not None:
+                return found
+            if making.lost:
+                self.diagrams.clear()
+                break
+        return None
 
     def counted(self, circuit: Circuit) -> Counted:
         """What the circuit gives."""

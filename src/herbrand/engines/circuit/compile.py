@@ -23,6 +23,7 @@ from herbrand import loops
 from herbrand.budget import Budget
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.constraints import Constraints
+from herbrand.engines.circuit.key_table import larger, table
 from herbrand.engines.circuit.search import (
     CACHED,
     DEPTH,
@@ -44,7 +45,6 @@ from herbrand.engines.circuit.search import (
     Problem,
     SearchState,
     begin,
-    rehashed,
     search,
 )
 
@@ -316,8 +316,7 @@ def _state(problem: Problem) -> SearchState:
         np.zeros(3 * variables + 8 * few + 64, np.int8),
         np.zeros(3 * variables + 8 * few + 65, np.int64),
         np.zeros(8 * variables + 24 * few + 64, np.int64),
-        np.zeros((cached, 2), np.uint64),
-        np.full(cached, -1, np.int64),
+        *table(cached),
     )
 
 
@@ -338,9 +337,7 @@ def _grown(state: SearchState, variables: int, budget: Budget) -> SearchState:
         "frame_keys": _longer(state.frame_keys, int(at[DEPTH]) + 1),
     }
     if 2 * at[CACHED] + 2 > len(state.cache_values):
-        keys = np.zeros((4 * len(state.cache_values), 2), np.uint64)
-        values = np.full(4 * len(state.cache_values), -1, np.int64)
-        loops.chosen(rehashed, len(state.cache_values))(state.cache_keys, state.cache_values, keys, values)
+        keys, values = larger(state.cache_keys, state.cache_values)
         changed |= {"cache_keys": keys, "cache_values": values}
     return state._replace(**changed)
 

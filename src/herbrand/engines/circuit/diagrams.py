@@ -5,12 +5,15 @@ constraints are left. Gates say one thing in many ways where atoms rest on each 
 with circles do. Here cases that go on alike are one node, however gates say it: a graph that takes the search
 minutes has some ten thousand nodes. It is the other way round where clauses exclude much, as in matchings.
 
+A gate with a weight of its own is decided too, and a clause says that it is what its inputs make of it.
+
 >>> from herbrand.budget import UNLIMITED
 >>> from herbrand.engines.circuit.choices import ChoiceConstraints
 >>> made = ChoiceConstraints()
 >>> a, b = (made.choice([0.5]).outcomes[0] for _ in range(2))
 >>> made.stipulate(made.net.either([a, b]), "a or b")
->>> total, shares = counted(made.task([a]), np.arange(3), 100, UNLIMITED)
+>>> (diagrams, _) = in_two_orders(made.task([a]), np.arange(3), UNLIMITED)
+>>> total, shares = diagrams.advanced(100, math.inf)
 >>> round(math.exp(total), 6), round(shares[a].item(), 6)
 (0.75, 0.666667)
 """
@@ -18,143 +21,169 @@ minutes has some ten thousand nodes. It is the other way round where clauses exc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain
 
 import numpy as np
 
+from herbrand import loops
 from herbrand.budget import Budget
-from herbrand.deep_calls import room_for
 from herbrand.engines.circuit.choices import Task
 from herbrand.engines.circuit.constraints import NO_OWNER, negated
+from herbrand.engines.circuit.diagram_loop import (
+    DONE,
+    GROW,
+    NEVER,
+    NODES,
+    Diagrams,
+    Rows,
+    conjoin,
+    decide,
+    measure,
+)
 from herbrand.engines.circuit.factoring import conjunctions
+from herbrand.engines.circuit.key_table import larger
 from herbrand.graphs import strong_components
 
-ALWAYS, NEVER = 0, 1
-"""Edges; an edge is twice its node's number, and one more where it stands for the opposite."""
-BYTES_A_NODE = 700
-NODES_AT_ONCE = 4096
+STEPS_AT_ONCE = 50_000
 """Between two looks at the clock."""
 
 Counted = tuple[float, np.ndarray]
 """The logarithm of all weight, and the probability of each literal that is told."""
 
 
-class TooLargeError(Exception):
-    """There are more nodes than are allowed, or time has ended."""
-
-
 def fits(task: Task) -> bool:
-    """Whether the task is one for diagrams: gates without weights, and no more other clauses than these."""
-    gates, restrictions = np.array(task.net.gates, bool), task.net.restrictions
-    excluding = sum(one.owner == NO_OWNER and len(one.literals) > 1 for one in restrictions)
-    return (
-        not task.log_weights[gates].any()
-        and all(one.least == 1 for one in restrictions)
-        and excluding <= int(gates.sum())
-    )
+    """Whether the task is one for diagrams: all restrictions are clauses, and those that define no gate are
+    no more than the gates."""
+    restrictions = task.net.restrictions
+    own = sum(one.owner == NO_OWNER and len(one.literals) > 1 for one in restrictions)
+    own += 2 * len(_weighted(task))
+    return own <= sum(task.net.gates) and all(one.least == 1 for one in restrictions)
 
 
-def counted(task: Task, rank: np.ndarray, most: int, budget: Budget) -> Counted | None:
-    """What a circuit gives, decided in the order of ``rank``; ``None`` where that takes more nodes, or where
-    all weight is too little for a number."""
-    budget.claim(BYTES_A_NODE * most, "diagrams of what is uncertain")
-    net = task.net
-    inputs = sorted((v for v in range(len(net)) if not net.gates[v]), key=lambda v: rank[v])
-    made = _Diagrams(len(inputs), most, budget)
-    edges: dict[int, int] = {}
-
-    def edge(literal: int) -> int:
-        return edges[literal >> 1] ^ (literal & 1)
-
-    try:
-        edges |= {v: made.node(level, NEVER, ALWAYS) for level, v in enumerate(inputs)}
-        with room_for(2 * len(inputs)):
-            gates = conjunctions(net)
-            below = {gate: [x >> 1 for x in own if x >> 1 in gates] for gate, own in gates.items()}
-            for (gate,) in strong_components(below):
-                edges[gate] = made.every(map(edge, gates[gate]))
-            clauses = (one.literals for one in net.restrictions if one.owner == NO_OWNER)
-            known = made.every(negated(made.every(negated(edge(x)) for x in clause)) for clause in clauses)
-            told = {x: made.both(edge(x), known) for v in sorted(task.told) for x in (2 * v, 2 * v + 1)}
-    except TooLargeError:
-        return None
-    sums = np.logaddexp(task.log_weights[inputs, 0], task.log_weights[inputs, 1])
-    numbers = made.probabilities(np.exp(task.log_weights[inputs] - sums[:, None]))
-    weight = numbers[known]
-    shares = np.zeros(2 * len(net))
-    if weight > 0:
-        for literal, own in told.items():
-            shares[literal] = numbers[own] / weight
-    elif known != NEVER:
-        return None
-    return float(sums.sum()) + (math.log(weight) if weight > 0 else -math.inf), shares
+def in_two_orders(task: Task, rank: np.ndarray, budget: Budget) -> list[Making]:
+    """Diagrams that decide by ``rank``, and by how near a variable is to what is asked. None may be small
+    where the other is a thousand times as large."""
+    return [Making(task, rank, budget), Making(task, _nearest_first(task), budget)]
 
 
-class _Diagrams:
-    """Nodes, each after those below it: an edge for a decision's two values. A node's high edge is not of an
-    opposite, so that a function and its opposite are one node."""
+def _nearest_first(task: Task) -> np.ndarray:
+    """The rank of each variable by the gates that lie between it and what is told or required."""
+    gates = conjunctions(task.net)
+    required = (one.literals for one in task.net.restrictions if one.owner == NO_OWNER)
+    order = list(dict.fromkeys([*sorted(task.told), *(x >> 1 for literals in required for x in literals)]))
+    met = set(order)
+    for variable in order:  # which grows
+        below = dict.fromkeys(x >> 1 for x in gates.get(variable, ()))
+        order += [v for v in below if v not in met]
+        met |= below.keys()
+    rank = np.full(len(task.net), len(order))
+    rank[order] = np.arange(len(order))
+    return rank
 
-    def __init__(self, levels: int, most: int, budget: Budget) -> None:
-        self._levels, self._low, self._high = [levels], [ALWAYS], [ALWAYS]
-        self._most, self._budget = most, budget
-        self._nodes: dict[tuple[int, int, int], int] = {}
-        self._both: dict[tuple[int, int], int] = {}
 
-    def node(self, level: int, low: int, high: int) -> int:
-        """The edge of what is ``high`` where the decision at a level holds, and ``low`` where it does not."""
-        if low == high:
-            return low
-        opposite = high & 1
-        key = level, low ^ opposite, high ^ opposite
-        found = self._nodes.get(key)
-        if found is None:
-            found = self._nodes[key] = len(self._levels)
+class Making:
+    """Diagrams that are made in one order of decisions, a part at a time."""
+
+    def __init__(self, task: Task, rank: np.ndarray, budget: Budget) -> None:
+        self._task, self._budget = task, budget
+        weighted = _weighted(task)
+        self._decided = [v for v, gate in enumerate(task.net.gates) if not gate] + weighted
+        self._decided.sort(key=lambda v: rank[v])
+        own = {gate: len(task.net) + number for number, gate in enumerate(weighted)}
+        writing = _Writing([own.get(v, v) for v in self._decided], len(task.net) + len(own))
+        self._known = writing.knowledge(task, own) >> 1
+        told = [x for v in sorted(task.told) for x in (2 * v, 2 * v + 1)]
+        self._told = told, [writing.every([x, 2 * self._known]) >> 1 for x in told]
+        self._rows, self._made = writing.begun()
+        self.lost = False
+        """Whether all is made, and all weight is too little for a number."""
+
+    def advanced(self, most: int, until: float) -> Counted | None:
+        """What a circuit gives, if so many nodes are enough, and the time until then; it goes on where it
+        stopped."""
+        run = loops.compiled(conjoin)
+        while (code := run(self._rows, self._made, STEPS_AT_ONCE)) != DONE:
+            if code == GROW:
+                self._made = _grown(self._made, self._budget)
+            if self._budget.ended or self._made.at[NODES] > most or time.monotonic() >= until:
+                return None
+        return self._counted()
+
+    def _counted(self) -> Counted | None:
+        made, log_weights = self._made, self._task.log_weights[self._decided]
+        sums = np.logaddexp(log_weights[:, 0], log_weights[:, 1])
+        numbers = np.empty(2 * int(made.at[NODES]))
+        chances = np.exp(log_weights - sums[:, None])
+        loops.compiled(measure)(made.nodes, len(numbers) // 2, chances, numbers)
+        weight = numbers[made.edges[self._known]]
+        self.lost = weight == 0 and made.edges[self._known] != NEVER
+        if self.lost:
+            return None
+        shares = np.zeros(2 * len(self._task.net))
+        literals, slots = self._told
+        if weight > 0:
+            shares[literals] = numbers[made.edges[slots]] / weight
+        return float(sums.sum()) + (math.log(weight) if weight > 0 else -math.inf), shares
+
+
+def _weighted(task: Task) -> list[int]:
+    """The gates with weights of their own."""
+    return np.flatnonzero(task.log_weights.any(axis=1) & np.array(task.net.gates, bool)).tolist()
+
+
+class _Writing:
+    """Rows as they are written, for decisions at slots by their levels. Literals are those of slots."""
+
+    def __init__(self, decided: Sequence[int], slots: int) -> None:
+        self._decided = np.array(decided, np.int64)
+        self._levels = [len(decided)] * slots
+        """No slot's edge is of a node above its level here."""
+        for level, slot in enumerate(decided):
+            self._levels[slot] = level
+        self._rows: list[list[int]] = []
+        self._targets: list[int] = []
+
+    def every(self, literals: Iterable[int], slot: int | None = None) -> int:
+        """The literal of all together; the deepest meet first."""
+        row = sorted(literals, key=lambda literal: -self._levels[literal >> 1])
+        level = self._levels[row[-1] >> 1] if row else len(self._decided)
+        if slot is None:
+            slot = len(self._levels)
             self._levels.append(level)
-            self._low.append(key[1])
-            self._high.append(key[2])
-            if found > self._most or (found % NODES_AT_ONCE == 0 and self._budget.ended):
-                raise TooLargeError
-        return 2 * found ^ opposite
+        self._levels[slot] = level
+        self._rows.append(row)
+        self._targets.append(slot)
+        return 2 * slot
 
-    def every(self, edges: Iterable[int]) -> int:
-        """The edge of all together, the shortest first."""
-        found = ALWAYS
-        for one in sorted(edges, key=lambda edge: -self._levels[edge >> 1]):
-            found = self.both(found, one)
-        return found
+    def knowledge(self, task: Task, own: dict[int, int]) -> int:
+        """The literal of what is known: clauses, and that a gate with a decision of its ``own`` is that."""
+        gates = conjunctions(task.net)
+        below = {gate: [x >> 1 for x in inputs if x >> 1 in gates] for gate, inputs in gates.items()}
+        for (gate,) in strong_components(below):
+            self.every(gates[gate], gate)
+        clauses = [one.literals for one in task.net.restrictions if one.owner == NO_OWNER]
+        clauses += [(2 * gate + no, 2 * slot + 1 - no) for gate, slot in own.items() for no in (0, 1)]
+        return self.every(negated(self.every(map(negated, clause))) for clause in clauses)
 
-    def both(self, one: int, other: int) -> int:
-        """The edge of two together."""
-        if one > other:
-            one, other = other, one
-        if one in (ALWAYS, NEVER) or one >> 1 == other >> 1:
-            return other if one in (ALWAYS, other) else NEVER
-        key = one, other
-        found = self._both.get(key)
-        if found is None:
-            left, right = self._levels[one >> 1], self._levels[other >> 1]
-            level = min(left, right)
-            low, high = self._parts(one, left == level)
-            other_low, other_high = self._parts(other, right == level)
-            found = self.node(level, self.both(low, other_low), self.both(high, other_high))
-            self._both[key] = found
-        return found
+    def begun(self) -> tuple[Rows, Diagrams]:
+        """The rows, and diagrams of the decisions alone."""
+        starts = [*accumulate(map(len, self._rows), initial=0)]
+        literals = np.fromiter(chain.from_iterable(self._rows), np.int64, starts[-1])
+        rows = Rows(np.array(starts, np.int64), literals, np.array(self._targets, np.int64))
+        made = Diagrams.empty(rows, len(self._decided), len(self._levels))
+        loops.compiled(decide)(made, self._decided)
+        return rows, made
 
-    def _parts(self, edge: int, decides: bool) -> tuple[int, int]:
-        """What an edge is where a decision does not hold, and where it does."""
-        if not decides:
-            return edge, edge
-        return self._low[edge >> 1] ^ (edge & 1), self._high[edge >> 1] ^ (edge & 1)
 
-    def probabilities(self, chances: np.ndarray) -> list[float]:
-        """The probability of each edge, for those of each decision, [level, (false, true)].
-
-        Of a function and of its opposite each for itself: 1 less the other would lose what is rare.
-        """
-        no, yes = chances[:, 0].tolist(), chances[:, 1].tolist()
-        found = [1.0, 0.0]
-        nodes = zip(self._levels[1:], self._low[1:], self._high[1:], strict=True)
-        for level, low, high in nodes:
-            found.append(no[level] * found[low] + yes[level] * found[high])
-            found.append(no[level] * found[low ^ 1] + yes[level] * found[high ^ 1])
-        return found
+def _grown(made: Diagrams, budget: Budget) -> Diagrams:
+    budget.claim(
+        4 * (made.nodes.nbytes + made.keys.nbytes + made.values.nbytes), "diagrams of what is uncertain"
+    )
+    nodes, keys, values = made.nodes, made.keys, made.values
+    if made.at[NODES] + 1 > len(nodes):
+        nodes = np.concatenate([nodes, np.zeros_like(nodes)])
+    else:
+        keys, values = larger(keys, values)
+    return made._replace(nodes=nodes, keys=keys, values=values)

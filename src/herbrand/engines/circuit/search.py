@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from herbrand.engines.circuit.key_table import look_up, remember
 from herbrand.loops import in_place
 
 Array = NDArray[Any]
@@ -133,37 +134,6 @@ def _propagate(p: Problem, s: SearchState, head: Any) -> bool:
 
 
 @in_place
-def _look_up(s: SearchState, one: Any, two: Any) -> Any:
-    """The node of a component, or -1."""
-    size = len(s.cache_values)
-    place = one & np.uint64(size - 1)
-    while s.cache_values[place] >= 0:
-        if s.cache_keys[place, 0] == one and s.cache_keys[place, 1] == two:
-            return s.cache_values[place]
-        place = (place + np.uint64(1)) & np.uint64(size - 1)
-    return np.int64(-1)
-
-
-@in_place
-def remember(cache_keys: Array, cache_values: Array, one: Any, two: Any, node: Any) -> None:
-    """Write into the first free place from the key's own on."""
-    size = len(cache_values)
-    place = one & np.uint64(size - 1)
-    while cache_values[place] >= 0:
-        place = (place + np.uint64(1)) & np.uint64(size - 1)
-    cache_keys[place, 0], cache_keys[place, 1] = one, two
-    cache_values[place] = node
-
-
-@in_place
-def rehashed(old_keys: Array, old_values: Array, keys: Array, values: Array) -> None:
-    """All that a cache holds, in a larger one."""
-    for i in range(len(old_values)):
-        if old_values[i] >= 0:
-            remember(keys, values, old_keys[i, 0], old_keys[i, 1], old_values[i])
-
-
-@in_place
 def _split(p: Problem, s: SearchState, frame: Any) -> bool:
     """Write the nodes of what is already known below a frame's branch, and list its open components.
 
@@ -216,7 +186,7 @@ def _split(p: Problem, s: SearchState, frame: Any) -> bool:
                     s.kids[s.at[KIDS]] = 2 + 2 * variables + v
                     s.at[KIDS] += 1
             continue
-        node = _look_up(s, one, two)
+        node = look_up(s.cache_keys, s.cache_values, one, two)
         if node == FALSE_NODE:
             return False
         if node > 0:
@@ -356,14 +326,15 @@ def search(p: Problem, s: SearchState, work: Any) -> Any:
         elif s.frames[frame, FAILED] == 0 and s.frames[frame, NEXT] < s.at[PARTS]:
             part = s.frames[frame, NEXT]
             s.frames[frame, NEXT] += 1
-            node = _look_up(s, s.part_keys[part, 0], s.part_keys[part, 1])
+            one, two = s.part_keys[part, 0], s.part_keys[part, 1]
+            node = look_up(s.cache_keys, s.cache_values, one, two)
             if node >= 0:
                 s.kids[s.at[KIDS]] = node
                 s.at[KIDS] += 1
                 s.frames[frame, FAILED] = 1 if node == FALSE_NODE else 0
             else:
                 low, high = s.parts[part, 0], s.parts[part, 1]
-                _push(p, s, low, high, s.part_keys[part, 0], s.part_keys[part, 1], True)
+                _push(p, s, low, high, one, two, True)
         else:
             _end_branch(p, s, frame, s.frames[frame, FAILED] == 0)
     return DONE
