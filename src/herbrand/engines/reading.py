@@ -144,11 +144,13 @@ def asked_codes(
             rows = np.array([*dict.fromkeys(pattern.arguments for pattern in patterns)], np.int64)
             yield predicate, codes_of(rows, evidence.sizes(predicate))
             continue
-        codes = np.concatenate([_codes(evidence, pattern, possible.get(predicate)) for pattern in patterns])
-        if len(codes) > 1:
-            _, first = np.unique(codes, return_index=True)
-            codes = codes[np.sort(first)]
-        yield predicate, codes
+        found = [_codes(evidence, pattern, possible.get(predicate)) for pattern in patterns]
+        if len(found) == 1:
+            yield predicate, found[0]
+            continue
+        codes = np.concatenate(found)
+        _, first = np.unique(codes, return_index=True)
+        yield predicate, codes[np.sort(first)]
 
 
 def _latent_codes(known: Known, possible: np.ndarray | None) -> np.ndarray:

@@ -33,13 +33,15 @@ from herbrand.facts.domain import Domain
 from herbrand.language.show import show_row
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import Value
+from herbrand.quick_values import quickly_made
 
 T = TypeVar("T")
 World = Literal["open", "closed"]
 Numbers = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@quickly_made
+@dataclass(frozen=True, slots=True, eq=False)
 class FactTable:
     """Rows of domain indices, sorted and unique; a many-valued predicate's last column is its value.
 

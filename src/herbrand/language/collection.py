@@ -8,9 +8,13 @@ False
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 PAUSES, OBJECTS = 64, 500_000
 """After so many pauses, which made so many objects, everything is looked at once: what was aged and is of no
@@ -31,17 +35,25 @@ class _Aged:
 _aged = _Aged()
 
 
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """No collections inside: a third of the time of reading a large file."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
+class collector_paused:  # noqa: N801
+    """No collections inside a block or a function: a third of the time of reading a large file."""
+
+    def __enter__(self) -> None:
+        self._enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._enabled:
             _age_everything()
             gc.enable()
+
+    def __call__(self, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @wraps(function)
+        def paused(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+            with collector_paused():
+                return function(*arguments, **named)
+
+        return paused
 
 
 def _age_everything() -> None:

@@ -33,11 +33,13 @@ from herbrand.language.syntax import (
     TypeDeclaration,
     Value,
 )
+from herbrand.quick_values import quickly_made
 
 Kind = Literal["text", "number"]
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Type:
     """A sort of constants. ``values`` lists a closed domain in order; an open one holds what is seen.
 
@@ -61,7 +63,8 @@ class Type:
                     object.__setattr__(self, "values", every)
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Predicate:
     """A relation name with the types of its arguments; ``value_type`` is set where it is many-valued.
 

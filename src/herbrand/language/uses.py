@@ -344,9 +344,7 @@ class _StatementUses:
     def _use_choice(self, choice: Choice, renaming: Renaming) -> None:
         body = [renaming.formula(literal) for literal in choice.body]
         heads = [renaming.formula(alternative.head) for alternative in choice.alternatives]
-        before = self._uses.refusals
-        self._use_formulas([*heads, *body], ordered=True)
-        if self._uses.refusals > before:
+        if not self._use_formulas([*heads, *body], ordered=True):
             return
         chances = [alternative.probability for alternative in choice.alternatives]
         numbers = [chance for chance in chances if isinstance(chance, Variable)]
@@ -356,10 +354,10 @@ class _StatementUses:
         of_heads = (term.name for head in heads for term in leaf_terms(head) if isinstance(term, Variable))
         bound = bound_variables(body).union(of_heads)  # these range over all constants of their type
         terms = chain(named, chain.from_iterable(map(leaf_terms, body)))
-        for variable in dict.fromkeys(term for term in terms if isinstance(term, Variable)):
-            if variable.name not in bound:
-                self._refuse_unbound(variable)
-        if self._uses.refusals == before:
+        free = dict.fromkeys(x for x in terms if isinstance(x, Variable) and x.name not in bound)
+        for variable in free:
+            self._refuse_unbound(variable)
+        if not free:
             self._uses.numeric.extend((self._key(number), number) for number in numbers)
 
     def _refuse_unbound(self, variable: Variable) -> None:
@@ -385,22 +383,28 @@ class _StatementUses:
                     "'where' and '?[ ]' cannot name quantified variables" if quantified else "",
                 )
 
-    def _use_formulas(self, formulas: Sequence[Formula], ordered: bool = False) -> None:
+    def _use_formulas(self, formulas: Sequence[Formula], ordered: bool = False) -> bool:
+        """Whether nothing was refused."""
         before = self._uses.refusals
         for formula in formulas:
             for part in walk(formula):
                 self._use_part(part, ordered)
-        if self._uses.refusals == before:
-            for name, variable in self._variables.items():
-                self._check_variable(written(name), variable)
+        if self._uses.refusals > before:
+            return False
+        known = [self._check_variable(written(name), variable) for name, variable in self._variables.items()]
+        return all(known)
 
-    def _check_variable(self, name: str, variable: Variable) -> None:
+    def _check_variable(self, name: str, variable: Variable) -> bool:
+        """Whether it is clear what the variable ranges over."""
         if self._uses.is_valued_name(name):
             message = f"{shown_name(name)} is a many-valued predicate, and stands here for a variable"
             self._uses.refuse(message, variable.span, "give the variable another name")
-        elif not self._uses.classes.has_slot(VariableKey(self._number, variable.name)):
+            return False
+        if not self._uses.classes.has_slot(VariableKey(self._number, variable.name)):
             message = f"nothing says what {shown_name(name)} ranges over: it occurs in no atom"
             self._uses.refuse(message, variable.span)
+            return False
+        return True
 
     def _use_part(self, part: Formula, ordered: bool) -> None:
         match part:

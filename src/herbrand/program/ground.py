@@ -172,8 +172,9 @@ class GroundTemplate:
 class LatentAtoms:
     """Numbers for the latent ground atoms, predicate by predicate in the order of the signature.
 
-    ``only``: of these predicates; all if None. ``counts``: how many each has. Atoms of what choices derive
-    may be more than memory holds, as few of them are ever named: they are listed only if all are asked for.
+    ``only``: of these predicates; all if None. ``counts``: how many each has. Atoms of what choices derive,
+    the predicates ``derived``, may be more than memory holds, as few of them are ever named: they are listed
+    only if all are asked for.
     """
 
     def __init__(self, evidence: Evidence, budget: Budget, only: Collection[str] | None = None) -> None:
@@ -181,8 +182,8 @@ class LatentAtoms:
         predicates = [p for p in evidence.program.signature.predicates if only is None or p in only]
         counts = {name: evidence.known(name).latent_count() for name in predicates}
         self.counts = {name: count for name, count in counts.items() if count}
-        self._derived = derived_by(evidence.program.uncertain)
-        self._refuse_too_many({name: n for name, n in self.counts.items() if name not in self._derived})
+        self.derived = derived_by(evidence.program.uncertain)
+        self._refuse_too_many({name: n for name, n in self.counts.items() if name not in self.derived})
         if not fit([sum(self.counts.values())]):  # numbers of 64 bits do not tell them apart
             self._refuse_too_many(self.counts)
         self.codes: Mapping[str, np.ndarray] = _LatentCodes(evidence, self.counts, self._refuse_too_many)
@@ -208,7 +209,7 @@ class LatentAtoms:
         known = self.evidence.known(predicate)
         if known.all_latent:
             return self.start[predicate] + codes
-        listed = predicate not in self._derived
+        listed = predicate not in self.derived
         places = places_among(self.codes[predicate], codes) if listed else known.latent_places(codes)
         return self.start[predicate] + places
 
@@ -228,7 +229,7 @@ class LatentAtoms:
             return
         largest = max(counts, key=lambda name: counts[name])
         instead = f"declare {largest} as observed if what is not listed is false"
-        if largest in self._derived:
+        if largest in self.derived:
             instead = f"rules derive {largest}: give its arguments types of fewer constants"
         raise BudgetError(
             f"there are {total:,} latent ground atoms, {counts[largest]:,} of them of {largest}: about "

@@ -11,7 +11,7 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -344,13 +344,15 @@ class Knowledge:
     def _lowered(self, world: _World, budget: Budget) -> _Lowered:
         rows, signature = self.with_given(world.given)
         uncertain = resting_on_choices(self.used.choices, self.rules) if world.derived else ()
-        apart = self._on_certain(world, uncertain)
+        chosen = derived_by(uncertain)
+        apart = self._on_certain(world, chosen)
         loaded = self._loaded_beside(apart, world, rows, signature, budget)
-        more = self._uncertain_with(loaded, uncertain)
+        more = self._uncertain_with(loaded, uncertain, chosen)
         if more != uncertain:
-            uncertain, apart = more, self._on_certain(world, more)
+            uncertain, chosen = more, derived_by(more)
+            apart = self._on_certain(world, chosen)
             loaded = self._loaded_beside(apart, world, rows, signature, budget)
-        facts, chosen = loaded.facts, derived_by(uncertain)
+        facts = loaded.facts
         resting = self._resting(weighted_predicates(facts))
         rules = [rule for rule in self.rules if rule.head.predicate not in chosen] if world.derived else []
         if rules:
@@ -369,11 +371,11 @@ class Knowledge:
         computing = (one.typing for one in with_inner(self.definitions))
         return resting_on_weights((*self.rules, *as_rules(self.used.choices), *computing), weighted)
 
-    def _on_certain(self, world: _World, uncertain: Sequence[Choice | Rule]) -> list[FactRows]:
-        """Evidence on what is derived for certain: no fact, since the rules alone say what holds."""
-        if not world.derived:
+    def _on_certain(self, world: _World, chosen: Set[str]) -> list[FactRows]:
+        """Evidence on what is derived, and not ``chosen``: no fact, since the rules alone say what holds."""
+        if not world.derived or not world.given:
             return []
-        heads = {rule.head.predicate for rule in self.rules} - derived_by(uncertain)
+        heads = {rule.head.predicate for rule in self.rules} - chosen
         return [row for row in self.evidence(world.given) if row.predicate in heads]
 
     def _loaded_beside(
@@ -393,7 +395,7 @@ class Knowledge:
         return self._loaded(others, signature, worlds, mentioned=mentioned, budget=budget)
 
     def _uncertain_with(
-        self, loaded: _Loaded, uncertain: tuple[Choice | Rule, ...]
+        self, loaded: _Loaded, uncertain: tuple[Choice | Rule, ...], chosen: Set[str]
     ) -> tuple[Choice | Rule, ...]:
         """The rules as well that rest on what the facts leave open, or count what is uncertain.
 
@@ -404,7 +406,7 @@ class Knowledge:
         unknown = {
             name
             for name, table in loaded.facts.tables.items()
-            if (table.fact_count if name in derived else table.world == "open")
+            if name not in chosen and (table.fact_count if name in derived else table.world == "open")
         }
         if not unknown and not loaded.counting:
             return uncertain

@@ -42,6 +42,28 @@ def networks(draw: st.DrawFn) -> tuple[ChoiceConstraints, list[int]]:
     return made, [literal for literal in literals if literal >= 0]
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_without_constraints_nothing_is_searched(data: st.DataObject) -> None:
+    """Choices, gates over some of them, and weights that add up to something else: as a circuit has it."""
+    made = ChoiceConstraints()
+    chances = data.draw(st.lists(st.sampled_from((0.1, 0.5, 0.9)), min_size=1, max_size=6))
+    literals = [made.choice([chance]).outcomes[0] for chance in chances]
+    gates = [made.net.every(literals[:size]) for size in data.draw(st.sets(st.integers(2, 6)))]
+    for literal in data.draw(st.sets(st.sampled_from(literals))):
+        made.weigh(literal, 0.7)
+    asked = data.draw(st.sets(st.sampled_from([*literals, negated(literals[0]), *gates])))
+    left = bounds.Unfinished.of(made.task(sorted(asked)), UNLIMITED)
+    circuit = left.advanced(10**6)
+    assert circuit is not None
+    total, shares = left.counted(circuit)
+    told = [x for variable in left.task.told for x in (2 * variable, 2 * variable + 1)]
+    if not left.task.net.restrictions:
+        alone, each = left.task.unrestricted()
+        assert alone == pytest.approx(total, abs=1e-14)
+        assert each[told].tolist() == shares[told].tolist()
+
+
 @settings(max_examples=150, deadline=None)
 @given(networks())
 def test_bounds_hold_and_narrow(network: tuple[ChoiceConstraints, list[int]]) -> None:

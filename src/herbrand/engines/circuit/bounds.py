@@ -29,6 +29,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -146,7 +147,6 @@ class Unfinished:
 
     unified: Unified
     budget: Budget
-    search: Compilation
     began: float = field(default_factory=time.monotonic)
     cases: Cases | None = None
     failure: BudgetError | None = None
@@ -157,9 +157,14 @@ class Unfinished:
     @collector_paused()
     def of(cls, task: Task, budget: Budget) -> Unfinished:
         """Nothing done yet."""
-        found = unified(task)
-        task = found.task
-        return cls(found, budget, Compilation(problem_of(task.net, task.told, task.normal, ()), budget))
+        return cls(unified(task), budget)
+
+    @cached_property
+    @collector_paused()
+    def search(self) -> Compilation:
+        """The search for the circuit, where constraints leave something to search for."""
+        task = self.task
+        return Compilation(problem_of(task.net, task.told, task.normal, ()), self.budget)
 
     @property
     def task(self) -> Task:
@@ -177,6 +182,8 @@ class Unfinished:
         """What is asked for, if so much more time is enough; ``None`` for good where memory ends."""
         if not self.task.net.consistent:
             return -math.inf, np.zeros(2 * len(self.task.net))
+        if not self.task.net.restrictions:
+            return self.task.unrestricted()
         until = time.monotonic() + seconds
         try:
             while self.failure is None:

@@ -90,6 +90,17 @@ class Task:
     told: set[int]
     normal: set[int]
 
+    def unrestricted(self) -> tuple[float, np.ndarray]:
+        """The logarithm of the sum over all assignments and the share of each literal, without constraints.
+
+        As of a circuit, gates that nobody asks for and normal variables add nothing to the sum.
+        """
+        sums = np.logaddexp(self.log_weights[:, 0], self.log_weights[:, 1])
+        with np.errstate(invalid="ignore"):
+            shares = np.exp(self.log_weights[:, ::-1] - sums[:, None])  # a literal comes before its negation
+        silent = {variable for variable, gate in enumerate(self.net.gates) if gate} - self.told | self.normal
+        return sum(x for v, x in enumerate(sums.tolist()) if v not in silent), shares.reshape(-1)
+
 
 class ChoiceConstraints(WeightedConstraints):
     """``normal``: variables whose two weights add up to 1; ``evidence``: literals that were required.

@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import NamedTuple
 
 from herbrand.budget import Budget
@@ -109,14 +109,12 @@ class Constraints:
 
     def every(self, literals: Iterable[int]) -> int:
         """The literal of the gate that holds where all of the literals do."""
-        kept = sorted({literal for literal in literals if literal != TRUE})
-        if FALSE in kept or any(a ^ 1 == b for a, b in pairwise(kept)):
+        kept = {literal for literal in literals if literal != TRUE}
+        if len(kept) < 2:
+            return kept.pop() if kept else TRUE
+        if FALSE in kept or any(negated(literal) in kept for literal in kept):
             return FALSE
-        if not kept:
-            return TRUE
-        if len(kept) == 1:
-            return kept[0]
-        key = tuple(kept)
+        key = tuple(sorted(kept))
         if key not in self._shared:
             gate = self._new_gate()
             self.define(gate, key)

@@ -46,6 +46,7 @@ from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
 from herbrand.program.normal_form import has_many_cases
 from herbrand.program.program import Program
 from herbrand.program.question import Question
+from herbrand.quick_values import quickly_made
 from herbrand.row_keys import places_among
 
 MOST_LISTED = 1_000_000
@@ -59,7 +60,8 @@ PATIENCE, EARLY = 5.0, 0.25
 """Seconds, or the share of all time if that is less, for which a circuit is compiled before bounds begin."""
 
 
-@dataclass(frozen=True, eq=False)
+@quickly_made
+@dataclass(frozen=True, slots=True, eq=False)
 class CircuitState:
     """A ground program and what was asked of it; after the one step the circuit and what it gives.
 
@@ -382,7 +384,8 @@ def _patterns(worlds: Worlds, question: Question) -> Iterator[tuple[str, Sequenc
 
 def _sparse(worlds: Worlds) -> set[str]:
     """The derived predicates of which only atoms that may hold are listed: all would be too many."""
-    return _many(worlds.ground.evidence, worlds.derived)
+    counts = worlds.ground.atoms.counts
+    return {name for name in worlds.derived if counts.get(name, 0) > MOST_LISTED}
 
 
 def _many(evidence: Evidence, derived: Iterable[str]) -> set[str]:

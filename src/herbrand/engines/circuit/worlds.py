@@ -46,7 +46,6 @@ from herbrand.language.syntax import (
     walk,
 )
 from herbrand.language.syntax import Atom as AtomFormula
-from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import codes_of
 from herbrand.program.ground import Ground
 from herbrand.program.program import Program
@@ -69,9 +68,9 @@ class Worlds:
         self._statements = lowered_all(program.uncertain, program.signature, program.facts)
         self._stated = Stated(self.ground.evidence, program.signature, program.facts)
         grounding = Grounding(self._statements, self._stated, self.budget)
-        self.derived = derived_by(program.uncertain)
+        self.derived = self.ground.atoms.derived
         # Weakly, as one that holds the other back keeps all memory of a run until garbage is looked for.
-        stated = cast(Callable[[], Callable[[Atom], int]], WeakMethod(self._stated_literal))
+        stated = cast("Callable[[], Callable[[Atom], int]]", WeakMethod(self._stated_literal))
         self._derived = DerivedLiterals(
             grounding,
             lambda atom: stated()(atom),

@@ -32,6 +32,7 @@ from herbrand.facts.column import (
     python_column,
     text_array,
 )
+from herbrand.facts.domain import array_of
 from herbrand.facts.place import Place, mixed_mistake, rows_at_fault, shown
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.store import Progress, Store
@@ -187,7 +188,7 @@ def _few(column: list[Any]) -> Column | None:
     """A short column of texts, or of whole numbers, interned without Arrow, which takes longer."""
     if len(column) > SMALL or set(map(type, column)) not in ({str}, {int}):
         return None
-    return python_column(column, python_array)
+    return python_column(column, array_of)
 
 
 def python_array(column: list[Any]) -> pa.Array:

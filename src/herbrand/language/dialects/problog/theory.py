@@ -268,9 +268,12 @@ class _Reader:
     def _keep_calls_apart(self, asked: Sequence[Atom]) -> None:
         """Goals that are tried before their variables have values mean what they mean for each caller."""
         for _, _, body in (*self._conditional, *self._observed):
-            with self._mistakes.collecting():
-                refuse_early(body, self._goals.tests)
+            if body:
+                with self._mistakes.collecting():
+                    refuse_early(body, self._goals.tests)
         early = early_goals(self._clauses, asked, self._goals.tests)
+        if not early:
+            return
         self._clauses = without_unasked(self._clauses, early, asked)
         heads = {head.predicate for clause in self._clauses for head in clause.heads}
         early = {name: error for name, error in early.items() if name in heads}
@@ -321,6 +324,10 @@ class _Reader:
     def _bind_heads(self) -> None:
         """Variables of rules' heads that no goal binds range over what their places can hold: where that is
         numbers that rules make, by a choice that is certain."""
+        clauses = enumerate(self._clauses)
+        unbound_in = {i: found for i, c in clauses if not c.chances and (found := unbound(c.heads, c.body))}
+        if not unbound_in:
+            return
         made = {
             self._places.leader((number, name))
             for number, clause in enumerate(self._clauses)
@@ -328,20 +335,16 @@ class _Reader:
         }
         needed: dict[str, tuple[str, int]] = {}
         named: dict[Place, str] = {}  # places that share their constants need them listed once
-        for number, clause in enumerate(self._clauses):
-            free = {} if clause.chances else unbound(clause.heads, clause.body)
-            if not free:
-                continue
-            literals = []
+        for number, free in unbound_in.items():
+            clause, literals = self._clauses[number], list[Atom]()
             for name, place in free.items():
                 leader = self._places.leader(place)
                 if leader in made:
-                    self._clauses[number] = replace(clause, chances=(1.0,))
+                    clause = replace(clause, chances=(1.0,))
                     continue
                 domain = named.setdefault(leader, f"{_EVERY} {place[0]}:{place[1] + 1}")
                 needed.setdefault(domain, place)
                 literals.append(Atom(domain, (Variable(name),)))
-            clause = self._clauses[number]
             self._clauses[number] = replace(clause, body=(*literals, *clause.body))
         for domain, place in needed.items():
             values = dict.fromkeys(self._values(place)) or {_ANY: None}

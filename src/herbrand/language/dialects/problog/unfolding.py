@@ -30,7 +30,8 @@ def unfolded(clauses: Sequence[PrologClause], kept: Collection[str]) -> list[Pro
 
     What is negated is called still, and so is by a choice what does more than compute, as each value of its
     variables is another choice. A clause that nobody calls any more is left out."""
-    computing = {name: own for name, own in _computing(clauses).items() if name not in kept}
+    tested = any(isinstance(part, Comparison | Computed) for clause in clauses for part in clause.body)
+    computing = {name: own for name, own in _computing(clauses).items() if name not in kept} if tested else {}
     if not computing:
         return list(clauses)
     work = _Unfolding(computing)
@@ -45,6 +46,8 @@ def settled(clause: PrologClause) -> PrologClause:
     """The clause without variables that no atom has and an equation names the value of: nothing else says
     what such a variable ranges over."""
     tests = [part for part in clause.body if isinstance(part, Comparison)]
+    if not tests:
+        return clause
     others = [part for part in clause.body if not isinstance(part, Comparison)]
     atoms = variables_of(
         [*clause.heads, *clause.chances, *(x for x in others if not isinstance(x, Computed))]
