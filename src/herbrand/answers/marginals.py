@@ -349,6 +349,8 @@ class Marginals(Sheet):
 
     def respelled(self, predicates: Mapping[str, str], formulas: Mapping[str, str]) -> Marginals:
         """The same under other names of predicates and other texts of queried formulas."""
+        if not predicates and not self.formulas:
+            return self
         tables = tuple(
             replace(table, predicate=predicates[table.predicate]) if table.predicate in predicates else table
             for table in self.tables

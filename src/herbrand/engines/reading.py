@@ -67,7 +67,7 @@ class AskedTable:
             return self.table
         found = look_up(self.table.predicate, self.latent)[:, : self.table.probabilities.shape[1]]
         if self.places is None:
-            return replace(self.table, probabilities=found)
+            return AtomTable(self.table.predicate, self.table.columns, found, self.table.values)
         shares = self.table.probabilities.copy()
         shares[self.places] = found
         return replace(self.table, probabilities=shares)

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +36,7 @@ States = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False)
 class Claimed:
-    """All rows claimed of one predicate, one table after the other.
+    """All rows claimed of one predicate, one table after the other. ``sizes`` bound the indices in a key.
 
     ``states`` is ``None`` where every row is true; ``numbers`` are the probabilities of soft rows and the
     weights of true ones, ``nan`` where a row has none, ``None`` where no row has one.
@@ -46,6 +45,7 @@ class Claimed:
     predicate: Predicate
     claims: Sequence[Claims]
     domains: Sequence[Domain]
+    sizes: Sequence[int]
     keys: Keys
     states: States | None
     numbers: Numbers | None
@@ -58,14 +58,14 @@ class Claimed:
 
     def distinct(self, state: np.int8) -> Keys:
         """The same, ascending and each once."""
-        return unique_sorted(self.chosen(state), self._sizes)
+        return unique_sorted(self.chosen(state), self.sizes)
 
     def rows(self, keys: Keys) -> Index:
         """The rows of indices that the keys stand for, [n, columns], stored column by column."""
         rows = np.empty((len(keys), len(self.domains)), np.int32, order="F")
         for start in range(0, len(keys), BLOCK):
             block = slice(start, start + BLOCK)
-            for place, column in enumerate(key_columns(keys[block], self._sizes)):
+            for place, column in enumerate(key_columns(keys[block], self.sizes)):
                 rows[block, place] = column
         return rows
 
@@ -115,10 +115,6 @@ class Claimed:
     def value(self, row: Index) -> str:
         return shown(self.domains[-1].value(int(row[-1])))
 
-    @cached_property
-    def _sizes(self) -> list[int]:
-        return _key_sizes(self.domains)
-
     def place(self, key: Keys, state: np.int8, number: float | None = None) -> Place:
         """The first place that says the row of a ``key`` [1], in this state and with this number."""
         here = self.keys == key
@@ -136,7 +132,7 @@ class Claimed:
 
     def place_of(self, row: Sequence[int], holds: bool) -> Place | None:
         """The first place that says of a row of indices that it holds, or that it does not."""
-        key, state = row_keys(list(np.array(row, ndmin=2).T), self._sizes, 1), TRUE if holds else FALSE
+        key, state = row_keys(list(np.array(row, ndmin=2).T), self.sizes, 1), TRUE if holds else FALSE
         return self.place(key, state) if (self.chosen(state) == key).any() else None
 
 
@@ -148,7 +144,7 @@ def claimed_of(predicate: Predicate, claims: Sequence[Claims], domains: Sequence
     unnumbered = all(claim.weights is None and claim.probabilities is None for claim in claims)
     states = None if certain else _joined([_states(claim) for claim in claims])
     numbers = None if unnumbered else _joined([_numbers(claim) for claim in claims])
-    return Claimed(predicate, claims, domains, keys, states, numbers)
+    return Claimed(predicate, claims, domains, sizes, keys, states, numbers)
 
 
 def _key_sizes(domains: Sequence[Domain]) -> list[int]:

@@ -148,8 +148,7 @@ def with_new_constants(
         if not signature.predicates[name].computed
     }
     for name, rows in made.items():
-        empty = FactTable.empty(rows.shape[1], "closed")
-        tables[name] = _moved(replace(empty, true=rows), signature.predicates[name].types, moved)
+        tables[name] = _moved(FactTable.listing(rows, "closed"), signature.predicates[name].types, moved)
     return replace(facts, domains=domains, tables={**facts.tables, **tables})
 
 
@@ -160,7 +159,9 @@ def _moved(table: FactTable, types: Sequence[str], moved: Mapping[str, np.ndarra
         return table
 
     def rows(before: np.ndarray) -> tuple[np.ndarray, np.ndarray | slice]:
-        used = {place: moved[types[place]][: int(before[:, place].max(initial=-1)) + 1] for place in places}
+        if not len(before):
+            return before, slice(None)
+        used = {place: moved[types[place]][: int(before[:, place].max()) + 1] for place in places}
         if all((indices == np.arange(len(indices))).all() for indices in used.values()):
             return before, slice(None)
         found = before.copy(order="F")

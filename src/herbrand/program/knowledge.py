@@ -239,7 +239,8 @@ class Knowledge:
     @property
     def _derived_names(self) -> set[str]:
         """The predicates that rules and choices derive, those that nobody named too."""
-        return {*self.theory.derived, *Theory(self.separated.helpers).derived}
+        helpers = self.separated.helpers
+        return self.theory.derived.keys() | (Theory(helpers).derived.keys() if helpers else ())
 
     @property
     def rules(self) -> Sequence[Rule]:

@@ -7,7 +7,7 @@ Unicode form alone, predicates and constants that only ``given`` evidence names,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 
 import numpy as np
@@ -37,17 +37,15 @@ MOST_NAMED = 4
 
 def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]:
     """Remarks on a theory over facts, whatever is asked."""
-    yield from bare_remarks(
-        theory, signature, [name for name in signature.predicates if not facts.tables[name].fact_count]
-    )
-    yield from _misspelt(theory, signature, facts)
+    filled = {name for name, table in facts.tables.items() if table.fact_count}
+    yield from bare_remarks(theory, signature, [name for name in signature.predicates if name not in filled])
+    yield from _misspelt(theory, signature, facts, filled)
     for domain in facts.domains.values():
         yield from _alike(domain)
 
 
-def _misspelt(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]:
+def _misspelt(theory: Theory, signature: Signature, facts: Facts, filled: Set[str]) -> Iterator[str]:
     """Remarks on facts that no statement uses beside a predicate of almost that name without any."""
-    filled = {name for name, table in facts.tables.items() if table.fact_count}
     bare = facts.tables.keys() - filled - theory.derived.keys()
     used = _used(theory) if bare else set[str]()
     bare &= used

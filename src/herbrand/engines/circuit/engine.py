@@ -396,6 +396,8 @@ def _marked(
     tables: Iterable[AtomTable], question: Question, sparse: Collection[str]
 ) -> tuple[AtomTable, ...]:
     """The tables, marked where they list only what may hold."""
+    if not sparse:
+        return tuple(tables)
     short = {name for name in sparse if question.lists(name)}
     return tuple(replace(t, only_possible=True) if t.predicate in short else t for t in tables)
 

@@ -98,8 +98,8 @@ def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     for clause in clauses:
         for head in () if clause.fails else clause.heads:
-            counts = Counter(term.name for term in head.arguments if isinstance(term, Variable))
-            if once := {name for name, count in counts.items() if count == 1}:
+            names = [term.name for term in head.arguments if isinstance(term, Variable)]
+            if once := {name for name in names if names.count(name) == 1}:
                 _add_places(found, head, once - valued(clause.body) - computed_in(clause.body))
     return found
 
@@ -118,6 +118,7 @@ def _add_places(found: dict[str, tuple[int, ...]], head: Atom, names: Set[str]) 
 def _called_places(clauses: Sequence[PrologClause]) -> tuple[Places, Places]:
     """The arguments of each predicate that only a caller can give values, and those that give none."""
     found, silent = _handed_numbers(clauses), _free_places(clauses)
+    clauses = [clause for clause in clauses if clause.body]
     for name, places in found.items():
         silent[name] = tuple(sorted({*places, *silent.get(name, ())}))
     while True:
@@ -140,6 +141,8 @@ def _handed_numbers(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...
     for name, place in sorted(open_places(clauses)):
         free[name] = (*free.get(name, ()), place)
     for clause in clauses:
+        if not clause.body:
+            continue
         equal = [part for part in clause.body if isinstance(part, Comparison)]
         computed = with_assigned(equal, computed_in(clause.body)) - with_assigned(equal, ())
         atoms = [part for part in clause.body if isinstance(part, Atom)] if computed else []
@@ -266,6 +269,8 @@ class _Calls:
 
     def guarded(self, clause: PrologClause) -> PrologClause:
         """The clause for those values alone that it is called with, if it has no others or hands them on."""
+        if not any(head.predicate in self._places for head in clause.heads):
+            return clause
         atoms = [unnegated(part) for part in clause.body]
         hands_on = any(isinstance(atom, Atom) and atom.predicate in self._places for atom in atoms)
         known = set() if hands_on else valued(clause.body, self._silent)

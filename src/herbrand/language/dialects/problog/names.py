@@ -71,7 +71,8 @@ class LinkedPlaces:
     @cached_property
     def _linked(self) -> tuple[Classes[Place], list[tuple[Place, Constant]]]:
         """The classes of places, and where constants stand."""
-        same, found = Classes[Place](), list[tuple[Place, Constant]]()
+        same: Classes[Place] = Classes()
+        found: list[tuple[Place, Constant]] = []
         for number, clause in enumerate(self._clauses):
             for part in clause:
                 found += _linked(same, number, part)
