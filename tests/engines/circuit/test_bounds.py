@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from herbrand.language.dialects import read_theory_text
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[ChoiceConstraints, list[int]]:
-    """Choices, gates over them, weights that do not add up to 1, and evidence."""
+    """Choices, gates over them, and of some also weights that do not add up to 1, and evidence."""
     made = ChoiceConstraints()
     chances = draw(st.lists(st.sampled_from((0.1, 0.3, 0.5, 0.9)), min_size=3, max_size=7))
     literals = [made.choice([chance]).outcomes[0] for chance in chances]
@@ -37,8 +38,9 @@ def networks(draw: st.DrawFn) -> tuple[ChoiceConstraints, list[int]]:
         literals.append(draw(st.sampled_from(kinds))(chosen))
     if draw(st.booleans()):
         made.weigh(literals[draw(st.integers(0, len(literals) - 1))], draw(st.sampled_from((-1.0, 0.7))))
-    one, other = (literals[draw(st.integers(0, len(literals) - 1))] for _ in range(2))
-    made.stipulate(made.net.either([one, other]), "one or other")
+    if draw(st.booleans()):
+        one, other = (literals[draw(st.integers(0, len(literals) - 1))] for _ in range(2))
+        made.stipulate(made.net.either([one, other]), "one or other")
     return made, [literal for literal in literals if literal >= 0]
 
 
@@ -135,6 +137,37 @@ def test_what_is_not_compiled_in_time_has_bounds(monkeypatch: pytest.MonkeyPatch
     whole = model.infer()
     for row, truth in zip(whole.rows(), exact.rows(), strict=True):
         assert row.probability == pytest.approx(truth.probability, abs=1e-6)
+
+
+def graph(nodes: int, edges: int) -> str:
+    rng = random.Random(1)
+    pairs = rng.sample([(i, j) for i in range(nodes) for j in range(nodes) if i != j], edges)
+    text = "".join(f"0.3::e({i}, {j}). " for i, j in pairs)
+    return f"{text}p(X, Y) :- e(X, Y). p(X, Y) :- p(X, Z), e(Z, Y). query(p(0, {nodes - 1}))."
+
+
+@pytest.mark.parametrize(
+    ("given", "steps", "width"), [("", 10, 0.5), (" evidence(p(1, 2)). evidence(p(3, 0), false).", 25, 0.98)]
+)
+def test_cases_along_likely_paths_narrow_soon(
+    given: str, steps: int, width: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the order of the search alone as many cases leave nearly everything possible."""
+    _impatient(monkeypatch)
+    found = hb.Model(read_theory_text(graph(20, 60) + given, "pl")).infer(iterations=steps)
+    (row,) = found.rows()
+    lower, upper = row.bounds
+    assert 0 < lower < upper < min(lower + width, 1.0)
+
+
+def test_open_cases_count_where_nothing_is_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of many atoms is known in cases in which the others are not."""
+    _impatient(monkeypatch)
+    text = graph(20, 60).replace("p(0, 19)", "p(0, X)")
+    found = hb.Model(read_theory_text(text, "pl")).infer(iterations=10)
+    assert found.log_partition == pytest.approx(0.0, abs=1e-9)
+    widths = [upper - lower for lower, upper in (row.bounds for row in found.rows())]
+    assert len(widths) == 20 and sum(widths) < 16
 
 
 def test_who_interrupts_has_the_last_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,6 +127,25 @@ def test_memory_that_ends_leaves_the_search_to_go_on(monkeypatch: pytest.MonkeyP
     assert [row.probability for row in found.rows()] == pytest.approx(told, abs=1e-12)
 
 
+def test_diagrams_that_grow_too_large_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("herbrand.engines.circuit.diagrams.MOST_NODES", 50)
+    monkeypatch.setattr("herbrand.engines.circuit.diagrams.STEPS_AT_ONCE", 10)
+    monkeypatch.setattr(bounds, "DIAGRAMS_FROM", 1)
+    lost: list[bool] = []
+    advanced = Making.advanced
+
+    def watched(self: Making, most: int, until: float) -> bounds.Counted | None:
+        found = advanced(self, 10_000, until)
+        lost.append(self.lost)
+        return found
+
+    monkeypatch.setattr(Making, "advanced", watched)
+    text = f"{circles(11)}query(path(0, 10))."
+    expected = 0.37278572  # by the search
+    (row,) = hb.Model(read_theory_text(text, "pl")).infer().rows()
+    assert lost == [True, True] and row.probability == pytest.approx(expected, abs=1e-12)
+
+
 def test_gates_with_weights_of_their_own_are_decided_too() -> None:
     made = ChoiceConstraints()
     literals = [made.choice([0.5]).outcomes[0] for _ in range(3)]

@@ -1,12 +1,16 @@
 """Lower and upper probabilities while a circuit is too large to be compiled at once.
 
 The worlds are divided into cases, each a few decided variables. The heaviest case is compiled with a little
-work; where that does not end, the first variable that its search decided divides it in two. What was compiled
-counts exactly, and a case that is open weighs at most the product of its decided weights and of the sums of
-all others: a gate follows from its inputs, so it adds at most the larger of its two. With ``T`` and ``F`` the
-weight of the compiled worlds in which an atom is true and false, and ``t`` and ``f`` what open cases may have
-of either, its probability is between T / (T + F + f) and (T + t) / (T + t + F). Cases are divided by what is
-no gate: its two weights share the case's, so that bounds only narrow.
+work; where that does not end, a variable divides it in two that is on the likeliest way to settle something
+asked (:mod:`~herbrand.engines.circuit.likeliest_way`). What was compiled counts exactly, and a case that is
+open weighs at most the product of its decided weights and of the sums of all others: a gate follows from its
+inputs, so it adds at most the larger of its two. With ``T`` and ``F`` the weight of the compiled worlds in
+which an atom is true and false, and ``t`` and ``f`` what open cases may have of either, its probability is
+between T / (T + F + f) and (T + t) / (T + t + F). Cases are divided by what is no gate: its two weights share
+the case's, so that bounds only narrow.
+
+An open case in which nothing but decisions weighs worlds, and nothing excludes any, has all of that weight.
+It counts as if it were compiled for the atoms that are known in it.
 
 >>> from herbrand.budget import UNLIMITED
 >>> from herbrand.engines.circuit.choices import ChoiceConstraints
@@ -30,6 +34,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +44,7 @@ from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
 from herbrand.engines.circuit.diagrams import Counted, Making, fits, in_two_orders
 from herbrand.engines.circuit.equal_literals import Unified, unified
+from herbrand.engines.circuit.likeliest_way import Ways
 from herbrand.errors import BudgetError
 from herbrand.language.collection import collector_paused
 
@@ -57,6 +63,7 @@ class Cases:
         self._task, self._budget = task, budget
         self._problem = problem_of(task.net, task.told, task.normal, ())
         self._gates = np.array(task.net.gates, bool)
+        self._ways = Ways(task)
         larger = task.log_weights.max(axis=1, initial=-math.inf)
         sums = np.logaddexp(task.log_weights[:, 0], task.log_weights[:, 1])
         self._most = np.where(self._gates, larger, sums)
@@ -64,16 +71,18 @@ class Cases:
         """The logarithm of that upper bound."""
         self._weight = 0.0
         self._shares = np.zeros(2 * len(task.net))
-        self._open: list[tuple[float, int, tuple[int, ...], np.ndarray]] = []
+        self._open: list[_Open] = []
         self._work, self._made = 0, 0
         self.least_work = LEAST_WORK
         if task.net.consistent:
-            self._add((), np.zeros(0, np.int64))
+            nothing = np.zeros(0, np.int64)
+            self._add((), nothing, self._ways.divided(nothing).is_free)
 
     @property
     def log_total(self) -> float:
         """A lower bound of the logarithm of all weight."""
-        return self.scale + math.log(self._weight) if self._weight > 0 else -math.inf
+        known = self._weight + sum(one.weight for one in self._open if one.is_free)
+        return self.scale + math.log(known) if known > 0 else -math.inf
 
     @property
     def done(self) -> bool:
@@ -81,15 +90,18 @@ class Cases:
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """The lower and the upper probability of each literal of variables that are told."""
-        rest, excluded = 0.0, np.zeros(len(self._shares))
-        for weight, _, _, fixed in self._open:
-            rest -= weight
-            excluded[fixed ^ 1] -= weight
-        may_hold = np.maximum(rest - excluded, 0.0)
-        may_fail = may_hold.reshape(-1, 2)[:, ::-1].reshape(-1)
+        rest, known, certain = 0.0, np.zeros(len(self._shares)), np.zeros(len(self._shares))
+        for one in self._open:
+            rest += one.weight
+            known[one.fixed] += one.weight
+            if one.is_free:
+                certain[one.fixed] += one.weight
+        held, excluded = self._shares + certain, _of_opposites(known)
+        may_hold = np.maximum(rest - excluded - certain, 0.0)
+        failed, may_fail = _of_opposites(held), _of_opposites(may_hold)
         with np.errstate(invalid="ignore"):
-            lower = self._shares / (self._weight + may_fail)
-            upper = (self._shares + may_hold) / (self._weight + may_hold)
+            lower = held / (held + failed + may_fail)
+            upper = (held + may_hold) / (held + may_hold + failed)
         return np.nan_to_num(lower, nan=0.0), np.minimum(np.nan_to_num(upper, nan=1.0), 1.0)
 
     def narrow(self, seconds: float, least: int = 0) -> None:
@@ -97,16 +109,12 @@ class Cases:
         until, done = time.monotonic() + seconds, 0
         while self._open and (done < least or time.monotonic() < until) and not self._budget.ended:
             done += 1
-            _, _, decided, _ = heapq.heappop(self._open)
-            search = Compilation(self._problem, self._budget, decided)
+            case = heapq.heappop(self._open)
+            search = Compilation(self._problem, self._budget, case.decided)
             circuit = search.advanced(max(self.least_work, int(SHARE * self._work)))
             self._work += search.work
             if circuit is None:
-                part, fixed = search.begun()
-                inputs = part[~self._gates[part]]
-                variable = int(inputs[0] if len(inputs) else part[0])
-                for literal in (2 * variable, 2 * variable + 1):
-                    self._add((*decided, literal), np.append(fixed, literal))
+                self._divide(case, *search.begun())
                 continue
             values = circuit.values(self._task.log_weights)
             weight = math.exp(float(values[circuit.root]) - self.scale)
@@ -114,13 +122,41 @@ class Cases:
                 self._weight += weight
                 self._shares += weight * circuit.shares(self._task.log_weights, values)
 
-    def _add(self, decided: tuple[int, ...], fixed: np.ndarray) -> None:
-        """An open case. ``fixed``: the literals that are known to hold in it, the decided ones among them."""
+    def _divide(self, case: _Open, part: np.ndarray, fixed: np.ndarray) -> None:
+        """Two cases for one, whose open ``part`` and ``fixed`` literals a search told of."""
+        variable, is_free = self._ways.divided(fixed)
+        if variable is None:
+            inputs = part[~self._gates[part]]
+            variable = int(inputs[0] if len(inputs) else part[0])
+        for literal in (2 * variable, 2 * variable + 1):
+            self._add((*case.decided, literal), np.append(fixed, literal), is_free)
+
+    def _add(self, decided: tuple[int, ...], fixed: np.ndarray, is_free: bool) -> None:
         own = self._task.log_weights[fixed >> 1, 1 - (fixed & 1)]
         weight = math.exp(float((own - self._most[fixed >> 1]).sum()))
         if weight > 0:
             self._made += 1
-            heapq.heappush(self._open, (-weight, self._made, decided, fixed))
+            heapq.heappush(self._open, _Open(-weight, self._made, decided, fixed, is_free))
+
+
+def _of_opposites(numbers: np.ndarray) -> np.ndarray:
+    """For each literal the number of its opposite."""
+    return numbers.reshape(-1, 2)[:, ::-1].reshape(-1)
+
+
+class _Open(NamedTuple):
+    """An open case, the heaviest first. ``fixed``: the literals that are known to hold in it, those that were
+    ``decided`` among them; ``is_free``: it has all of its weight."""
+
+    order: float
+    number: int
+    decided: tuple[int, ...]
+    fixed: np.ndarray
+    is_free: bool
+
+    @property
+    def weight(self) -> float:
+        return -self.order
 
 
 def probabilities(made: ChoiceConstraints, literals: Sequence[int], budget: Budget) -> list[float]:
@@ -213,8 +249,7 @@ class Unfinished:
             if found is not None:
                 return found
             if making.lost:
-                self.diagrams.clear()
-                break
+                self.diagrams.remove(making)
         return None
 
     def counted(self, circuit: Circuit) -> Counted:

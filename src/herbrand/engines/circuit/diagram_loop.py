@@ -10,6 +10,8 @@ something may become too small, and :data:`PAUSE` after so many steps, and goes 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +41,14 @@ class Rows(NamedTuple):
     starts: Array
     literals: Array
     targets: Array
+
+
+def rows_of(rows: Iterable[Sequence[int]], targets: Sequence[int]) -> Rows:
+    """Lists of literals as compressed rows."""
+    every = list(rows)
+    starts = np.array([*accumulate(map(len, every), initial=0)], np.int64)
+    literals = np.fromiter(chain.from_iterable(every), np.int64, int(starts[-1]))
+    return Rows(starts, literals, np.array(targets, np.int64))
 
 
 class Diagrams(NamedTuple):

@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain
 
 import numpy as np
 
@@ -41,13 +40,15 @@ from herbrand.engines.circuit.diagram_loop import (
     conjoin,
     decide,
     measure,
+    rows_of,
 )
 from herbrand.engines.circuit.factoring import conjunctions
 from herbrand.engines.circuit.key_table import larger
-from herbrand.graphs import strong_components
 
 STEPS_AT_ONCE = 50_000
 """Between two looks at the clock."""
+MOST_NODES = 2_000_000
+"""Beyond it tables are copied for longer than a clock may wait, and the search goes on alone."""
 
 Counted = tuple[float, np.ndarray]
 """The logarithm of all weight, and the probability of each literal that is told."""
@@ -98,16 +99,17 @@ class Making:
         self._told = told, [writing.every([x, 2 * self._known]) >> 1 for x in told]
         self._rows, self._made = writing.begun()
         self.lost = False
-        """Whether all is made, and all weight is too little for a number."""
+        """Whether nothing will come of it: it is too large, or all weight is too little for a number."""
 
     def advanced(self, most: int, until: float) -> Counted | None:
         """What a circuit gives, if so many nodes are enough, and the time until then; it goes on where it
         stopped."""
         run = loops.compiled(conjoin)
         while (code := run(self._rows, self._made, STEPS_AT_ONCE)) != DONE:
-            if code == GROW:
+            self.lost = self._made.at[NODES] > MOST_NODES
+            if code == GROW and not self.lost:
                 self._made = _grown(self._made, self._budget)
-            if self._budget.ended or self._made.at[NODES] > most or time.monotonic() >= until:
+            if self.lost or self._budget.ended or self._made.at[NODES] > most or time.monotonic() >= until:
                 return None
         return self._counted()
 
@@ -159,19 +161,15 @@ class _Writing:
 
     def knowledge(self, task: Task, own: dict[int, int]) -> int:
         """The literal of what is known: clauses, and that a gate with a decision of its ``own`` is that."""
-        gates = conjunctions(task.net)
-        below = {gate: [x >> 1 for x in inputs if x >> 1 in gates] for gate, inputs in gates.items()}
-        for (gate,) in strong_components(below):
-            self.every(gates[gate], gate)
+        for gate, inputs in conjunctions(task.net).items():
+            self.every(inputs, gate)
         clauses = [one.literals for one in task.net.restrictions if one.owner == NO_OWNER]
         clauses += [(2 * gate + no, 2 * slot + 1 - no) for gate, slot in own.items() for no in (0, 1)]
         return self.every(negated(self.every(map(negated, clause))) for clause in clauses)
 
     def begun(self) -> tuple[Rows, Diagrams]:
         """The rows, and diagrams of the decisions alone."""
-        starts = [*accumulate(map(len, self._rows), initial=0)]
-        literals = np.fromiter(chain.from_iterable(self._rows), np.int64, starts[-1])
-        rows = Rows(np.array(starts, np.int64), literals, np.array(self._targets, np.int64))
+        rows = rows_of(self._rows, self._targets)
         made = Diagrams.empty(rows, len(self._decided), len(self._levels))
         loops.compiled(decide)(made, self._decided)
         return rows, made

@@ -16,7 +16,8 @@ else, one gate over what is left of them takes their place. Then each variable s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from herbrand.engines.circuit.constraints import NO_OWNER, Constraints, negated
 
@@ -38,6 +39,31 @@ def conjunctions(net: Constraints) -> dict[int, list[int]]:
         for literals, least, _, owner in net.restrictions
         if owner != NO_OWNER and least == 1 and 2 * owner in literals
     }
+
+
+def redefined(
+    net: Constraints,
+    before: Mapping[int, Sequence[int]],
+    inputs: Mapping[int, Sequence[int]],
+    gates: Sequence[bool],
+    new: Mapping[int, Sequence[int]] = MappingProxyType({}),
+) -> Constraints:
+    """The constraints with these ``inputs`` of conjunctions for those ``before``, each after its inputs.
+
+    ``new``: conjunctions by the one that they were made for; ``gates``: which variables are gates now.
+    """
+    changed, met = net.keeping(()), set[int]()
+    changed.gates, changed.consistent = list(gates), net.consistent
+    for one in net.restrictions:
+        gate = one.owner
+        if gate not in before or inputs.get(gate) == before[gate]:
+            changed.restrictions.append(one)
+        elif gate not in met:
+            met.add(gate)
+            for own in (*new.get(gate, ()), gate):
+                if own in inputs:  # not one whose only input took its place
+                    changed.define(own, inputs[own])
+    return changed
 
 
 class _Factoring:
@@ -118,16 +144,5 @@ class _Factoring:
         return 2 * gate
 
     def made(self) -> Constraints:
-        """The constraints over the gates as they are now, each after its inputs."""
-        smaller, met = self._net.keeping(()), set[int]()
-        smaller.gates, smaller.consistent = self._gates, self._net.consistent
-        for one in self._net.restrictions:
-            gate = one.owner
-            if gate not in self.before or self.inputs.get(gate) == self.before[gate]:
-                smaller.restrictions.append(one)
-            elif gate not in met:
-                met.add(gate)
-                for new in (*self._new.get(gate, ()), gate):
-                    if new in self.inputs:  # not one whose only input took its place
-                        smaller.define(new, self.inputs[new])
-        return smaller
+        """The constraints over the gates as they are now."""
+        return redefined(self._net, self.before, self.inputs, self._gates, self._new)

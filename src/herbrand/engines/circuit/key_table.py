@@ -24,6 +24,8 @@ from herbrand.loops import in_place, run_often
 
 Array = NDArray[Any]
 
+LARGE = 2**20
+"""Numbers in a table of so many MB that memory and time count for more than few copies."""
 UPPER, SHIFT = np.uint64(32), np.uint64(33)
 FIRST_SPREAD, SECOND_SPREAD = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 
@@ -34,8 +36,8 @@ def table(size: int) -> tuple[Array, Array]:
 
 
 def larger(keys: Array, values: Array) -> tuple[Array, Array]:
-    """All that a table holds, in one of four times the size."""
-    grown = table(4 * len(values))
+    """All that a table holds, in one of four times the size; of twice where it is large."""
+    grown = table((4 if len(values) < LARGE else 2) * len(values))
     run_often(_copied, 4 * len(values), keys, values, *grown)
     return grown
 

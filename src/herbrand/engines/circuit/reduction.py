@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.engines.circuit.constraints import NO_OWNER, Constraints
-from herbrand.engines.circuit.factoring import conjunctions
+from herbrand.engines.circuit.factoring import conjunctions, redefined
 
 NOBODY, MANY = -2, -3
 """In place of the gate that rests on a variable; not NO_OWNER, which restrictions of nobody's have."""
@@ -66,12 +66,7 @@ def reduced(
         weights[gate] += fails, holds
         gates[gate] = False
         del left[gate]
-    smaller = net.keeping(one for one in net.restrictions if left.get(one.owner) is inputs.get(one.owner))
-    smaller.gates = gates
-    for gate, literals in left.items():
-        if literals is not inputs[gate]:
-            smaller.define(gate, literals)
-    return Reduced(smaller, weights, free)
+    return Reduced(redefined(net, inputs, left, gates), weights, free)
 
 
 def used(net: Constraints, kept: Collection[int]) -> Constraints:

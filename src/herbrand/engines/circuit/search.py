@@ -343,8 +343,7 @@ def search(p: Problem, s: SearchState, work: Any) -> Any:
 def begin(p: Problem, s: SearchState, assumed: Iterable[int]) -> None:
     """The first frame: all variables, none decided but what is assumed and what constraints need anyway."""
     variables = len(p.rank)
-    for v in range(variables):
-        s.pool[v] = v
+    s.pool[:variables] = np.arange(variables)
     s.at[POOL] = variables
     s.at[NODES] = 2 + 3 * variables
     _push(p, s, np.int64(0), np.int64(variables), np.uint64(1), np.uint64(1), False)
