@@ -18,8 +18,9 @@ True
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -63,6 +64,30 @@ class Interpretations:
             for place in learned if total > 0 else ():
                 found[number][place] = (1 - given) * counts[place] / total
         return found
+
+    def climbed(self, steps: int) -> float:
+        """The log-likelihood after so many steps."""
+        chances = self.starts()
+        for _ in range(steps):
+            chances = self.improved(chances)
+        return self.log_likelihood(chances)
+
+    def grid(self, parts: int) -> Iterator[Chances]:
+        """Starts and all probabilities to be learned that are multiples of 1 / ``parts``, where these make
+        what is known possible."""
+        starts = self.starts()
+        places = [
+            (number, place)
+            for number, choice in self._choices().items()
+            for place, one in enumerate(choice.alternatives)
+            if isinstance(one.probability, s.Learned)
+        ]
+        for values in itertools.product(range(parts + 1), repeat=len(places)):
+            chances = {number: list(own) for number, own in starts.items()}
+            for (number, place), value in zip(places, values, strict=True):
+                chances[number][place] = value / parts
+            if all(sum(own) <= 1 for own in chances.values()) and all(w.total for w in self._sums(chances)):
+                yield chances
 
     def _beneath(self, world: s.Theory) -> set[int]:
         """The statements that what is known of a world rests on."""

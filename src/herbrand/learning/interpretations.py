@@ -3,8 +3,9 @@
 What is listed of derived predicates is evidence, what is not listed of them is unknown; every other predicate
 is closed. Each world is compiled once to a circuit, which then gives log P(evidence) and how often each
 alternative is expected to be chosen. Expectation maximisation sets each probability to the expected share of
-the instances of its statement, so that the likelihood never falls. As any such climb it may stop at a local
-top; a probability on which no evidence bears keeps its start.
+the instances of its statement, so that the likelihood never falls; where the likelihood rises by it too, a
+step goes further (``leaps``). As any such climb it may stop at a local top; a probability on which no
+evidence bears keeps its start.
 
 Starts (``t(0.3)::`` of a ``.pl`` file) are those of every climb, so what starts at 0 stays there unless a
 world needs it. The first climb starts the other probabilities of a statement of several heads where these
@@ -55,6 +56,7 @@ from herbrand.language.syntax import (
     Value,
 )
 from herbrand.learning.both_sides import fingerprint, label_scale
+from herbrand.learning.leaps import Leaps
 from herbrand.learning.learned import LearnedWeight, Learning
 from herbrand.learning.settings import LearningSettings, Progress
 from herbrand.program.ground import MOST_GROUNDINGS, ground
@@ -66,6 +68,10 @@ STARTS = 4
 """The likelihood of partly known worlds may have several tops, of which the best is taken."""
 LOST = 1e-9
 """The logarithm of the sum over all worlds may miss 0 by rounding so far."""
+FLAT_STEPS = 2
+"""A leap or a step may chance to rise by less than the tolerance; not two on end."""
+STEADY, ROUNDING = 1e-3, 1e-13
+"""A probability that grows by more than this share of it, and more than rounding explains, is not at rest."""
 SMALLEST = 1e-300
 """What a probability of 0 counts as within a circuit, where its logarithm must be finite."""
 
@@ -307,34 +313,71 @@ def _first(worlds: Sequence[_World], theory: Theory, dice: np.random.Generator |
 def _climbed(
     worlds: Sequence[_World], theory: Theory, first: Probabilities, settings: LearningSettings
 ) -> _Climbed:
-    """Expectation maximisation until the likelihood rises no more."""
-    probabilities, last, most = first, -math.inf, settings.iterations or STEPS
-    tolerance = settings.tolerance or TOLERANCE
+    """Expectation maximisation, with leaps where the likelihood rises by them, until it rises no more."""
+    most, tolerance = settings.iterations or STEPS, settings.tolerance or TOLERANCE
     learned = {group: _learned_places(theory, group) for group in first}
-    step = 0
-    while True:
+
+    def seen(probabilities: Probabilities) -> _Point:
         counts: Probabilities = {g: np.zeros(len(p) + 1) for g, p in probabilities.items()}
         value = math.fsum(world.counts(probabilities, counts) for world in worlds)
+        return _Point(probabilities, value, _shared(probabilities, counts, learned))
+
+    point, leaps, steps, flat = seen(first), Leaps(), 0, 0
+    while True:
         if settings.watch is not None:
-            settings.watch(Progress(step, most, "log-likelihood", value))
-        if value - last <= tolerance * max(1.0, abs(value)):
-            return _Climbed(probabilities, value, step, True)
-        if step >= most:
-            return _Climbed(probabilities, value, step, False, out_of_iterations(step))
+            settings.watch(Progress(steps, most, "log-likelihood", point.value))
+        if flat and not point.grows(STEADY if flat >= FLAT_STEPS else 0.0):
+            return _Climbed(point.probabilities, point.value, steps, True)
+        if steps >= most:
+            return _Climbed(point.probabilities, point.value, steps, False, out_of_iterations(steps))
         if settings.budget.ended:
-            return _Climbed(probabilities, value, step, False, out_of_time(settings.budget.elapsed))
-        probabilities = {g: _maximised(p, counts[g], learned[g]) for g, p in probabilities.items()}
-        last, step = value, step + 1
+            advice = out_of_time(settings.budget.elapsed)
+            return _Climbed(point.probabilities, point.value, steps, False, advice)
+        ahead = leaps.beyond(_row(point.probabilities), _row(point.improved))
+        sizes = np.cumsum([len(p) + 1 for p in first.values()])
+        parts = dict(zip(first, np.split(ahead, sizes[:-1]), strict=True))
+        following = seen(_shared(point.probabilities, parts, learned))
+        if following.value < point.value:
+            leaps.forget()
+            following = seen(point.improved)
+        rise, flat, steps = following.value - point.value, flat + 1, steps + 1
+        if rise > tolerance * max(1.0, abs(following.value)):
+            flat = 0
+        point = following
 
 
-def _maximised(probabilities: np.ndarray, counts: np.ndarray, learned: np.ndarray) -> np.ndarray:
-    """The likeliest probabilities for these counts, of which the last is that of none; given ones stay."""
-    free = np.append(learned, True)
-    total = counts[free].sum()
-    if total <= 0:
-        return probabilities
-    found = probabilities.copy()
-    found[learned] = (1 - probabilities[~learned].sum()) * counts[free][:-1] / total
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Probabilities, their log-likelihood, and what a step of expectation maximisation makes of them."""
+
+    probabilities: Probabilities
+    value: float
+    improved: Probabilities
+
+    def grows(self, share: float) -> bool:
+        """Whether a step makes a probability larger by more than this share of it. One near 0 may do so at
+        each step, of which the likelihood shows little at first."""
+        now, then = _row(self.probabilities), _row(self.improved)
+        return bool((then > (1 + share) * now + ROUNDING).any())
+
+
+def _row(probabilities: Probabilities) -> np.ndarray:
+    """All probabilities in one vector, that of none behind those of each statement."""
+    return np.concatenate([np.append(p, max(0.0, 1 - p.sum())) for p in probabilities.values()])
+
+
+def _shared(
+    probabilities: Probabilities, counts: Probabilities, learned: Mapping[Group, np.ndarray]
+) -> Probabilities:
+    """Learned probabilities in proportion to these counts, of which the last is that of none: the likeliest.
+    Given ones stay."""
+    found: Probabilities = {}
+    for group, own in probabilities.items():
+        places = learned[group]
+        free = counts[group][np.append(places, True)]
+        found[group] = own.copy()
+        if free.sum() > 0:
+            found[group][places] = (1 - own[~places].sum()) * free[:-1] / free.sum()
     return found
 
 
