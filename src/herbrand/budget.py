@@ -233,10 +233,15 @@ def seconds_compiling() -> float:
     return spent.duration if spent is not None and spent.done else 0.0
 
 
+def time_beside_compiling() -> float:
+    """Seconds, without those that went into compiling loops, which is work for all later runs."""
+    return time.monotonic() - seconds_compiling()
+
+
 def working_time() -> float:
     """Seconds, without those that went into compiling loops where nothing could have interrupted that: in a
     program of the user's. A process of our own is ended in the middle of it."""
-    return time.monotonic() - (0.0 if GUARDS.own_process else seconds_compiling())
+    return time.monotonic() if GUARDS.own_process else time_beside_compiling()
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def settle(
     watch: Callable[[int, float], None] | None = None,
 ) -> tuple[State, Status]:
     """The state in which the engine came to rest, or was stopped, and how it went. Who interrupts an engine
-    whose state is ``certified``, bounds that hold already, gets the last ones."""
+    whose state is ``certified``, bounds that hold already, gets the last ones; so does the timer."""
     limits = limits or Limits()
     started = time.perf_counter()
     state = begin()
@@ -170,7 +170,7 @@ def settle(
         except KeyboardInterrupt:
             if not getattr(state, "certified", False):
                 raise
-            advice = "stopped by hand"
+            advice = out_of_time(limits.budget.elapsed) if limits.budget.ended else "stopped by hand"
             break
         trace.append(engine.residual(state))
         steps = before + len(trace)

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,7 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from herbrand.budget import Budget
+from herbrand.budget import Budget, time_beside_compiling
 from herbrand.engines.circuit.choices import ChoiceConstraints, Task, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
@@ -106,8 +105,8 @@ class Cases:
 
     def narrow(self, seconds: float, least: int = 0) -> None:
         """Compile or divide the heaviest cases for about so long, but as many as ``least``."""
-        until, done = time.monotonic() + seconds, 0
-        while self._open and (done < least or time.monotonic() < until) and not self._budget.ended:
+        until, done = time_beside_compiling() + seconds, 0
+        while self._open and (done < least or time_beside_compiling() < until) and not self._budget.ended:
             done += 1
             case = heapq.heappop(self._open)
             search = Compilation(self._problem, self._budget, case.decided)
@@ -183,7 +182,7 @@ class Unfinished:
 
     unified: Unified
     budget: Budget
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=time_beside_compiling)
     cases: Cases | None = None
     failure: BudgetError | None = None
     diagrams: list[Making] | None = None
@@ -212,7 +211,7 @@ class Unfinished:
 
     @property
     def elapsed(self) -> float:
-        return time.monotonic() - self.began
+        return time_beside_compiling() - self.began
 
     def solved(self, seconds: float) -> Counted | None:
         """What is asked for, if so much more time is enough; ``None`` for good where memory ends."""
@@ -220,7 +219,7 @@ class Unfinished:
             return -math.inf, np.zeros(2 * len(self.task.net))
         if not self.task.net.restrictions:
             return self.task.unrestricted()
-        until = time.monotonic() + seconds
+        until = time_beside_compiling() + seconds
         try:
             while self.failure is None:
                 work = min(max(DIAGRAMS_FROM, self.search.work), WORK_AT_ONCE)
@@ -229,7 +228,7 @@ class Unfinished:
                     return self.counted(circuit)
                 if (found := self._by_diagrams(until)) is not None:
                     return found
-                if self.budget.ended or time.monotonic() >= until:
+                if self.budget.ended or time_beside_compiling() >= until:
                     break
         except BudgetError as error:
             self.failure, self.diagrams = error, []

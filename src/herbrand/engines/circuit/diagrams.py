@@ -21,13 +21,12 @@ A gate with a weight of its own is decided too, and a clause says that it is wha
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from herbrand import loops
-from herbrand.budget import Budget
+from herbrand.budget import Budget, time_beside_compiling
 from herbrand.engines.circuit.choices import Task
 from herbrand.engines.circuit.constraints import NO_OWNER, negated
 from herbrand.engines.circuit.diagram_loop import (
@@ -109,7 +108,12 @@ class Making:
             self.lost = self._made.at[NODES] > MOST_NODES
             if code == GROW and not self.lost:
                 self._made = _grown(self._made, self._budget)
-            if self.lost or self._budget.ended or self._made.at[NODES] > most or time.monotonic() >= until:
+            if (
+                self.lost
+                or self._budget.ended
+                or self._made.at[NODES] > most
+                or time_beside_compiling() >= until
+            ):
                 return None
         return self._counted()
 

@@ -178,7 +178,10 @@ class CircuitEngine:
         if found is not None:
             return state.told_by(found, left)
         cases = left.narrowed(seconds / 2)
-        lower, upper = map(left.spread, cases.bounds())
+        bounds = cases.bounds()
+        if cases.done:
+            return state.told_by((cases.log_total, bounds[0]), left)
+        lower, upper = map(left.spread, bounds)
         return replace(
             state,
             shares=(lower + upper) / 2,
