@@ -2,7 +2,7 @@
 import * as api from "./api";
 import type { TheoryEditor } from "./write/editor";
 import { credit, sheetOf } from "./see/sheet";
-import { isTheory, latest, now, set, textOf, unsaved, type Finished, type Tab } from "./store";
+import { isTheory, latest, now, set, textOf, unsaved, type Finished, type Ongoing, type Tab } from "./store";
 
 let editor: TheoryEditor | null = null;
 export const setEditor = (made: TheoryEditor | null): void => void (editor = made);
@@ -53,6 +53,22 @@ const kindOf = (name: string): api.Kind =>
 
 // ---- the project
 
+let line = Promise.resolve();
+
+/** Begin what changes the folder, or opens another project, once all such work before it has ended: of two at
+ * once, neither would know what the other has changed. */
+function inLine(work: () => Promise<void>): Promise<void> {
+  line = line.then(work).catch(fail);
+  return line;
+}
+
+/** The files with the one that is shown first; where none is a theory, an empty one is begun. */
+function begun(files: api.ProjectFile[], main: string | null = null): { files: api.ProjectFile[]; current: string } {
+  const theory = files.find(({ name }) => name === main) ?? files.find(isTheory);
+  if (theory) return { files, current: theory.name };
+  return { files: [...files, { name: EMPTY, text: "", kind: "theory" }], current: EMPTY };
+}
+
 export async function open(): Promise<void> {
   void loadOptions();
   void loadExamples();
@@ -65,10 +81,10 @@ export async function open(): Promise<void> {
 
 function show(project: api.Project): void {
   const given = project.given ?? [];
-  const theory = project.files.find(({ name }) => name === project.main) ?? project.files.find(isTheory);
-  const files = theory ? project.files : [...project.files, { name: EMPTY, text: "", kind: "theory" as const }];
-  const current = theory?.name ?? EMPTY;
+  const { files, current } = begun(project.files, project.main);
   editor?.forget();
+  now().ongoing?.running.cancel();
+  explaining?.cancel();
   set({
     opened: true,
     revision: now().revision + 1,
@@ -81,6 +97,7 @@ function show(project: api.Project): void {
     current,
     unused: files.map(({ name }) => name).filter((name) => !named(name, given) && !usedAtFirst(name, current, given)),
     checked: null,
+    ongoing: null,
     finished: [],
     why: null,
     selected: null,
@@ -100,17 +117,15 @@ async function loadExamples(): Promise<void> {
   set(await api.examples().catch(() => ({ examples: [] })));
 }
 
-export async function openExample(name: string): Promise<void> {
-  try {
-    const found = await api.example(name);
-    show(found);
-    // An example is a copy: none of its files is in the person's folder yet.
-    set({ saved: {}, status: `Opened the example ${found.title ?? name}. Save writes its files into your folder.` });
-    await refreshTables();
-  } catch (error) {
-    fail(error);
-  }
-}
+export const openExample = (name: string): Promise<void> => inLine(async () => {
+  const found = await api.example(name);
+  const lost = unsaved(now()).filter((file) => file in now().saved); // by now: there was time to type
+  if (lost.length && !confirm(`${lost.join(", ")} is not saved. Open the example?`)) return;
+  show(found);
+  // An example is a copy: none of its files is in the person's folder yet.
+  set({ saved: {}, status: `Opened the example ${found.title ?? name}. Save writes its files into your folder.` });
+  void refreshTables();
+});
 
 export function openFile(name: string): void {
   const { unused, current } = now();
@@ -128,34 +143,24 @@ export function addFile(name: string, text = ""): void {
   scheduleCheck(0);
 }
 
-export async function removeFile(name: string): Promise<void> {
-  const { files, saved, current } = now();
-  try {
-    if (name in saved) await unlessChanged(name, (before) => api.deleteFile(name, before));
-    const left = files.filter((file) => file.name !== name);
-    const some = left.length ? left : [{ name: EMPTY, text: "", kind: "theory" as const }];
-    const { [name]: _, ...others } = saved;
-    set({ files: some, saved: others, current: current === name ? some[0]!.name : current, status: `Removed ${name}.` });
-    scheduleCheck(0);
-  } catch (error) {
-    fail(error);
-  }
-}
+export const removeFile = (name: string): Promise<void> => inLine(async () => {
+  if (name in now().saved) await unlessChanged(name, (before) => api.deleteFile(name, before));
+  const { files, saved: { [name]: _, ...saved }, current, revision } = now();
+  const left = files.filter((file) => file.name !== name);
+  set({ ...(current === name ? begun(left) : { files: left }), saved, revision: revision + 1, status: `Removed ${name}.` });
+  scheduleCheck(0);
+});
 
-export async function save(): Promise<void> {
-  try {
-    const names = unsaved(now());
-    for (const name of names) {
-      const text = textOf(now(), name);
-      await unlessChanged(name, (before) => api.saveFile(name, text, before));
-      set({ saved: { ...now().saved, [name]: text } });
-    }
-    set({ status: names.length ? `Saved ${names.join(", ")}.` : "All files are saved." });
-    if (names.length) await refreshTables();
-  } catch (error) {
-    fail(error);
+export const save = (): Promise<void> => inLine(async () => {
+  const names = unsaved(now());
+  for (const name of names) {
+    const text = textOf(now(), name);
+    await unlessChanged(name, (before) => api.saveFile(name, text, before));
+    set({ saved: { ...now().saved, [name]: text } });
   }
-}
+  set({ status: names.length ? `Saved ${names.join(", ")}.` : "All files are saved." });
+  if (names.length) void refreshTables();
+});
 
 /** Change a file of the folder; where that has another text by now, the same once more goes on all the same. */
 async function unlessChanged(name: string, change: (before: api.Before) => Promise<unknown>): Promise<void> {
@@ -195,13 +200,11 @@ export async function refreshTables(): Promise<void> {
   }
 }
 
-export async function upload(files: Iterable<File>): Promise<void> {
-  try {
-    const names: string[] = [];
-    for (const file of files) {
-      await unlessChanged(file.name, (before) => api.upload(file, before));
-      names.push(file.name);
-    }
+export function upload(files: Iterable<File>): Promise<void> {
+  const given = [...files]; // taken at once: the list is empty when the field is
+  const names = given.map(({ name }) => name);
+  return inLine(async () => {
+    for (const file of given) await unlessChanged(file.name, (before) => api.upload(file, before));
     if (!names.length) return;
     const project = await api.project();
     const arrived = project.files.filter((file) => names.includes(file.name));
@@ -210,10 +213,8 @@ export async function upload(files: Iterable<File>): Promise<void> {
     const unused = now().unused.filter((name) => !names.includes(name));
     set({ revision: now().revision + 1, files: [...kept, ...arrived], saved, unused, tab: "Facts", status: `Added ${names.join(", ")}.` });
     scheduleCheck(0);
-    await refreshTables();
-  } catch (error) {
-    fail(error);
-  }
+    void refreshTables();
+  });
 }
 
 export function setText(name: string, text: string): void {
@@ -237,6 +238,7 @@ export function use(name: string, used: boolean): void {
 // ---- checking
 
 let timer: ReturnType<typeof setTimeout> | undefined;
+let tell = false;
 const checkAsked = inTurn();
 
 export function scheduleCheck(after = CHECK_AFTER): void {
@@ -244,31 +246,37 @@ export function scheduleCheck(after = CHECK_AFTER): void {
   timer = setTimeout(() => void check(), after);
 }
 
-/** Check the theory as it stands; an answer that a later text has overtaken is dropped. */
-export async function check(): Promise<api.Checked | null> {
+/** Check the theory as it stands; an answer that a later check has overtaken is dropped. */
+async function check(): Promise<void> {
   clearTimeout(timer);
+  timer = undefined;
   const isLast = checkAsked();
   const began = performance.now();
   try {
     const checked = await api.check(checkable());
-    if (!isLast()) return null;
+    if (!isLast()) return;
     set({ checked, checkedIn: performance.now() - began });
+    if (timer !== undefined) return; // the text is another by now, and its own check is about to begin
     const { current } = now();
     editor?.mark(checked.mistakes.filter((one) => one.line !== null && (one.file === null || one.file === current)));
-    return checked;
+    if (tell) set({ status: countOf(checked.mistakes), trouble: null });
+    tell = false;
   } catch (error) {
     if (isLast()) fail(error);
-    return null;
   }
 }
 
-export async function checkNow(): Promise<void> {
-  const checked = await check();
-  if (!checked) return;
-  const { length } = checked.mistakes.filter((one) => one.severity !== "warning");
-  const warnings = checked.mistakes.length - length;
+/** Check, and have the status tell of it: it tells of the last check, also where that has overtaken this one. */
+export function checkNow(): void {
+  tell = true;
+  void check();
+}
+
+function countOf(mistakes: api.Mistake[]): string {
+  const { length } = mistakes.filter((one) => one.severity !== "warning");
+  const warnings = mistakes.length - length;
   const also = warnings ? ` ${count(warnings, "warning")}.` : "";
-  set({ status: (length ? `${count(length, "mistake")}.` : "No mistakes.") + also, trouble: null });
+  return (length ? `${count(length, "mistake")}.` : "No mistakes.") + also;
 }
 
 export async function format(): Promise<void> {
@@ -325,11 +333,17 @@ export async function run(): Promise<void> {
   const asking = request(now().command);
   const began = performance.now();
   const theory = asking.main.map((name) => textOf(now(), name)).join("\n");
-  const running = api.run(asking, {
-    progress: (progress) => ongoing({ progress }),
-    cost: (cost) => ongoing({ cost: spoken(cost, String(asking.options["engine"] ?? "")) }),
-    note: (text) => ongoing({ notes: [...(now().ongoing?.notes ?? []), text] }),
-    trace: (point) => ongoing({ trace: [...(now().ongoing?.trace ?? []), point] }),
+  /** This run, unless another project was opened since. */
+  const here = () => (now().ongoing?.running === running ? now().ongoing : null);
+  const note = (change: (before: Ongoing) => Partial<Ongoing>) => {
+    const before = here();
+    if (before) set({ ongoing: { ...before, ...change(before) } });
+  };
+  const running: api.Running = api.run(asking, {
+    progress: (progress) => note(() => ({ progress })),
+    cost: (cost) => note(() => ({ cost: spoken(cost, String(asking.options["engine"] ?? "")) })),
+    note: (text) => note(({ notes }) => ({ notes: [...notes, text] })),
+    trace: (point) => note(({ trace }) => ({ trace: [...trace, point] })),
   });
   set({
     ongoing: { running, asked: asking, progress: null, cost: null, notes: [], trace: [] },
@@ -338,14 +352,15 @@ export async function run(): Promise<void> {
   });
   try {
     const answer = await running.done;
-    const trace = now().ongoing?.trace ?? [];
+    const ended = here();
+    if (!ended) return;
     if (answer === null) {
       set({ ongoing: null, status: "Cancelled." });
       return;
     }
     const seconds = (performance.now() - began) / 1000;
     const goal = asking.command === "query" ? { goal: asking.query[0] } : {};
-    const done: Finished = { number: ++runs, asked: asking, answer: { ...goal, ...answer }, theory, trace };
+    const done: Finished = { number: ++runs, asked: asking, answer: { ...goal, ...answer }, theory, trace: ended.trace };
     const tab: Tab = asking.command === "compare" ? "Compare" : "Answers";
     set({
       ongoing: null,
@@ -356,14 +371,10 @@ export async function run(): Promise<void> {
       selected: null,
     });
   } catch (error) {
+    if (!here()) return;
     set({ ongoing: null });
     fail(error);
   }
-}
-
-function ongoing(change: Partial<NonNullable<ReturnType<typeof now>["ongoing"]>>): void {
-  const { ongoing: before } = now();
-  if (before) set({ ongoing: { ...before, ...change } });
 }
 
 /** What the run will cost, by the engine that is asked for. */
@@ -427,14 +438,19 @@ function subjectAtHand(): string | null {
   return named?.subject ?? rows.find((row) => row.subject !== null)?.subject ?? (only && /[("=]/.test(only) ? only : null);
 }
 
+let explaining: api.Running | null = null;
+
+/** Explain a number, and let go of one that nobody waits for any more: a browser has few connections. */
 export async function explain(subject = subjectAtHand()): Promise<void> {
   if (subject === null) return set({ tab: "Why" });
+  explaining?.cancel();
   const why = { subject, explanation: null, trouble: null };
   set({ tab: "Why", why, status: `Explaining ${subject}.` });
   try {
     const last = latest(now())?.asked;
     const asking = { ...request("explain", [subject]), options: explainOptions(last) };
-    const explanation = await api.run(asking).done;
+    explaining = api.run(asking);
+    const explanation = await explaining.done;
     if (now().why === why) set({ why: { ...why, explanation }, status: `Explained ${subject}.` });
   } catch (error) {
     const trouble = troubleOf(error);

@@ -18,8 +18,9 @@ const VIEWS: Record<Tab, () => preact.JSX.Element> = {
 export function App() {
   useEffect(() => {
     const keys = (event: KeyboardEvent) => {
+      if (event.defaultPrevented) return; // the editor has done it
       const command = event.ctrlKey || event.metaKey;
-      if (command && event.key === "Enter" && !event.defaultPrevented) void run();
+      if (command && event.key === "Enter") void run();
       else if (command && event.key === "s") void save();
       else if (event.key === "Escape" && now().ongoing) cancel();
       else if (event.altKey && /^[1-6]$/.test(event.key)) openTab(TABS[Number(event.key) - 1]!);

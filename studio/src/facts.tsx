@@ -117,27 +117,38 @@ function Predicates() {
   );
 }
 
+interface Found {
+  /** The pages that were asked for together with these. */
+  asked: Set<number> | null;
+  pages: Record<number, RowsPage>;
+  trouble: string | null;
+}
+
 /** The rows of a predicate, in pages that are fetched as they come into sight. */
 function Rowed({ predicate }: { predicate: string }) {
   const checked = useStore((state) => state.checked);
   const files = useStore((state) => state.files);
   const selected = useStore((state) => state.selected?.subject);
-  const [pages, setPages] = useState<Record<number, RowsPage>>({});
-  const [trouble, setTrouble] = useState<string | null>(null);
+  // What was found stays in sight, and boxes open, until newer rows are there.
+  const [{ pages, trouble }, setFound] = useState<Found>({ asked: null, pages: {}, trouble: null });
   const asked = useRef(new Set<number>());
   const fetchPage = (page: number) => {
     const these = asked.current;
     if (these.has(page)) return;
     these.add(page);
+    const take = (found: RowsPage | null, trouble: string | null) => {
+      if (these !== asked.current) return;
+      setFound((before) => ({
+        asked: these, pages: { ...(before.asked === these ? before.pages : {}), ...(found && { [page]: found }) }, trouble,
+      }));
+    };
     rowsOf(predicate, page * PAGE, PAGE).then(
-      (found) => these === asked.current && setPages((before) => ({ ...before, [page]: found })),
-      (error: unknown) => these === asked.current && setTrouble(error instanceof Error ? error.message : String(error)),
+      (found) => take(found, null),
+      (error: unknown) => take(null, error instanceof Error ? error.message : String(error)),
     );
   };
   useEffect(() => {
     asked.current = new Set(); // what was asked of other rows is not taken any more
-    setPages({});
-    setTrouble(null);
     fetchPage(0);
   }, [predicate, checked]);
   const first = pages[0];

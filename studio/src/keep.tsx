@@ -50,8 +50,7 @@ export function Keep() {
             value="" onChange={(event) => {
               const name = event.currentTarget.value;
               event.currentTarget.value = "";
-              const lost = waiting.filter((file) => file in state.saved);
-              if (name && (!lost.length || confirm(`${lost.join(", ")} is not saved. Open the example?`))) void openExample(name);
+              if (name) void openExample(name);
             }}
           >
             <option value="">an example…</option>

@@ -1,5 +1,5 @@
 // Everything that the page knows, in one immutable value; views read it, actions replace it.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type * as api from "./api";
 
 export type Tab = "Facts" | "Answers" | "Graph" | "Why" | "Trace" | "Compare";
@@ -100,7 +100,7 @@ export function set(change: Partial<State>): void {
 /** The part of the state that a view reads; the view is drawn again when that part is another value. */
 export function useStore<T>(read: (state: State) => T): T {
   const [value, setValue] = useState(() => read(state));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listen = () => setValue(() => read(state));
     listeners.add(listen);
     listen();

@@ -1,5 +1,5 @@
 // How far the probabilities of the last answer can be believed: against a table of labels.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import * as api from "../api";
 import { fixed } from "../numbers";
 import { latest, useStore, type Finished } from "../store";
@@ -17,17 +17,19 @@ export function Calibration() {
   const files = useStore((state) => state.files);
   const outside = useStore((state) => state.outside);
   const [answered, setAnswered] = useState<Answered>(null);
+  const wanted = useRef<FormData | null>(null);
   const tables = [...outside, ...files.filter(({ kind }) => kind === "facts").map(({ name }) => name)];
   const predicates = predicatesOf(last);
   const scored = async (event: Event) => {
     event.preventDefault();
-    const asked = new FormData(event.currentTarget as HTMLFormElement);
+    const asked = (wanted.current = new FormData(event.currentTarget as HTMLFormElement));
+    const answer = (found: Answered) => wanted.current === asked && setAnswered(found);
     const [file, predicate] = [String(asked.get("labels")), String(asked.get("predicate"))];
     try {
       const closed = asked.get("closed") ? [predicate] : [];
-      setAnswered({ found: await api.score({ facts: [{ predicate, file }], marginals: last?.answer["marginals"], closed }) });
+      answer({ found: await api.score({ facts: [{ predicate, file }], marginals: last?.answer["marginals"], closed }) });
     } catch (error) {
-      setAnswered({ trouble: error instanceof Error ? error.message : String(error) });
+      answer({ trouble: error instanceof Error ? error.message : String(error) });
     }
   };
   return (

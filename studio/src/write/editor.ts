@@ -60,6 +60,7 @@ function placeOf(doc: Text, line: number | null, column: number | null): number 
 export class TheoryEditor {
   readonly view: EditorView;
   private readonly states = new Map<string, EditorState>();
+  private marked = new Map<Mistake, Diagnostic>();
   private name: string;
   private readonly calls: EditorCalls;
 
@@ -88,7 +89,8 @@ export class TheoryEditor {
   }
 
   mark(mistakes: Mistake[]): void {
-    this.view.dispatch(setDiagnostics(this.view.state, mistakes.map((mistake) => this.diagnostic(mistake))));
+    this.marked = new Map(mistakes.map((mistake) => [mistake, this.diagnostic(mistake)]));
+    this.view.dispatch(setDiagnostics(this.view.state, [...this.marked.values()]));
   }
 
   goTo(line: number | null, column: number | null): void {
@@ -98,12 +100,12 @@ export class TheoryEditor {
 
   /** Whether the advice for a mistake names a change. */
   adviceOf(mistake: Mistake): string | null {
-    return this.diagnostic(mistake).actions?.[0]?.name ?? null;
+    return this.marked.get(mistake)?.actions?.[0]?.name ?? null;
   }
 
   apply(mistake: Mistake): void {
-    const { actions, from, to } = this.diagnostic(mistake);
-    actions?.[0]?.apply(this.view, from, to);
+    const marked = this.marked.get(mistake);
+    this.mend((at) => at === marked);
     this.view.focus();
   }
 
@@ -112,13 +114,22 @@ export class TheoryEditor {
     const from = placeOf(doc, mistake.line, mistake.column);
     const to = Math.max(from, placeOf(doc, mistake.end_line ?? mistake.line, mistake.end_column ?? mistake.column));
     const change = mistake.line === null ? null : changeOf(doc.toString(), from, to, mistake.message, mistake.hint);
+    const end = to > from ? to : Math.min(from + 1, doc.length);
+    const marked = doc.sliceString(from, end);
     return {
       from,
-      to: to > from ? to : Math.min(from + 1, doc.length),
+      to: end,
       severity: mistake.severity === "warning" ? "warning" : "error",
       message: mistake.hint ? `${mistake.message}\n${mistake.hint}` : mistake.message,
       actions: change
-        ? [{ name: change.says, apply: (view) => view.dispatch({ changes: change, scrollIntoView: true }) }]
+        ? [{
+            name: change.says,
+            apply: (view, start, stop) => {
+              if (view.state.sliceDoc(start, stop) !== marked) return; // it was typed over since it was checked
+              const changes = { from: change.from + start - from, to: change.to + start - from, insert: change.insert };
+              view.dispatch({ changes, scrollIntoView: true });
+            },
+          }]
         : [],
     };
   }
@@ -136,7 +147,7 @@ export class TheoryEditor {
         keymap.of([
           { key: "Mod-Enter", run: () => (this.calls.run(), true) },
           { key: "Mod-s", run: () => (this.calls.save(), true), preventDefault: true },
-          { key: "Mod-.", run: (view) => this.mend(view) },
+          { key: "Mod-.", run: ({ state }) => this.mend((_, to) => to >= state.selection.main.head) },
           ...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap,
         ]),
         EditorView.updateListener.of((update) => {
@@ -146,15 +157,14 @@ export class TheoryEditor {
     });
   }
 
-  /** Take the advice for the mistake at the cursor, or for the first one behind it. */
-  private mend(view: EditorView): boolean {
-    const { head } = view.state.selection.main;
+  /** Take the advice for the first mistake that is wanted, where that is by now; ``false`` for none. */
+  private mend(wanted: (at: Diagnostic, to: number) => boolean): boolean {
     const found: { at: Diagnostic; from: number; to: number }[] = [];
-    forEachDiagnostic(view.state, (at, from, to) => {
-      if (at.actions?.length && to >= head) found.push({ at, from, to });
+    forEachDiagnostic(this.view.state, (at, from, to) => {
+      if (at.actions?.length && wanted(at, to)) found.push({ at, from, to });
     });
     const first = found[0];
-    first?.at.actions?.[0]?.apply(view, first.from, first.to);
+    first?.at.actions?.[0]?.apply(this.view, first.from, first.to);
     return first !== undefined;
   }
 

@@ -1,5 +1,5 @@
 // Write: the theory, its mistakes, its outline.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Mistake } from "../api";
 import { checkNow, format, getEditor, openFile, run, save, setEditor, setText } from "../actions";
 import { constant } from "../numbers";
@@ -15,7 +15,7 @@ export function Write() {
   return (
     <section class="write" aria-label="Write">
       <div class="bar">
-        <button type="button" onClick={() => void checkNow()}>Check</button>
+        <button type="button" onClick={checkNow}>Check</button>
         <button type="button" onClick={() => void format()}>Format</button>
         <Outline />
         <span class="gap" />
@@ -31,7 +31,8 @@ function Editor() {
   const place = useRef<HTMLDivElement>(null);
   const current = useStore((state) => state.current);
   const revision = useStore((state) => state.revision);
-  useEffect(() => {
+  // Both before anything else can happen: what is typed or marked belongs to the file that is shown.
+  useLayoutEffect(() => {
     const calls = {
       changed: (changed: string) => {
         if (changed !== textOf(now(), now().current)) setText(now().current, changed);
@@ -48,8 +49,7 @@ function Editor() {
       made.view.destroy();
     };
   }, []);
-  // The text is read when the effect runs: what was drawn may be older than what has been typed since.
-  useEffect(() => getEditor()?.show(now().current, textOf(now(), now().current)), [current, revision]);
+  useLayoutEffect(() => getEditor()?.show(now().current, textOf(now(), now().current)), [current, revision]);
   return <div class="editor" ref={place} />;
 }
 
