@@ -43,7 +43,7 @@ HEADERS = {
 }
 BODY_SECONDS = 60.0
 """How long a body may take to come: a sender that stalls would keep its connection for ever."""
-DROPPED_BYTES, DROPPED_SECONDS = 64 * 2**20, 2.0
+DROPPED_BYTES, DROPPED_SECONDS = 64 * 2**20, 10.0
 """How much of a refused body is still read, so that its sender gets to read the refusal."""
 
 

@@ -14,7 +14,7 @@ import uvicorn
 from herbrand.errors import HerbrandError
 
 BACKLOG = 2048
-GRACEFUL_SECONDS, CUT_SECONDS = 1, 2
+GRACEFUL_SECONDS, CUT_SECONDS = 1, 10
 """How long requests under way may go on at the end, and how long their refusals may take to be sent."""
 
 

@@ -203,17 +203,16 @@ class Nursery:
         self._prepared = asyncio.Event()
         self.stopped = False
 
-    @property
-    def pid(self) -> int:
-        assert self._process is not None, "started"
-        return self._process.pid
-
     async def start(self) -> None:
         """Start the process; returns when its role is prepared, raises what that raised."""
-        await self._start()
-        self._prepared.set()
+        try:
+            await self._start()
+        finally:
+            self._prepared.set()  # also where it failed: whoever waits for a child has it tried once more
 
     async def _start(self) -> None:
+        if self.stopped:
+            raise _error_of(None)
         here, there = socket.socketpair()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "herbrand.serving.nursery", str(there.fileno())],
@@ -236,6 +235,14 @@ class Nursery:
         """A new child, once the role is prepared. A process that was lost is started again: where memory is
         short, the system ends the largest one."""
         await self._prepared.wait()
+        forking = asyncio.ensure_future(self._fork())
+        try:
+            return await asyncio.shield(forking)  # half of an exchange with the process would spoil the next
+        except asyncio.CancelledError:
+            forking.add_done_callback(_unwanted)
+            raise
+
+    async def _fork(self) -> Child:
         async with self._lock:
             child = await self._forked()
             if child is None:
@@ -280,13 +287,20 @@ class Nursery:
         await self._end()
 
     async def _end(self) -> None:
-        if self._process is None:
+        process, self._process = self._process, None  # once only: its number may be another's then
+        if process is None:
             return
         control, self._control = self._control, None
-        end_process(self._process.pid)
+        end_process(process.pid)
         if control is not None:
             control.close()
-        await asyncio.get_running_loop().run_in_executor(None, self._process.wait)
+        await asyncio.get_running_loop().run_in_executor(None, process.wait)
+
+
+def _unwanted(forking: asyncio.Future[Child]) -> None:
+    """Let go of a child that nobody waits for any more: it ends with its socket."""
+    if not forking.cancelled() and forking.exception() is None:
+        forking.result().close()
 
 
 def _error_of(reply: Frame | None) -> Exception:

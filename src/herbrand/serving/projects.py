@@ -14,6 +14,7 @@ herbrand.serving.refusals.RefusedError: '../rain.hb' is no name of a file in the
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,7 +107,9 @@ class Project:
     def refuse_changed(self, name: str, before: str | None) -> None:
         """Raise where a file has not this text, or is there though it had none."""
         path = self.path(name)
-        now = path.read_bytes().decode("utf-8", "replace") if path.is_file() else None
+        now = None
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            now = path.read_bytes().decode("utf-8", "replace")
         if now != before:
             raise RefusedError(
                 CONFLICT,

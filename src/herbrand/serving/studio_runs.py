@@ -162,11 +162,11 @@ class Runs:
         scratch = await asyncio.to_thread(self._project.laid_out, files)
         try:
             child = await self._nursery.fork()
+            folder = f"{scratch.name}/project"
+            await child.ask({**task, "folder": folder, "theory": names, "facts": paths})
         except BaseException:
             scratch.cleanup()
             raise
-        folder = f"{scratch.name}/project"
-        await child.ask({**task, "folder": folder, "theory": names, "facts": paths})
         return child, scratch
 
     def _fact(self, predicate: str | None, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,14 @@ async def _absent() -> Response:
 
 
 def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
+    one_by_one = asyncio.Lock()
+    """Between a look at a file and the change of it nobody else changes it."""
+
+    async def change(do: Callable[..., None], name: str, asked: Any, *more: Any) -> None:
+        async with one_by_one:
+            await asyncio.to_thread(_refuse_changed, project, name, asked)
+            await asyncio.to_thread(do, project, name, *more)
+
     @app.get("/api/project", response_model=None)
     async def described(tables: str = "yes") -> Response:
         """``tables=no``: without a look at the facts, which takes a process, so that a page opens at once."""
@@ -89,26 +97,24 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
         another one by now, nothing is written."""
         asked = await json_of(request)
         text = field(asked, "text", str)  # without one the file would be emptied
-        await asyncio.to_thread(_refuse_changed, project, name, asked)
-        await asyncio.to_thread(_saved, project, name, text)
+        await change(_saved, name, asked, text)
         return as_json({"name": name, "kind": kind_of(name)})
 
     @app.delete("/api/files/{name:path}", response_model=None)
     async def deleted(name: str, request: Request) -> Response:
         """``before`` as for what is saved."""
-        await asyncio.to_thread(_refuse_changed, project, name, await json_of(request))
-        await asyncio.to_thread(project.delete, name)
+        await change(Project.delete, name, await json_of(request))
         return as_json({"name": name})
 
     @app.post("/api/upload", response_model=None)
     async def uploaded(request: Request, name: str = "", before: int | None = None) -> Response:
         """``before``: so many bytes of the body are the text that the folder had; -1: it had none."""
         content = await body_of(request)
+        asked: dict[str, Any] = {}
         if before is not None:
-            known = content[:before].decode("utf-8", "replace") if before >= 0 else None
-            await asyncio.to_thread(_refuse_changed, project, name, {"before": known})
+            asked["before"] = content[:before].decode("utf-8", "replace") if before >= 0 else None
             content = content[max(before, 0) :]
-        await asyncio.to_thread(_saved, project, name, content)
+        await change(_saved, name, asked, content)
         return as_json({"name": name, "kind": kind_of(name), "bytes": len(content)})
 
     @app.get("/api/examples", response_model=None)
