@@ -41,7 +41,7 @@ from tests.laws import long
 def used(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """The search finds nothing where diagrams may; whether they did."""
     found: list[bool] = []
-    by_diagrams = bounds.Unfinished._by_diagrams
+    by_diagrams, made_on = bounds.Unfinished._by_diagrams, Making.advanced
 
     def tried(self: bounds.Unfinished, until: float) -> bounds.Counted | None:
         made = by_diagrams(self, until)
@@ -53,6 +53,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     monkeypatch.setattr(bounds.Unfinished, "advanced", advanced)
     monkeypatch.setattr(bounds.Unfinished, "_by_diagrams", tried)
+    monkeypatch.setattr(Making, "advanced", lambda self, steps, until: made_on(self, 10**9, until))
     return found
 
 

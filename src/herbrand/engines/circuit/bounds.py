@@ -47,9 +47,9 @@ from herbrand.engines.circuit.likeliest_way import Ways
 from herbrand.errors import BudgetError
 from herbrand.language.collection import collector_paused
 
-DIAGRAMS_FROM, NODES_A_WORK = 250_000, 0.04
-"""After how much work of the search diagrams begin, and of how many nodes they are then for each work. One
-order of them takes about as long as the search."""
+DIAGRAMS_FROM, STEPS_A_WORK = 10_000, 0.25
+"""After how much work of the search diagrams begin, and how many steps of each order are then made for each
+work: together these take a few times as long as the search, and it is early that either may be done."""
 LEAST_WORK, SHARE = 4_000, 0.0005
 """The work for one case, and the share of all work so far if that is more. What was compiled in vain is lost:
 dividing soon narrows faster than trying long, which pays only where cases stay large."""
@@ -126,7 +126,8 @@ class Cases:
         variable, is_free = self._ways.divided(fixed)
         if variable is None:
             inputs = part[~self._gates[part]]
-            variable = int(inputs[0] if len(inputs) else part[0])
+            some = inputs if len(inputs) else part
+            variable = int(some[self._problem.rank[some].argmin()])
         for literal in (2 * variable, 2 * variable + 1):
             self._add((*case.decided, literal), np.append(fixed, literal), is_free)
 
@@ -241,7 +242,7 @@ class Unfinished:
             self.diagrams = in_two_orders(self.task, rank, self.budget) if fits(self.task) else []
         for making in list(self.diagrams):
             try:
-                found = making.advanced(int(NODES_A_WORK * self.search.work), until)
+                found = making.advanced(int(STEPS_A_WORK * self.search.work), until)
             except BudgetError:  # the search may do with less memory
                 self.diagrams.remove(making)
                 continue

@@ -133,12 +133,11 @@ class Compilation:
         return self._circuit()
 
     def begun(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of an unfinished search: the variables of the part that it is at, those to be decided first in
-        front, and the literals that hold in all of it."""
+        """Of an unfinished search: the variables of the part that it is at, and the literals that hold in all
+        of it."""
         first = self._state.frames[1]
-        part = self._state.pool[int(first[LOW]) : int(first[HIGH])]
-        order = np.argsort(self._problem.rank[part], kind="stable")
-        return part[order], self._state.trail[: int(first[TRAIL_BASE])].copy()
+        part = self._state.pool[int(first[LOW]) : int(first[HIGH])].copy()
+        return part, self._state.trail[: int(first[TRAIL_BASE])].copy()
 
     def forget(self) -> None:
         """Give the memory back of a search that will not go on."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from herbrand.engines.circuit.key_table import Array, look_up, mixed, remember, table
+from herbrand.engines.circuit.key_table import FIRST_SPREAD, Array, look_up, mixed, remember, table
 from herbrand.loops import in_place, loop
 
 DONE, GROW, PAUSE = 0, 1, 2
@@ -86,7 +86,8 @@ def _node(d: Diagrams, level: Any, low: Any, high: Any) -> Any:
         return low
     opposite = high & 1
     low, high = low ^ opposite, high ^ opposite
-    one, two = mixed(low, high), np.uint64(level + 1)
+    two = np.uint64(level + 1)
+    one = mixed(low, high) ^ (two * FIRST_SPREAD)  # many levels have a node of the same two edges
     node = look_up(d.keys, d.values, one, two)
     if node < 0:
         node = d.at[NODES]

@@ -34,6 +34,7 @@ from herbrand.engines.circuit.diagram_loop import (
     GROW,
     NEVER,
     NODES,
+    STEPS,
     Diagrams,
     Rows,
     conjoin,
@@ -46,6 +47,8 @@ from herbrand.engines.circuit.key_table import larger
 
 STEPS_AT_ONCE = 50_000
 """Between two looks at the clock."""
+PLAIN_STEP = 10.0
+"""Microseconds of a step in plain Python."""
 MOST_NODES = 2_000_000
 """Beyond it tables are copied for longer than a clock may wait, and the search goes on alone."""
 
@@ -100,29 +103,29 @@ class Making:
         self.lost = False
         """Whether nothing will come of it: it is too large, or all weight is too little for a number."""
 
-    def advanced(self, most: int, until: float) -> Counted | None:
-        """What a circuit gives, if so many nodes are enough, and the time until then; it goes on where it
-        stopped."""
-        run = loops.compiled(conjoin)
-        while (code := run(self._rows, self._made, STEPS_AT_ONCE)) != DONE:
-            self.lost = self._made.at[NODES] > MOST_NODES
-            if code == GROW and not self.lost:
-                self._made = _grown(self._made, self._budget)
-            if (
-                self.lost
-                or self._budget.ended
-                or self._made.at[NODES] > most
-                or time_beside_compiling() >= until
-            ):
-                return None
-        return self._counted()
+    def advanced(self, steps: int, until: float) -> Counted | None:
+        """What a circuit gives, if so many steps from the beginning are enough, and the time until then; it
+        goes on where it stopped."""
+        at = self._made.at
+        with np.errstate(over="ignore"):  # keys are numbers modulo 2^64
+            while at[STEPS] < steps:
+                some = min(steps - int(at[STEPS]), STEPS_AT_ONCE)
+                code = loops.run_often(conjoin, PLAIN_STEP * some, self._rows, self._made, some)
+                if code == DONE:
+                    return self._counted()
+                self.lost = at[NODES] > MOST_NODES
+                if code == GROW and not self.lost:
+                    self._made = _grown(self._made, self._budget)
+                if self.lost or self._budget.ended or time_beside_compiling() >= until:
+                    break
+        return None
 
     def _counted(self) -> Counted | None:
         made, log_weights = self._made, self._task.log_weights[self._decided]
         sums = np.logaddexp(log_weights[:, 0], log_weights[:, 1])
         numbers = np.empty(2 * int(made.at[NODES]))
         chances = np.exp(log_weights - sums[:, None])
-        loops.compiled(measure)(made.nodes, len(numbers) // 2, chances, numbers)
+        loops.run_often(measure, 2 * len(numbers), made.nodes, len(numbers) // 2, chances, numbers)
         weight = numbers[made.edges[self._known]]
         self.lost = weight == 0 and made.edges[self._known] != NEVER
         if self.lost:
@@ -175,7 +178,8 @@ class _Writing:
         """The rows, and diagrams of the decisions alone."""
         rows = rows_of(self._rows, self._targets)
         made = Diagrams.empty(rows, len(self._decided), len(self._levels))
-        loops.compiled(decide)(made, self._decided)
+        with np.errstate(over="ignore"):
+            loops.run_often(decide, PLAIN_STEP * len(self._decided), made, self._decided)
         return rows, made
 
 
