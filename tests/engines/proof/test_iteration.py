@@ -217,7 +217,7 @@ def test_limits_are_felt_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BudgetError, match="rows on the way to the answer"):
         model.query("path(x, y)", bindings=every, memory="4 kB")
     monkeypatch.setattr("herbrand.loops.AT_ONCE_COMPILED", 10_000)
-    with pytest.raises(BudgetError, match=r"not done after 0\.\d s"):
+    with pytest.raises(BudgetError, match=r"not done after \d+\.\d s"):
         model.query("path(x, y)", bindings=every, depth=10**6, time_limit=0.05)
 
 
