@@ -21,6 +21,7 @@ from herbrand.budget import machine_memory
 from herbrand.cli.app import main
 from herbrand.files import ScratchFolder
 from herbrand.language.collection import collector_paused
+from herbrand.loops import OPERATIONS
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,6 +32,11 @@ CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeated", CALM, derandomize=True, max_examples=20)
 settings.register_profile("explore", CALM, print_blob=True)
 settings.load_profile("repeated")
+# Hypothesis would also draw constants of those modules of the project that are imported by then: other
+# examples after each change of any line, and after each order in which two workers take the files.
+_PROVIDERS = import_module("hypothesis.internal.conjecture.providers")
+if hasattr(_PROVIDERS, "_get_local_constants"):
+    _PROVIDERS._get_local_constants = _PROVIDERS.Constants
 
 
 MEMORY_DISK = Path("/dev/shm")
@@ -129,6 +135,14 @@ def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collecto
     if file_path.suffix != ".py" or b">>> " in file_path.read_bytes():
         return found
     return [each for each in found if type(each) is pytest.Module]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def as_if_nothing_ran_before() -> None:
+    """A file has the same random numbers and compiled loops whichever files its worker has taken before."""
+    OPERATIONS.clear()
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
 
 
 class Outcome(NamedTuple):

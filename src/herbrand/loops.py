@@ -17,6 +17,7 @@ process. :func:`chosen` takes the one that is done sooner. Both give the same nu
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
@@ -34,6 +35,8 @@ MOST_PLAIN = 2e5
 on this machine before, is no longer than the loop."""
 WHEN_COMPILING: list[Callable[[], None]] = []
 """Each is called when a loop begins to be compiled that was not on the disk."""
+OPERATIONS = defaultdict[Callable[..., Any], float](float)
+"""What the calls of a function that is compiled for its many calls have done in this process."""
 AT_ONCE_PLAIN, AT_ONCE_COMPILED = 200_000, 2**26
 """Operations that take a few tenths of a second."""
 
@@ -66,9 +69,8 @@ def compiled(function: Function) -> Function:
 
 def often(function: Function, operations: float) -> Function:
     """The function itself until all its calls together have done so many operations, or else compiled."""
-    done = function.__dict__.get("done", 0.0) + operations
-    function.__dict__["done"] = done
-    return chosen(function, done)
+    OPERATIONS[function] += operations
+    return chosen(function, OPERATIONS[function])
 
 
 def most_at_once(function: Callable[..., Any]) -> int:
