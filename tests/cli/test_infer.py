@@ -127,6 +127,7 @@ WRONG = [
     (["explain"], 2, "Missing argument 'THEORY... [WHAT]'"),
     (["infer", "{rain}", "--bogus"], 2, "No such option"),
     (["infer", "{rain}", "--top", "-1"], 2, "Invalid value for '--top'"),
+    (["query", "{rain}", "rain(x)", "--top", "0"], 2, "Invalid value for '--top'"),
     (["infer", "{rain}", "--format", "xml"], 2, "Invalid value for '--format'"),
     (["infer", "nowhere.hb"], 1, "there is no file 'nowhere.hb'\n"),
     (["infer", "{rain}", "--facts", "nowhere"], 1, "nowhere"),

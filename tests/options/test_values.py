@@ -160,11 +160,17 @@ def test_misspelt_options_are_refused(call: str) -> None:
 
 def test_numbers_of_any_kind_are_numbers() -> None:
     check("infer", {"iterations": np.int64(3), "tolerance": np.float32(0.5), "cost": np.float64(3), "min": 0})
-    check("infer", {"tolerance": 0, "seed": 0, "top": 0, "map": np.True_, "another": object()})
+    check("infer", {"tolerance": 0, "seed": 0, "clip": None, "map": np.True_, "another": object()})
     check("infer", {"seed": MOST, "iterations": MOST, "memory": np.int64(10**9), "cost": 1e300})
     model = hb.Model(hb.parse(WEIGHTS))
     options: dict[str, Any] = {"top": np.int64(2), "seed": np.int32(7), "tolerance": np.float64(0.1)}
     assert len(model.infer(engine="bp", **options)) == 2
+
+
+@pytest.mark.parametrize("ask", [hb.Model.infer, hb.Model.query, hb.Model.explain])
+def test_the_first_0_rows_are_nothing_to_ask_for(ask: Callable[..., object]) -> None:
+    with pytest.raises(UnsupportedError, match="--top is a whole number from 1 on, not 0"):
+        ask(hb.Model(hb.parse(WEIGHTS)), "p", top=0)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_patterns(both: tuple[hb.Model, hb.Model], case: tuple[str, list[str]]) 
 
 @pytest.mark.parametrize(
     "cut",
-    [{"top": 0}, {"top": 4}, {"top": 1000}, {"min": 0.5}, {"min": 0.9999}, {"top": 3, "min": 0.6}],
+    [{"top": 1}, {"top": 4}, {"top": 1000}, {"min": 0.5}, {"min": 0.9999}, {"top": 3, "min": 0.6}],
     ids=str,
 )
 @pytest.mark.parametrize("asked", long([["good", "alarm"], ["likes"], ["mood"], []], 1), ids=str)

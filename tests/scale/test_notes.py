@@ -43,6 +43,19 @@ def test_the_notes_are_those_of_memory(tmp_path: Path, more: tuple[str, ...]) ->
     ]
 
 
+def test_evidence_on_a_misspelt_predicate(tmp_path: Path) -> None:
+    """Those of the theory and of tables alone are known."""
+    theory, tables = hb.parse("1.5: smokes(x) and friends(x, y) => smokes(y)"), facts(tmp_path)
+    (tables / "likes.csv").write_text("from,to\nanna,bob\n")
+    for place in (None, f"duckdb:{tmp_path / 'world.duckdb'}"):
+        told: list[str] = []
+        given = ['smoke("anna")', 'smokes("bob")', 'likes("anna", "bob")']
+        hb.Model(theory, tables, on=place, note=told.append).infer(given=given, note=told.append)
+        assert [note for note in told if "new predicate" in note] == [
+            "--given names a new predicate, smoke; did you mean 'smokes'?"
+        ]
+
+
 def test_all_closed(tmp_path: Path) -> None:
     told: list[str] = []
     theory = hb.parse(

@@ -168,9 +168,9 @@ TABLE = (
          page="engines/mean-field.md#clipped-messages"),
     _row("clip", "learn", Number(above=0), "A statement says less than C times its weight to an atom. "
          "Another model.", "distillation", metavar="C", another_model=True),
-    _row("top", "infer", Whole(0), "The K most probable rows.", metavar="K"),
-    _row("top", "query", Whole(0), "The K heaviest answers.", metavar="K"),
-    _row("top", "explain", Whole(0), "The K heaviest reasons.", metavar="K"),
+    _row("top", "infer", Whole(1), "The K most probable rows.", metavar="K"),
+    _row("top", "query", Whole(1), "The K heaviest answers.", metavar="K"),
+    _row("top", "explain", Whole(1), "The K heaviest reasons.", metavar="K"),
     _row("proofs", "explain", Whole(1, 10_000), "The K likeliest proofs too, and when the atom holds.",
          "circuit", metavar="K"),
     _row("min", "infer", Number(0, 1), "Rows of at least this probability.", metavar="P"),

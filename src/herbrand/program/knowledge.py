@@ -473,7 +473,7 @@ class Knowledge:
         asked = rows and self._note is not None
         if asked and may_be_new(rows, loaded.facts, signature, self.signature):
             before = self._loaded((), self.signature, self._worlds, budget=budget)
-            self.tell(new_predicates(rows, before.facts))
+            self.tell(new_predicates(rows, before.facts.tables))
             self.tell(new_constants(rows, before.facts, signature))
         return loaded
 

@@ -7,7 +7,7 @@ Unicode form alone, predicates and constants that only ``given`` evidence names,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import partial
 
 import numpy as np
@@ -166,11 +166,11 @@ def _closed_queries(names: Iterable[str], theory: Theory, facts: Facts) -> Itera
             )
 
 
-def new_predicates(given: Sequence[FactRows], before: Facts) -> Iterator[str]:
-    """Remarks on predicates of evidence that are none of the theory's and of the facts'."""
+def new_predicates(given: Sequence[FactRows], before: Collection[str]) -> Iterator[str]:
+    """Remarks on predicates of evidence that are none of ``before``, the theory's and the facts'."""
     for name in dict.fromkeys(rows.predicate for rows in given):
-        if name not in before.tables:
-            near = nearest(name, before.tables)
+        if name not in before:
+            near = nearest(name, before)
             yield f"--given names a new predicate, {name}" + (f"; {near}" if near else "")
 
 

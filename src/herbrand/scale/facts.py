@@ -9,7 +9,7 @@ as rows of numbers, each row once.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from herbrand.errors import FactsError, Mistakes
@@ -21,7 +21,7 @@ from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.store import Store
 from herbrand.language.signature import Kind, Signature
 from herbrand.language.syntax import FactRows, Theory
-from herbrand.program.remarks import bare_remarks, constants_of, new_constant
+from herbrand.program.remarks import bare_remarks, constants_of, new_constant, new_predicates
 from herbrand.relations.database import Database
 from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.loading import LOADING, Loading, PredicateTables, Report, table_names
@@ -66,11 +66,12 @@ class StoredFacts:
 @dataclass(frozen=True, eq=False)
 class Wanted:
     """The facts that are to stand in a database: those ``stated`` in the theory's text, those ``given``
-    beside them, and the tables of sources."""
+    beside them, and the tables of sources. ``named``: the predicates of the theory."""
 
     signature: Signature
     stated: Sequence[FactRows] = ()
     given: Sequence[FactRows] = ()
+    named: Collection[str] = ()
     sources: Sequence[FactSource] = ()
     worlds: Worlds = WORLDS
     header: bool | None = None
@@ -116,6 +117,8 @@ def stored_facts(
         name: loading.tables(number, predicate, [one for one in said if one.predicate.name == name], domains)
         for number, (name, predicate) in enumerate(signature.predicates.items())
     }
+    filled = {one.predicate.name: None for one in said if not one.table.stated}
+    tell(new_predicates(wanted.given, [*wanted.named, *filled]))
     tell(_new_constants(wanted, said, signature, domains, database))
     loading.clear()
     found = StoredFacts(database, Facts(domains, _worlds(signature, tables, wanted.worlds)), tables)

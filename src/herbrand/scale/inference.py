@@ -264,7 +264,8 @@ class StoredModel:
         ):
             sources = (TablesThere(self.place.target), *known.sources) if there else known.sources
             own = worlds or self._worlds(store, sources, signature, rows, queried)
-            wanted = Wanted(signature, self.theory.facts, rows, sources, own, known.header)
+            named = known.signature.predicates
+            wanted = Wanted(signature, self.theory.facts, rows, named, sources, own, known.header)
             found = kept_facts(database, store, wanted) if resume else None
             if found is None and resume and worlds is None and _keeps_a_run(database):
                 raise nothing_to_resume(database)
