@@ -27,6 +27,7 @@ from herbrand.engines.choice import (
 )
 from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.exact import Exact
+from herbrand.engines.gibbs.engine import Gibbs
 from herbrand.engines.mean_field.engine import MeanField
 from herbrand.engines.registry import engine_named
 from herbrand.errors import BudgetError, UnsupportedError
@@ -205,6 +206,22 @@ def test_a_refusal_names_the_engines_that_could_run_it() -> None:
     clipped = Settings(clip=2.0)
     error = BudgetError("too large")
     assert with_alternatives(error, "exact", clipped, program, question) is error, "no other has that model"
+
+
+def test_a_refusal_asks_no_approximate_engine_beside_an_affordable_exact_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What only approximates imports a library or compiles loops to say that it can run."""
+    asked: list[str] = []
+    for engine in (MeanField, Gibbs, BeliefPropagation):
+        prepare = engine.prepare
+        monkeypatch.setattr(
+            engine, "prepare", lambda own, *told, of=prepare: asked.append(own.name) or of(own, *told)
+        )
+    program = program_of("0.5: f(x, x)", 2)
+    told = with_alternatives(BudgetError("too large"), "bp", Settings(), program, Question())
+    assert "exact" in str(told) and "mean-field" not in str(told)
+    assert not {"mean-field", "gibbs", "bp"} & set(asked), "nor the one that refused"
 
 
 def test_what_only_approximates_is_not_asked_beside_an_affordable_exact_answer(

@@ -170,7 +170,7 @@ def test_numbers_of_any_kind_are_numbers() -> None:
 @pytest.mark.parametrize("ask", [hb.Model.infer, hb.Model.query, hb.Model.explain])
 def test_the_first_0_rows_are_nothing_to_ask_for(ask: Callable[..., object]) -> None:
     with pytest.raises(UnsupportedError, match="--top is a whole number from 1 on, not 0"):
-        ask(hb.Model(hb.parse(WEIGHTS)), "p", top=0)
+        ask(hb.Model(hb.parse(RULES)), 'r("a", "b")', top=0)
 
 
 @pytest.mark.parametrize(

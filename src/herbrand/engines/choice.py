@@ -275,9 +275,9 @@ def readable_by(engine: AnyEngine, program: Program) -> Program:
 
 
 def choices(
-    settings: Settings, program: Program, question: Question, past_exact: bool = True
+    settings: Settings, program: Program, question: Question, past_exact: bool = True, without: str = ""
 ) -> Iterator[Choice | Refused]:
-    """All engines, asked one after another, as an estimate may cost something; and none twice.
+    """All engines but ``without``, asked one after another, as an estimate may cost something; none twice.
 
     Behind an exact engine that can read the whole tables of a network none is asked. Without ``past_exact``
     engines that only approximate are not asked once an exact answer is affordable: they ground everything
@@ -291,6 +291,8 @@ def choices(
     is_affordable = False
     for name in (*WORLDS, *INFERENCE) if question.most_probable else INFERENCE:
         settings.budget.check()
+        if name == without:
+            continue
         if is_affordable and not past_exact and name in APPROXIMATE:
             return
         own = used_settings("infer", name, settings)
@@ -317,13 +319,14 @@ def _for_planning(budget: Budget) -> Budget:
 def with_alternatives(
     error: BudgetError, refused: str, settings: Settings, program: Program, question: Question
 ) -> HerbrandError:
-    """The refusal, and which engines could run it instead, as far as there is time to ask them."""
+    """The refusal, and which engines could run it instead, as far as there is time to ask them. Beside an
+    affordable exact one those that approximate are left out: asking them imports torch and compiles loops."""
     if settings.clip is not None or program.uncertain:
         return error  # no other engine has that model
     others: list[str] = []
     settings = replace(settings, budget=settings.budget.share(0.5))
     with contextlib.suppress(OutOfTimeError):
-        for offer in choices(settings, program, question):
-            others += [offer.name] if isinstance(offer, Choice) and offer.name != refused else []
+        for offer in choices(settings, program, question, past_exact=False, without=refused):
+            others += [offer.name] if isinstance(offer, Choice) else []
     hint = f"engines that can run it: {', '.join(others)}" if others else ""
     return BudgetError((*error.mistakes, Mistake(hint)) if hint else error.mistakes)
