@@ -6,15 +6,19 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
+from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.budget import Budget, time_beside_compiling
-from herbrand.engines.circuit import bounds
+from herbrand.budget import UNLIMITED, Budget, time_beside_compiling
+from herbrand.engines.circuit import bounds, compile
 from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.compile import Compilation, problem_of
 from herbrand.engines.circuit.diagram_loop import (
     DONE,
     ENTRIES,
@@ -28,11 +32,12 @@ from herbrand.engines.circuit.diagram_loop import (
     decide,
     measure,
 )
-from herbrand.engines.circuit.diagrams import Making, fits, in_two_orders
+from herbrand.engines.circuit.diagrams import Making, fits
 from herbrand.engines.circuit.key_table import larger
 from herbrand.errors import BudgetError
 from herbrand.language.dialects import read_theory_text
 from herbrand.loops import compiled
+from tests.engines.circuit.test_bounds import networks
 from tests.engines.circuit.test_sum_over_worlds import check
 from tests.laws import long
 
@@ -49,7 +54,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return made
 
     def advanced(self: bounds.Unfinished, work: int) -> Circuit | None:
-        return None if fits(self.task) else self.search.advanced(10_000_000)
+        return None if fits(self.task.net, self.task.weighted) else self.search.advanced(10_000_000)
 
     monkeypatch.setattr(bounds.Unfinished, "advanced", advanced)
     monkeypatch.setattr(bounds.Unfinished, "_by_diagrams", tried)
@@ -94,20 +99,20 @@ def test_what_is_rare_keeps_its_digits(used: list[bool]) -> None:
 
 
 def test_what_is_too_large_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In both orders: which of them is small differs."""
     monkeypatch.setattr("herbrand.engines.circuit.diagrams.STEPS_AT_ONCE", 10)
     made = ChoiceConstraints()
     drawn = [made.choice([0.5]).outcomes[0] for _ in range(12)]
     pairs = [made.net.every([drawn[i], drawn[i + 6]]) for i in range(6)]
     asked = made.net.either([*pairs, made.net.every([drawn[0], drawn[7]])])
     task = made.task([asked])
-    whole = made.circuit([asked], Budget())
-    for making in in_two_orders(task, np.arange(len(task.net)), Budget()):
-        assert making.advanced(5, math.inf) is None
-        assert making.advanced(10_000, time_beside_compiling() - 1) is None
-        found = making.advanced(10_000, math.inf)
-        assert found is not None
-        assert found[1][asked] == pytest.approx(whole[0].shares(whole[1], whole[0].values(whole[1]))[asked])
+    circuit, weights = made.circuit([asked], Budget())
+    making = Making(task.net, np.arange(len(task.net)), [], [asked], Budget())
+    assert not making.advanced(5, math.inf)
+    assert not making.advanced(10_000, time_beside_compiling() - 1)
+    assert making.advanced(10_000, math.inf)
+    found = making.counted(task.log_weights)
+    assert found is not None
+    assert found[1][asked] == pytest.approx(circuit.shares(weights, circuit.values(weights))[asked])
 
 
 def test_memory_that_ends_leaves_the_search_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,8 +121,8 @@ def test_memory_that_ends_leaves_the_search_to_go_on(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(bounds, "DIAGRAMS_FROM", 1)
     tried: list[int] = []
 
-    def refused(self: Making, most: int, until: float) -> None:
-        tried.append(most)
+    def refused(self: Making, steps: int, until: float) -> bool:
+        tried.append(steps)
         raise BudgetError("no memory")
 
     monkeypatch.setattr(Making, "advanced", refused)
@@ -134,9 +139,9 @@ def test_diagrams_that_grow_too_large_are_given_up(monkeypatch: pytest.MonkeyPat
     lost: list[bool] = []
     advanced = Making.advanced
 
-    def watched(self: Making, most: int, until: float) -> bounds.Counted | None:
+    def watched(self: Making, steps: int, until: float) -> bool:
         found = advanced(self, 10_000, until)
-        lost.append(self.lost)
+        lost.append(self.too_large)
         return found
 
     monkeypatch.setattr(Making, "advanced", watched)
@@ -151,20 +156,65 @@ def test_gates_with_weights_of_their_own_are_decided_too() -> None:
     literals = [made.choice([0.5]).outcomes[0] for _ in range(3)]
     both = made.net.every(literals[:2])
     some = made.net.either([both, literals[2]])
-    few = made.task([both, some])
-    assert fits(few)
     made.weigh(both, 1.0)
     task = made.task([both, some])
-    assert fits(task)
-    for making in in_two_orders(task, np.arange(len(task.net)), Budget()):
-        found = making.advanced(100, math.inf)
-        assert found is not None
-        weight = math.exp(1.0)
-        assert found[1][both] == pytest.approx(2 * weight / (2 * weight + 6))
-        assert found[1][some] == pytest.approx((2 * weight + 3) / (2 * weight + 6))
-        assert found[0] == pytest.approx(math.log((2 * weight + 6) / 8))
+    assert fits(task.net, task.weighted)
+    making = Making(task.net, np.arange(len(task.net)), task.weighted, [both, some], Budget())
+    assert making.advanced(100, math.inf)
+    found = making.counted(task.log_weights)
+    assert found is not None
+    weight = math.exp(1.0)
+    assert found[1][both] == pytest.approx(2 * weight / (2 * weight + 6))
+    assert found[1][some] == pytest.approx((2 * weight + 3) / (2 * weight + 6))
+    assert found[0] == pytest.approx(math.log((2 * weight + 6) / 8))
     made.weigh(some, 1.0)
-    assert not fits(made.task([both, some])), "nearly every gate is decided: no diagram is small"
+    task = made.task([both, some])
+    assert not fits(task.net, task.weighted), "nearly every gate is decided: no diagram is small"
+
+
+@settings(max_examples=200, deadline=None)
+@given(networks(), st.randoms(use_true_random=False), st.booleans())
+def test_circuits_of_diagrams_are_those_of_the_search(
+    network: tuple[ChoiceConstraints, list[int]], random: Random, sums: bool
+) -> None:
+    """In any order of decisions: the sum, every share, the best assignment, and which are drawn."""
+    made, asked = network
+    task = made.task(asked)
+    net, told, normal = (task.net, task.told, task.normal) if sums else (made.net, made._told(asked), set())
+    if not net.consistent or any(one.least != 1 for one in net.restrictions):
+        return
+    problem = problem_of(net, told, normal, ())
+    expected = Compilation(problem, UNLIMITED).advanced(10**9)
+    rank = random.sample(range(len(net)), len(net))
+    making = Making(net, np.array(rank), [v for v in told if net.gates[v]], [], UNLIMITED)
+    assert expected is not None and making.advanced(10**9, math.inf)
+    found = making.circuit(problem.told)
+    weights = task.log_weights if sums else made.log_weights()
+    values, others = found.values(weights), expected.values(weights)
+    assert values[found.root] == pytest.approx(others[expected.root], abs=1e-9)
+    if values[found.root] == -math.inf:
+        return
+    shares = found.shares(weights, values)
+    assert shares == pytest.approx(expected.shares(weights, others), abs=1e-9)
+    if not sums:
+        assert found.best(weights)[1] == pytest.approx(expected.best(weights)[1], abs=1e-9)
+        uniform = np.random.default_rng(1).uniform(size=(400, len(net)))
+        drawn = found.samples(weights, values, uniform)
+        for variable in told:
+            assert (drawn[:, variable] == 1).mean() == pytest.approx(shares[2 * variable], abs=0.15)
+
+
+def test_what_circuits_tell_of_circles_is_found_by_diagrams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Explanations and likeliest worlds, which the search alone finds as well."""
+    model = hb.Model(read_theory_text(f"{circles(7)}query(path(0, 6)).", "pl"))
+    before = model.explain("path(0, 6)"), model.infer(map=True)
+    monkeypatch.setattr(compile, "CIRCUITS_FROM", 1)
+    monkeypatch.setattr(Compilation, "advanced", lambda self, work: None)
+    after = model.explain("path(0, 6)"), model.infer(map=True)
+    assert after[0].value == pytest.approx(before[0].value, abs=1e-12)
+    told = {reason.statement: reason.contribution for reason in before[0].reasons}
+    assert {one.statement: one.contribution for one in after[0].reasons} == pytest.approx(told, abs=1e-9)
+    assert after[1].log_weight == pytest.approx(before[1].log_weight, abs=1e-9)
 
 
 @pytest.mark.parametrize("run", [conjoin, compiled(conjoin)], ids=["plain", "compiled"])

@@ -41,15 +41,14 @@ from herbrand.budget import Budget, time_beside_compiling
 from herbrand.engines.circuit.choices import ChoiceConstraints, Task, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
-from herbrand.engines.circuit.diagrams import Counted, Making, fits, in_two_orders
+from herbrand.engines.circuit.diagrams import Beside, Counted
 from herbrand.engines.circuit.equal_literals import Unified, unified
 from herbrand.engines.circuit.likeliest_way import Ways
 from herbrand.errors import BudgetError
 from herbrand.language.collection import collector_paused
 
-DIAGRAMS_FROM, STEPS_A_WORK = 10_000, 0.25
-"""After how much work of the search diagrams begin, and how many steps of each order are then made for each
-work: together these take a few times as long as the search, and it is early that either may be done."""
+DIAGRAMS_FROM = 10_000
+"""After how much work of the search diagrams begin: early, as it is early that either may be done."""
 LEAST_WORK, SHARE = 4_000, 0.0005
 """The work for one case, and the share of all work so far if that is more. What was compiled in vain is lost:
 dividing soon narrows faster than trying long, which pays only where cases stay large."""
@@ -186,8 +185,8 @@ class Unfinished:
     began: float = field(default_factory=time_beside_compiling)
     cases: Cases | None = None
     failure: BudgetError | None = None
-    diagrams: list[Making] | None = None
-    """What is made beside the search, once that has done much."""
+    beside: Beside | None = None
+    """The diagrams beside the search, once that has done some work."""
 
     @classmethod
     @collector_paused()
@@ -232,25 +231,20 @@ class Unfinished:
                 if self.budget.ended or time_beside_compiling() >= until:
                     break
         except BudgetError as error:
-            self.failure, self.diagrams = error, []
+            self.failure, self.beside = error, None
             self.search.forget()
         return None
 
     def _by_diagrams(self, until: float) -> Counted | None:
-        if self.diagrams is None:
-            rank = self.search.rank
-            self.diagrams = in_two_orders(self.task, rank, self.budget) if fits(self.task) else []
-        for making in list(self.diagrams):
-            try:
-                found = making.advanced(int(STEPS_A_WORK * self.search.work), until)
-            except BudgetError:  # the search may do with less memory
-                self.diagrams.remove(making)
-                continue
-            if found is not None:
-                return found
-            if making.lost:
-                self.diagrams.remove(making)
-        return None
+        task = self.task
+        if self.beside is None:
+            told = [x for v in sorted(task.told) for x in (2 * v, 2 * v + 1)]
+            self.beside = Beside(task.net, self.search.rank, task.weighted, told, self.budget)
+        made = self.beside.advanced(self.search.work, until)
+        found = None if made is None else made.counted(task.log_weights)
+        if made is not None and found is None:
+            self.beside.give_up()
+        return found
 
     def counted(self, circuit: Circuit) -> Counted:
         """What the circuit gives."""

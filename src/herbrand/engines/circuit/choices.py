@@ -90,6 +90,11 @@ class Task:
     told: set[int]
     normal: set[int]
 
+    @property
+    def weighted(self) -> list[int]:
+        """The gates with weights of their own."""
+        return np.flatnonzero(self.log_weights.any(axis=1) & np.array(self.net.gates, bool)).tolist()
+
     def unrestricted(self) -> tuple[float, np.ndarray]:
         """The logarithm of the sum over all assignments and the share of each literal, without constraints.
 

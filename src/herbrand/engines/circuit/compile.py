@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from itertools import accumulate, chain
@@ -23,6 +24,7 @@ from herbrand import loops
 from herbrand.budget import Budget
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.constraints import Constraints
+from herbrand.engines.circuit.diagrams import Beside
 from herbrand.engines.circuit.key_table import larger, table
 from herbrand.engines.circuit.search import (
     CACHED,
@@ -53,6 +55,8 @@ PLAIN_WORK = 200_000
 and loading what was compiled more than half of one."""
 WORK_AT_ONCE = 2_000_000
 """Between two looks at the clock: some hundredths of a second."""
+CIRCUITS_FROM = 250_000
+"""After how much work of the search diagrams are made beside it: circuits of these are longer."""
 WIDE = 4
 """A constraint over more variables links them only through a vertex of its own: decided gates cut it."""
 THIN = 2
@@ -73,7 +77,7 @@ def compiled(
     told: Collection[int] = (),
     normal: Collection[int] = (),
     maximized: Collection[int] = (),
-    assumed: Iterable[int] = (),
+    assumed: Collection[int] = (),
 ) -> Circuit:
     """The circuit of all assignments that fulfil the constraints.
 
@@ -81,12 +85,21 @@ def compiled(
     ``normal``: variables whose two weights add up to 1 and that nobody asks about. ``maximized``: variables
     whose best values are wanted while the others are summed out; they are decided before all others, so that
     no sum stands above a maximum. ``assumed``: literals that hold.
+
+    Diagrams are made beside the search, of which that of what is known is a circuit as well.
     """
     if not net.consistent:
         return Circuit.nothing(len(net))
-    compilation = Compilation(problem_of(net, told, normal, maximized), budget, assumed)
-    while (found := compilation.advanced(WORK_AT_ONCE)) is None:
+    problem = problem_of(net, told, normal, maximized)
+    compilation, beside = Compilation(problem, budget, assumed), None
+    while (found := compilation.advanced(max(CIRCUITS_FROM, min(compilation.work, WORK_AT_ONCE)))) is None:
         budget.check()
+        if not maximized and not assumed:
+            gates = [variable for variable in told if net.gates[variable]]
+            beside = beside or Beside(net, problem.rank, gates, (), budget)
+            made = beside.advanced(compilation.work, math.inf)
+            if made is not None:
+                return made.circuit(problem.told)
     return found
 
 

@@ -5,15 +5,19 @@ constraints are left. Gates say one thing in many ways where atoms rest on each 
 with circles do. Here cases that go on alike are one node, however gates say it: a graph that takes the search
 minutes has some ten thousand nodes. It is the other way round where clauses exclude much, as in matchings.
 
-A gate with a weight of its own is decided too, and a clause says that it is what its inputs make of it.
+A gate may be decided too, as those with weights of their own must be: then clauses say that it is what its
+inputs make of it. Where all that is told is decided, the diagram of what is known is a circuit.
 
 >>> from herbrand.budget import UNLIMITED
 >>> from herbrand.engines.circuit.choices import ChoiceConstraints
 >>> made = ChoiceConstraints()
 >>> a, b = (made.choice([0.5]).outcomes[0] for _ in range(2))
 >>> made.stipulate(made.net.either([a, b]), "a or b")
->>> (diagrams, _) = in_two_orders(made.task([a]), np.arange(3), UNLIMITED)
->>> total, shares = diagrams.advanced(100, math.inf)
+>>> task = made.task([a])
+>>> diagrams = Making(task.net, np.arange(3), [], [a], UNLIMITED)
+>>> diagrams.advanced(100, math.inf)
+True
+>>> total, shares = diagrams.counted(task.log_weights)
 >>> round(math.exp(total), 6), round(shares[a].item(), 6)
 (0.75, 0.666667)
 """
@@ -21,14 +25,15 @@ A gate with a weight of its own is decided too, and a clause says that it is wha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
 from herbrand import loops
 from herbrand.budget import Budget, time_beside_compiling
-from herbrand.engines.circuit.choices import Task
-from herbrand.engines.circuit.constraints import NO_OWNER, negated
+from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.constraints import NO_OWNER, Constraints, negated
+from herbrand.engines.circuit.diagram_circuit import circuit_of
 from herbrand.engines.circuit.diagram_loop import (
     DONE,
     GROW,
@@ -44,11 +49,15 @@ from herbrand.engines.circuit.diagram_loop import (
 )
 from herbrand.engines.circuit.factoring import conjunctions
 from herbrand.engines.circuit.key_table import larger
+from herbrand.errors import BudgetError
 
 STEPS_AT_ONCE = 50_000
 """Between two looks at the clock."""
 PLAIN_STEP = 10.0
 """Microseconds of a step in plain Python."""
+STEPS_A_WORK = 0.25
+"""How many steps of each order are made for each work of the search beside them: together they take a few
+times as long as that."""
 MOST_NODES = 2_000_000
 """Beyond it tables are copied for longer than a clock may wait, and the search goes on alone."""
 
@@ -56,32 +65,62 @@ Counted = tuple[float, np.ndarray]
 """The logarithm of all weight, and the probability of each literal that is told."""
 
 
-def fits(task: Task) -> bool:
-    """Whether the task is one for diagrams: all restrictions are clauses, and those that define no gate are
-    no more than the gates."""
-    restrictions = task.net.restrictions
-    own = sum(one.owner == NO_OWNER and len(one.literals) > 1 for one in restrictions)
-    own += 2 * len(_weighted(task))
-    return own <= sum(task.net.gates) and all(one.least == 1 for one in restrictions)
+def fits(net: Constraints, gates: Collection[int]) -> bool:
+    """Whether diagrams that decide these gates may be small: all restrictions are clauses, and those that
+    define no gate, these of ``gates`` among them, are no more than the gates."""
+    own = sum(one.owner == NO_OWNER and len(one.literals) > 1 for one in net.restrictions)
+    return own + 2 * len(gates) <= sum(net.gates) and all(one.least == 1 for one in net.restrictions)
 
 
-def in_two_orders(task: Task, rank: np.ndarray, budget: Budget) -> list[Making]:
-    """Diagrams that decide by ``rank``, and by how near a variable is to what is asked. None may be small
-    where the other is a thousand times as large."""
-    return [Making(task, rank, budget), Making(task, _nearest_first(task), budget)]
+class Beside:
+    """Diagrams beside a search, if they may be small, in two orders of decisions: the search's, and the
+    nearest to what is told first. In one of them they may be a thousand times as large as in the other.
+
+    ``gates``: those that are decided; ``told``: literals that are told of without.
+    """
+
+    def __init__(
+        self,
+        net: Constraints,
+        rank: np.ndarray,
+        gates: Collection[int],
+        told: Collection[int],
+        budget: Budget,
+    ) -> None:
+        self._left: list[Making] = []
+        if fits(net, gates):
+            near = _nearest_first(net, {*gates, *(x >> 1 for x in told)})
+            self._left = [Making(net, order, gates, told, budget) for order in (rank, near)]
+
+    def advanced(self, work: int, until: float) -> Making | None:
+        """What is made, if as many steps are enough as the search's work allows."""
+        for making in list(self._left):
+            try:
+                if making.advanced(int(STEPS_A_WORK * work), until):
+                    return making
+            except BudgetError:  # the search may do with less memory
+                self._left.remove(making)
+                continue
+            if making.too_large:
+                self._left.remove(making)
+        return None
+
+    def give_up(self) -> None:
+        """Let the search go on alone."""
+        self._left.clear()
 
 
-def _nearest_first(task: Task) -> np.ndarray:
+def _nearest_first(net: Constraints, told: Collection[int]) -> np.ndarray:
     """The rank of each variable by the gates that lie between it and what is told or required."""
-    gates = conjunctions(task.net)
-    required = (one.literals for one in task.net.restrictions if one.owner == NO_OWNER)
-    order = list(dict.fromkeys([*sorted(task.told), *(x >> 1 for literals in required for x in literals)]))
+    gates = conjunctions(net)
+    required = (one.literals for one in net.restrictions if one.owner == NO_OWNER)
+    order = list(dict.fromkeys([*sorted(told), *(x >> 1 for literals in required for x in literals)]))
     met = set(order)
     for variable in order:  # which grows
         below = dict.fromkeys(x >> 1 for x in gates.get(variable, ()))
         order += [v for v in below if v not in met]
         met |= below.keys()
-    rank = np.full(len(task.net), len(order))
+    rank = np.full(len(net), len(order))
     rank[order] = np.arange(len(order))
     return rank
 
@@ -89,57 +128,60 @@ def _nearest_first(task: Task) -> np.ndarray:
 class Making:
     """Diagrams that are made in one order of decisions, a part at a time."""
 
-    def __init__(self, task: Task, rank: np.ndarray, budget: Budget) -> None:
-        self._task, self._budget = task, budget
-        weighted = _weighted(task)
-        self._decided = [v for v, gate in enumerate(task.net.gates) if not gate] + weighted
+    def __init__(
+        self,
+        net: Constraints,
+        rank: np.ndarray,
+        gates: Collection[int],
+        told: Collection[int],
+        budget: Budget,
+    ) -> None:
+        self._variables, self._budget = len(net), budget
+        self._decided = [v for v, gate in enumerate(net.gates) if not gate or v in gates]
         self._decided.sort(key=lambda v: rank[v])
-        own = {gate: len(task.net) + number for number, gate in enumerate(weighted)}
-        writing = _Writing([own.get(v, v) for v in self._decided], len(task.net) + len(own))
-        self._known = writing.knowledge(task, own) >> 1
-        told = [x for v in sorted(task.told) for x in (2 * v, 2 * v + 1)]
-        self._told = told, [writing.every([x, 2 * self._known]) >> 1 for x in told]
+        own = {gate: len(net) + number for number, gate in enumerate(sorted(gates))}
+        writing = _Writing([own.get(v, v) for v in self._decided], len(net) + len(own))
+        self._known = writing.knowledge(net, own) >> 1
+        self._told = list(told)
+        self._slots = [writing.every([x, 2 * self._known]) >> 1 for x in self._told]
         self._rows, self._made = writing.begun()
-        self.lost = False
-        """Whether nothing will come of it: it is too large, or all weight is too little for a number."""
+        self.too_large = False
 
-    def advanced(self, steps: int, until: float) -> Counted | None:
-        """What a circuit gives, if so many steps from the beginning are enough, and the time until then; it
-        goes on where it stopped."""
+    def advanced(self, steps: int, until: float) -> bool:
+        """Whether so many steps from the beginning are enough, and the time until then; it goes on where it
+        stopped."""
         at = self._made.at
         with np.errstate(over="ignore"):  # keys are numbers modulo 2^64
             while at[STEPS] < steps:
                 some = min(steps - int(at[STEPS]), STEPS_AT_ONCE)
                 code = loops.run_often(conjoin, PLAIN_STEP * some, self._rows, self._made, some)
                 if code == DONE:
-                    return self._counted()
-                self.lost = at[NODES] > MOST_NODES
-                if code == GROW and not self.lost:
+                    return True
+                self.too_large = at[NODES] > MOST_NODES
+                if code == GROW and not self.too_large:
                     self._made = _grown(self._made, self._budget)
-                if self.lost or self._budget.ended or time_beside_compiling() >= until:
+                if self.too_large or self._budget.ended or time_beside_compiling() >= until:
                     break
-        return None
+        return False
 
-    def _counted(self) -> Counted | None:
-        made, log_weights = self._made, self._task.log_weights[self._decided]
-        sums = np.logaddexp(log_weights[:, 0], log_weights[:, 1])
+    def counted(self, log_weights: np.ndarray) -> Counted | None:
+        """What a circuit gives; ``None`` where all weight is too little for a number."""
+        made, weights = self._made, log_weights[self._decided]
+        sums = np.logaddexp(weights[:, 0], weights[:, 1])
         numbers = np.empty(2 * int(made.at[NODES]))
-        chances = np.exp(log_weights - sums[:, None])
+        chances = np.exp(weights - sums[:, None])
         loops.run_often(measure, 2 * len(numbers), made.nodes, len(numbers) // 2, chances, numbers)
-        weight = numbers[made.edges[self._known]]
-        self.lost = weight == 0 and made.edges[self._known] != NEVER
-        if self.lost:
-            return None
-        shares = np.zeros(2 * len(self._task.net))
-        literals, slots = self._told
+        weight, shares = numbers[made.edges[self._known]], np.zeros(2 * self._variables)
         if weight > 0:
-            shares[literals] = numbers[made.edges[slots]] / weight
+            shares[self._told] = numbers[made.edges[self._slots]] / weight
+        elif made.edges[self._known] != NEVER:
+            return None
         return float(sums.sum()) + (math.log(weight) if weight > 0 else -math.inf), shares
 
-
-def _weighted(task: Task) -> list[int]:
-    """The gates with weights of their own."""
-    return np.flatnonzero(task.log_weights.any(axis=1) & np.array(task.net.gates, bool)).tolist()
+    def circuit(self, told: np.ndarray) -> Circuit:
+        """The circuit of what is known. ``told``: how each variable is written, as the search has it."""
+        edge = int(self._made.edges[self._known])
+        return circuit_of(self._made.nodes, edge, self._decided, told)
 
 
 class _Writing:
@@ -166,11 +208,11 @@ class _Writing:
         self._targets.append(slot)
         return 2 * slot
 
-    def knowledge(self, task: Task, own: dict[int, int]) -> int:
+    def knowledge(self, net: Constraints, own: dict[int, int]) -> int:
         """The literal of what is known: clauses, and that a gate with a decision of its ``own`` is that."""
-        for gate, inputs in conjunctions(task.net).items():
+        for gate, inputs in conjunctions(net).items():
             self.every(inputs, gate)
-        clauses = [one.literals for one in task.net.restrictions if one.owner == NO_OWNER]
+        clauses = [one.literals for one in net.restrictions if one.owner == NO_OWNER]
         clauses += [(2 * gate + no, 2 * slot + 1 - no) for gate, slot in own.items() for no in (0, 1)]
         return self.every(negated(self.every(map(negated, clause))) for clause in clauses)
 

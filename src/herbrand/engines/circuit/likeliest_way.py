@@ -51,7 +51,7 @@ class Ways:
         weights = task.log_weights
         sums = np.logaddexp(weights[:, 0], weights[:, 1])
         self._cost = (sums[:, None] - weights)[:, ::-1].reshape(-1)
-        self._weighted = np.flatnonzero(weights.any(axis=1) & self._gates)
+        self._weighted = np.array(task.weighted, np.int64)
         told = [v for v in self._inputs if v in task.told]
         self._wanted = np.union1d(np.array(told, np.int64), self._weighted)
         required = [one for one in task.net.restrictions if one.owner == NO_OWNER]
