@@ -44,6 +44,9 @@ MOST_ROWS, MOST_WORK = 1_000, 10_000
 """So many facts, and so many rows in all steps of all bodies, are few: some milliseconds, about what a few
 rounds of joins by columns take."""
 
+NOTHING = ""
+"""The name of no predicate: what rests on none that grows is derived once, from no new rows."""
+
 Row = tuple[int, ...]
 Index = Mapping[Row, Sequence[Row]]
 Step = Callable[[list[Row]], list[Row]]
@@ -128,16 +131,12 @@ class FewRows:
         for one in derivations:
             if not heads.isdisjoint(x.predicate for x in one.clause.body if isinstance(x, Absence)):
                 raise NotFewError
-        loops: list[_Loop] = []
-        fresh: dict[str, list[Row]] = {}
+        loops = [_Loop(self, one, heads) for one in derivations if one.row is None]
         for one in derivations:
-            if (row := one.row) is None:
-                loops.append(_Loop(self, one, heads))
-            else:
-                self._add(one.predicate or one.clause.predicate, [row], fresh)
+            if (row := one.row) is not None:
+                self._add(one.predicate or one.clause.predicate, [row], {})
         grown = sum(map(len, self.made.values()))
-        for loop in loops:
-            self._add(loop.predicate, loop.of_all(), fresh)
+        fresh = {name: [*self.rows(name)] for name in sorted(heads)} | {NOTHING: []}
         while fresh:
             before, fresh = fresh, {}
             for loop in loops:
@@ -210,22 +209,18 @@ def _file(index: dict[Row, list[Row]], row: Row, places: Sequence[int]) -> None:
 
 
 class _Loop:
-    """One derivation, with its steps from all rows, and from new ones of each literal that may get some."""
+    """One derivation, with its steps from new rows of each literal that may get some; where none may, from
+    ``NOTHING``."""
 
     def __init__(self, few: FewRows, derivation: Derivation, growing: Collection[str]) -> None:
         self.predicate = derivation.predicate or derivation.clause.predicate
         body, variables = derivation.clause.body, derivation.clause.variables()
-        self._whole = _Steps(few, derivation, variables, None)
         self._from = [
             (part.predicate, _Steps(few, derivation, variables, place))
             for place, part in enumerate(body)
             if isinstance(part, Lookup) and part.predicate in growing
-        ]
-        self.ranges = self._whole.ranges
-
-    def of_all(self) -> list[Row]:
-        """What it derives from all rows."""
-        return self._whole.heads({})
+        ] or [(NOTHING, _Steps(few, derivation, variables, None))]
+        self.ranges = self._from[0][1].ranges
 
     def of(self, predicate: str, rows: Sequence[Row]) -> list[Row]:
         """What it derives from new rows of a predicate and all others."""
