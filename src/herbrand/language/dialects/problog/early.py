@@ -40,12 +40,13 @@ def early_goals(
     ``asked``: what queries and evidence call first; nothing is known of a predicate that no query leads to.
     ``tests`` are comparisons that give no variable a value.
     """
-    if not any(_waits(part) for clause in clauses for part in clause.body):
+    waiting = [clause for clause in clauses if any(map(_waits, clause.body))]
+    if not waiting:
         return {}
     unsure = open_places(clauses)
     called, found = _called(clauses, asked, unsure), dict[str, LanguageError]()
-    for clause in clauses:
-        for head in clause.heads if clause.body else ():
+    for clause in waiting:
+        for head in clause.heads:
             known = _given(head, called.get(head.predicate, frozenset()))
             wanted = variables_of(head) if head.predicate in called else ()
             try:

@@ -53,7 +53,11 @@ def by_way_of_calling(
     if not asked:
         return None
     apart = _resting_on(late, clauses)
-    work = _Work([clause for clause in clauses if _heads(clause) & apart], apart, tests)
+    own: dict[str, list[PrologClause]] = {name: [] for name in apart}
+    for clause in clauses:
+        for name in _heads(clause) & apart:
+            own[name].append(clause)
+    work = _Work(own, tests)
     try:
         asked_ways = {work.way(atom, frozenset()) for atom in asked if atom.predicate in apart}
         if len({name for name, _ in asked_ways}) < len(asked_ways):
@@ -103,11 +107,11 @@ def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[s
 
 @dataclass
 class _Work:
-    """``answers``: the patterns after each call, as far as they are known; ``branches``: what the clauses of
-    each way come to by these; ``called``: the ways by which the clauses looked at last call others."""
+    """``own``: the clauses of each predicate that is kept apart; ``answers``: the patterns after each call,
+    as far as they are known; ``branches``: what the clauses of each way come to by these; ``called``: the
+    ways by which the clauses looked at last call others."""
 
-    own: Sequence[PrologClause]
-    apart: Collection[str]
+    own: Mapping[str, Sequence[PrologClause]]
     tests: Mapping[Span, str]
     answers: dict[Way, set[Pattern]] = field(default_factory=lambda: defaultdict(set))
     branches: dict[Way, list[_Branch]] = field(default_factory=dict)
@@ -159,9 +163,7 @@ class _Work:
     def _branches(self, way: Way) -> Iterator[_Branch]:
         """Each clause with what it calls, once for each combination of answers."""
         name, before = way
-        for clause in self.own:
-            if name not in _heads(clause):
-                continue
+        for clause in self.own[name]:
             if clause.chances:
                 raise NotReadError
             head = clause.heads[0]
@@ -188,7 +190,7 @@ class _Work:
     ) -> Iterator[tuple[_Step | None, frozenset[str]]]:
         """What a goal comes to: nothing where it fails, no literal where it holds whatever follows."""
         match literal:
-            case Atom(predicate=name) if name in self.apart:
+            case Atom(predicate=name) if name in self.own:
                 way = self.way(literal, bound)
                 self.called[way] = None
                 for after in sorted(self.answers[way]):
@@ -197,7 +199,7 @@ class _Work:
                         (literal, way, after),
                         bound.union(t.name for t, has in given if has and isinstance(t, Variable)),
                     )
-            case Not(operand=Atom(predicate=name)) if name in self.apart:
+            case Not(operand=Atom(predicate=name)) if name in self.own:
                 raise NotReadError
             case Not(operand=Atom() as atom):
                 yield (replace(literal, operand=_of_anything(atom, bound)), None, ()), bound
@@ -254,4 +256,4 @@ def _kept_apart(atom: Atom, way: Way, after: Pattern, names: PredicateNames) -> 
     kept = tuple(term for term, has in zip(atom.arguments, after, strict=True) if has)
     marks = "".join("b" if has else "f" for has in way[1]), "".join("b" if has else "f" for has in after)
     name = names.of(f"{way[0]} called {' to '.join(marks)}", len(kept), about=way[0])
-    return replace(atom, predicate=name, arguments=kept)
+    return Atom(name, kept, atom.span)

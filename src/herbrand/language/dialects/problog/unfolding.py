@@ -117,7 +117,7 @@ class _Unfolding:
             bodies = [(*body, *way) for body in bodies for way in ways]
             if len(bodies) > MOST_RULES:
                 return [clause]
-        return [replace(clause, body=body) for body in bodies]
+        return [clause] if bodies == [clause.body] else [replace(clause, body=body) for body in bodies]
 
     def _ways(self, literal: BodyLiteral, alone: bool) -> list[Body]:
         """What may stand for a literal; ``alone``: of calls only for those that compute alone."""
