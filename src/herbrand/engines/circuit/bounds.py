@@ -47,7 +47,7 @@ from herbrand.engines.circuit.likeliest_way import Ways
 from herbrand.errors import BudgetError
 from herbrand.language.collection import collector_paused
 
-DIAGRAMS_FROM = 10_000
+DIAGRAMS_FROM = 20_000
 """After how much work of the search diagrams begin: early, as it is early that either may be done."""
 LEAST_WORK, SHARE = 4_000, 0.0005
 """The work for one case, and the share of all work so far if that is more. What was compiled in vain is lost:

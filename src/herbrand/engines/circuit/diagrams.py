@@ -51,7 +51,7 @@ from herbrand.engines.circuit.factoring import conjunctions
 from herbrand.engines.circuit.key_table import larger
 from herbrand.errors import BudgetError
 
-STEPS_AT_ONCE = 50_000
+STEPS_AT_ONCE = 20_000
 """Between two looks at the clock."""
 PLAIN_STEP = 10.0
 """Microseconds of a step in plain Python."""
@@ -153,8 +153,10 @@ class Making:
         at = self._made.at
         with np.errstate(over="ignore"):  # keys are numbers modulo 2^64
             while at[STEPS] < steps:
-                some = min(steps - int(at[STEPS]), STEPS_AT_ONCE)
-                code = loops.run_often(conjoin, PLAIN_STEP * some, self._rows, self._made, some)
+                before = int(at[STEPS])
+                some = min(steps - before, STEPS_AT_ONCE)
+                code = loops.run_often(conjoin, 0, self._rows, self._made, some)
+                loops.often(conjoin, PLAIN_STEP * (int(at[STEPS]) - before))
                 if code == DONE:
                     return True
                 self.too_large = at[NODES] > MOST_NODES
