@@ -322,6 +322,7 @@ def _climbed(
         value = math.fsum(world.counts(probabilities, counts) for world in worlds)
         return _Point(probabilities, value, _shared(probabilities, counts, learned))
 
+    ends = np.cumsum([len(p) + 1 for p in first.values()])
     point, leaps, steps, flat = seen(first), Leaps(), 0, 0
     while True:
         if settings.watch is not None:
@@ -334,8 +335,7 @@ def _climbed(
             advice = out_of_time(settings.budget.elapsed)
             return _Climbed(point.probabilities, point.value, steps, False, advice)
         ahead = leaps.beyond(_row(point.probabilities), _row(point.improved))
-        sizes = np.cumsum([len(p) + 1 for p in first.values()])
-        parts = dict(zip(first, np.split(ahead, sizes[:-1]), strict=True))
+        parts = dict(zip(first, np.split(ahead, ends[:-1]), strict=True))
         following = seen(_shared(point.probabilities, parts, learned))
         if following.value < point.value:
             leaps.forget()

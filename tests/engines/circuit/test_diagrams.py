@@ -20,20 +20,18 @@ from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import Compilation, problem_of
 from herbrand.engines.circuit.diagram_loop import (
-    DONE,
     ENTRIES,
-    GROW,
     LEVEL,
     NODES,
-    PAUSE,
     Diagrams,
     Rows,
     conjoin,
     decide,
     measure,
 )
-from herbrand.engines.circuit.diagrams import Making, fits
+from herbrand.engines.circuit.diagrams import Making, Subject
 from herbrand.engines.circuit.key_table import larger
+from herbrand.engines.circuit.search import DONE, GROW, PAUSE
 from herbrand.errors import BudgetError
 from herbrand.language.dialects import read_theory_text
 from herbrand.loops import compiled
@@ -54,7 +52,8 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return made
 
     def advanced(self: bounds.Unfinished, work: int) -> Circuit | None:
-        return None if fits(self.task.net, self.task.weighted) else self.search.advanced(10_000_000)
+        fits = Subject(self.task.net, frozenset(self.task.weighted)).fits
+        return None if fits else self.search.advanced(10_000_000)
 
     monkeypatch.setattr(bounds.Unfinished, "advanced", advanced)
     monkeypatch.setattr(bounds.Unfinished, "_by_diagrams", tried)
@@ -106,7 +105,7 @@ def test_what_is_too_large_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPa
     asked = made.net.either([*pairs, made.net.every([drawn[0], drawn[7]])])
     task = made.task([asked])
     circuit, weights = made.circuit([asked], Budget())
-    making = Making(task.net, np.arange(len(task.net)), [], [asked], Budget())
+    making = Making(Subject(task.net, told=[asked]), np.arange(len(task.net)), Budget())
     assert not making.advanced(5, math.inf)
     assert not making.advanced(10_000, time_beside_compiling() - 1)
     assert making.advanced(10_000, math.inf)
@@ -158,8 +157,9 @@ def test_gates_with_weights_of_their_own_are_decided_too() -> None:
     some = made.net.either([both, literals[2]])
     made.weigh(both, 1.0)
     task = made.task([both, some])
-    assert fits(task.net, task.weighted)
-    making = Making(task.net, np.arange(len(task.net)), task.weighted, [both, some], Budget())
+    subject = Subject(task.net, frozenset(task.weighted), [both, some])
+    assert subject.fits
+    making = Making(subject, np.arange(len(task.net)), Budget())
     assert making.advanced(100, math.inf)
     found = making.counted(task.log_weights)
     assert found is not None
@@ -169,7 +169,9 @@ def test_gates_with_weights_of_their_own_are_decided_too() -> None:
     assert found[0] == pytest.approx(math.log((2 * weight + 6) / 8))
     made.weigh(some, 1.0)
     task = made.task([both, some])
-    assert not fits(task.net, task.weighted), "nearly every gate is decided: no diagram is small"
+    assert not Subject(task.net, frozenset(task.weighted)).fits, (
+        "nearly every gate is decided: no diagram is small"
+    )
 
 
 @settings(max_examples=200, deadline=None)
@@ -186,7 +188,8 @@ def test_circuits_of_diagrams_are_those_of_the_search(
     problem = problem_of(net, told, normal, ())
     expected = Compilation(problem, UNLIMITED).advanced(10**9)
     rank = random.sample(range(len(net)), len(net))
-    making = Making(net, np.array(rank), [v for v in told if net.gates[v]], [], UNLIMITED)
+    gates = frozenset(v for v in told if net.gates[v])
+    making = Making(Subject(net, gates), np.array(rank), UNLIMITED)
     assert expected is not None and making.advanced(10**9, math.inf)
     found = making.circuit(problem.told)
     weights = task.log_weights if sums else made.log_weights()

@@ -41,7 +41,7 @@ from herbrand.budget import Budget, time_beside_compiling
 from herbrand.engines.circuit.choices import ChoiceConstraints, Task, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
-from herbrand.engines.circuit.diagrams import Beside, Counted
+from herbrand.engines.circuit.diagrams import Beside, Counted, Subject
 from herbrand.engines.circuit.equal_literals import Unified, unified
 from herbrand.engines.circuit.likeliest_way import Ways
 from herbrand.errors import BudgetError
@@ -239,7 +239,8 @@ class Unfinished:
         task = self.task
         if self.beside is None:
             told = [x for v in sorted(task.told) for x in (2 * v, 2 * v + 1)]
-            self.beside = Beside(task.net, self.search.rank, task.weighted, told, self.budget)
+            subject = Subject(task.net, frozenset(task.weighted), told)
+            self.beside = Beside(subject, self.search.rank, self.budget)
         made = self.beside.advanced(self.search.work, until)
         found = None if made is None else made.counted(task.log_weights)
         if made is not None and found is None:

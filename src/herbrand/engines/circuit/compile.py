@@ -24,7 +24,7 @@ from herbrand import loops
 from herbrand.budget import Budget
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.constraints import Constraints
-from herbrand.engines.circuit.diagrams import Beside
+from herbrand.engines.circuit.diagrams import Beside, Subject
 from herbrand.engines.circuit.key_table import larger, table
 from herbrand.engines.circuit.search import (
     CACHED,
@@ -94,12 +94,14 @@ def compiled(
     compilation, beside = Compilation(problem, budget, assumed), None
     while (found := compilation.advanced(max(CIRCUITS_FROM, min(compilation.work, WORK_AT_ONCE)))) is None:
         budget.check()
-        if not maximized and not assumed:
-            gates = [variable for variable in told if net.gates[variable]]
-            beside = beside or Beside(net, problem.rank, gates, (), budget)
-            made = beside.advanced(compilation.work, math.inf)
-            if made is not None:
-                return made.circuit(problem.told)
+        if maximized or assumed:
+            continue
+        if beside is None:
+            gates = frozenset(variable for variable in told if net.gates[variable])
+            beside = Beside(Subject(net, gates), problem.rank, budget)
+        made = beside.advanced(compilation.work, math.inf)
+        if made is not None:
+            return made.circuit(problem.told)
     return found
 
 

@@ -76,6 +76,11 @@ class Constraints:
         """How many variables there are."""
         return len(self.gates)
 
+    @property
+    def required(self) -> list[Restriction]:
+        """The restrictions that define no gate."""
+        return [one for one in self.restrictions if one.owner == NO_OWNER]
+
     def variable(self) -> int:
         """A new variable that nothing defines."""
         self.gates.append(False)

@@ -4,8 +4,9 @@ An *edge* is twice a node's number, and one more where it stands for the opposit
 level and the edges where it does not hold and where it does; the second is of no opposite, so that a function
 and its opposite are one node, and equal functions are one edge.
 
-As the search does, the loop keeps all its state in arrays and never allocates: it returns :data:`GROW` where
-something may become too small, and :data:`PAUSE` after so many steps, and goes on where it stopped.
+As the search does (:mod:`~herbrand.engines.circuit.search`), the loop keeps all its state in arrays and never
+allocates: it returns ``GROW`` where something may become too small, and ``PAUSE`` after so many steps, and
+goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from herbrand.engines.circuit.key_table import FIRST_SPREAD, Array, look_up, mixed, remember, table
+from herbrand.engines.circuit.search import DONE, GROW, PAUSE
 from herbrand.loops import in_place, loop
 
-DONE, GROW, PAUSE = 0, 1, 2
 ALWAYS, NEVER = 0, 1
 """Edges."""
 
@@ -126,7 +127,7 @@ def _meet(d: Diagrams, one: Any, other: Any) -> None:
 
 @in_place
 def conjoin(rows: Rows, d: Diagrams, steps: Any) -> Any:
-    """Go on until all rows are made (:data:`DONE`), or something ends."""
+    """Go on until all rows are made (``DONE``), or something ends."""
     until = d.at[STEPS] + steps
     while d.at[ROW] < len(rows.targets):
         if d.at[NODES] + 1 > len(d.nodes) or 2 * d.at[ENTRIES] + 4 > len(d.values):

@@ -14,7 +14,7 @@ inputs make of it. Where all that is told is decided, the diagram of what is kno
 >>> a, b = (made.choice([0.5]).outcomes[0] for _ in range(2))
 >>> made.stipulate(made.net.either([a, b]), "a or b")
 >>> task = made.task([a])
->>> diagrams = Making(task.net, np.arange(3), [], [a], UNLIMITED)
+>>> diagrams = Making(Subject(task.net, told=[a]), np.arange(3), UNLIMITED)
 >>> diagrams.advanced(100, math.inf)
 True
 >>> total, shares = diagrams.counted(task.log_weights)
@@ -25,18 +25,18 @@ True
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from herbrand import loops
 from herbrand.budget import Budget, time_beside_compiling
 from herbrand.engines.circuit.circuit import Circuit
-from herbrand.engines.circuit.constraints import NO_OWNER, Constraints, negated
+from herbrand.engines.circuit.constraints import Constraints, negated
 from herbrand.engines.circuit.diagram_circuit import circuit_of
 from herbrand.engines.circuit.diagram_loop import (
-    DONE,
-    GROW,
     NEVER,
     NODES,
     STEPS,
@@ -49,6 +49,7 @@ from herbrand.engines.circuit.diagram_loop import (
 )
 from herbrand.engines.circuit.factoring import conjunctions
 from herbrand.engines.circuit.key_table import larger
+from herbrand.engines.circuit.search import DONE, GROW
 from herbrand.errors import BudgetError
 
 STEPS_AT_ONCE = 20_000
@@ -65,32 +66,39 @@ Counted = tuple[float, np.ndarray]
 """The logarithm of all weight, and the probability of each literal that is told."""
 
 
-def fits(net: Constraints, gates: Collection[int]) -> bool:
-    """Whether diagrams that decide these gates may be small: all restrictions are clauses, and those that
-    define no gate, these of ``gates`` among them, are no more than the gates."""
-    own = sum(one.owner == NO_OWNER and len(one.literals) > 1 for one in net.restrictions)
-    return own + 2 * len(gates) <= sum(net.gates) and all(one.least == 1 for one in net.restrictions)
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What diagrams are of. ``gates``: those that are decided; ``told``: literals told of without."""
+
+    net: Constraints
+    gates: frozenset[int] = frozenset()
+    told: Sequence[int] = ()
+
+    @cached_property
+    def conjunctions(self) -> dict[int, list[int]]:
+        return conjunctions(self.net)
+
+    @cached_property
+    def clauses(self) -> list[tuple[int, ...]]:
+        """Those that define no gate."""
+        return [one.literals for one in self.net.required]
+
+    @property
+    def fits(self) -> bool:
+        """Whether diagrams may be small: all restrictions are clauses, and those that define no gate, these
+        of ``gates`` among them, are no more than the gates."""
+        own = sum(len(clause) > 1 for clause in self.clauses) + 2 * len(self.gates)
+        return own <= sum(self.net.gates) and all(one.least == 1 for one in self.net.restrictions)
 
 
 class Beside:
     """Diagrams beside a search, if they may be small, in two orders of decisions: the search's, and the
-    nearest to what is told first. In one of them they may be a thousand times as large as in the other.
+    nearest to what is told first. In one of them they may be a thousand times as large as in the other."""
 
-    ``gates``: those that are decided; ``told``: literals that are told of without.
-    """
-
-    def __init__(
-        self,
-        net: Constraints,
-        rank: np.ndarray,
-        gates: Collection[int],
-        told: Collection[int],
-        budget: Budget,
-    ) -> None:
+    def __init__(self, subject: Subject, rank: np.ndarray, budget: Budget) -> None:
         self._left: list[Making] = []
-        if fits(net, gates):
-            near = _nearest_first(net, {*gates, *(x >> 1 for x in told)})
-            self._left = [Making(net, order, gates, told, budget) for order in (rank, near)]
+        if subject.fits:
+            self._left = [Making(subject, order, budget) for order in (rank, _nearest_first(subject))]
 
     def advanced(self, work: int, until: float) -> Making | None:
         """What is made, if as many steps are enough as the search's work allows."""
@@ -110,17 +118,16 @@ class Beside:
         self._left.clear()
 
 
-def _nearest_first(net: Constraints, told: Collection[int]) -> np.ndarray:
+def _nearest_first(subject: Subject) -> np.ndarray:
     """The rank of each variable by the gates that lie between it and what is told or required."""
-    gates = conjunctions(net)
-    required = (one.literals for one in net.restrictions if one.owner == NO_OWNER)
-    order = list(dict.fromkeys([*sorted(told), *(x >> 1 for literals in required for x in literals)]))
+    told = sorted({*subject.gates, *(x >> 1 for x in subject.told)})
+    order = list(dict.fromkeys([*told, *(x >> 1 for clause in subject.clauses for x in clause)]))
     met = set(order)
     for variable in order:  # which grows
-        below = dict.fromkeys(x >> 1 for x in gates.get(variable, ()))
+        below = dict.fromkeys(x >> 1 for x in subject.conjunctions.get(variable, ()))
         order += [v for v in below if v not in met]
         met |= below.keys()
-    rank = np.full(len(net), len(order))
+    rank = np.full(len(subject.net), len(order))
     rank[order] = np.arange(len(order))
     return rank
 
@@ -128,21 +135,15 @@ def _nearest_first(net: Constraints, told: Collection[int]) -> np.ndarray:
 class Making:
     """Diagrams that are made in one order of decisions, a part at a time."""
 
-    def __init__(
-        self,
-        net: Constraints,
-        rank: np.ndarray,
-        gates: Collection[int],
-        told: Collection[int],
-        budget: Budget,
-    ) -> None:
+    def __init__(self, subject: Subject, rank: np.ndarray, budget: Budget) -> None:
+        net, gates = subject.net, subject.gates
         self._variables, self._budget = len(net), budget
         self._decided = [v for v, gate in enumerate(net.gates) if not gate or v in gates]
         self._decided.sort(key=lambda v: rank[v])
         own = {gate: len(net) + number for number, gate in enumerate(sorted(gates))}
         writing = _Writing([own.get(v, v) for v in self._decided], len(net) + len(own))
-        self._known = writing.knowledge(net, own) >> 1
-        self._told = list(told)
+        self._known = writing.knowledge(subject, own) >> 1
+        self._told = list(subject.told)
         self._slots = [writing.every([x, 2 * self._known]) >> 1 for x in self._told]
         self._rows, self._made = writing.begun()
         self.too_large = False
@@ -210,12 +211,12 @@ class _Writing:
         self._targets.append(slot)
         return 2 * slot
 
-    def knowledge(self, net: Constraints, own: dict[int, int]) -> int:
+    def knowledge(self, subject: Subject, own: dict[int, int]) -> int:
         """The literal of what is known: clauses, and that a gate with a decision of its ``own`` is that."""
-        for gate, inputs in conjunctions(net).items():
+        for gate, inputs in subject.conjunctions.items():
             self.every(inputs, gate)
-        clauses = [one.literals for one in net.restrictions if one.owner == NO_OWNER]
-        clauses += [(2 * gate + no, 2 * slot + 1 - no) for gate, slot in own.items() for no in (0, 1)]
+        decided = [(2 * gate + no, 2 * slot + 1 - no) for gate, slot in own.items() for no in (0, 1)]
+        clauses = (*subject.clauses, *decided)
         return self.every(negated(self.every(map(negated, clause))) for clause in clauses)
 
     def begun(self) -> tuple[Rows, Diagrams]:

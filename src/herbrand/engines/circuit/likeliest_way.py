@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from herbrand.engines.circuit.choices import Task
-from herbrand.engines.circuit.constraints import NO_OWNER, negated
+from herbrand.engines.circuit.constraints import negated
 from herbrand.engines.circuit.diagram_loop import Rows, rows_of
 from herbrand.engines.circuit.factoring import conjunctions
 from herbrand.engines.circuit.key_table import Array
@@ -54,8 +54,8 @@ class Ways:
         self._weighted = np.array(task.weighted, np.int64)
         told = [v for v in self._inputs if v in task.told]
         self._wanted = np.union1d(np.array(told, np.int64), self._weighted)
-        required = [one for one in task.net.restrictions if one.owner == NO_OWNER]
-        self._required = rows_of((one.literals for one in required), range(len(required)))
+        required = [one.literals for one in task.net.required]
+        self._required = rows_of(required, range(len(required)))
         self._only_clauses = all(one.least == 1 for one in task.net.restrictions)
 
     def divided(self, fixed: Array) -> Divided:

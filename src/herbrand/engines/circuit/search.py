@@ -19,12 +19,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from herbrand.engines.circuit.key_table import look_up, remember
+from herbrand.engines.circuit.key_table import Array, look_up, remember
 from herbrand.loops import in_place
-
-Array = NDArray[Any]
 
 DONE, GROW, PAUSE = 0, 1, 2
 SILENT, NORMAL, FULL = 0, 1, 2
