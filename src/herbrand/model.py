@@ -19,10 +19,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from herbrand.answers.guarantee import Status
-from herbrand.budget import UNLIMITED, Budget, budget_of
+from herbrand.budget import UNLIMITED, Budget, budget_of, holds_database
 from herbrand.engines.engine import Call, Settings, first_state, settings_from
 from herbrand.engines.loop import run
-from herbrand.engines.registry import engine_named, refuse_in_memory_only, refuse_unused
+from herbrand.engines.registry import engine_named, refuse_in_memory_only, refuse_unused, runs_on_database
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported, member
 from herbrand.facts.load import facts_too_large
@@ -251,7 +251,9 @@ class Model:
         except OutOfTimeError:
             raise
         except BudgetError as error:
-            with _scratch().instead(self.stored_at, error, call.note, call.engine, budget) as there:
+            if not (runs_on_database("infer", call.engine) and holds_database(budget.bytes)):
+                raise
+            with _scratch().instead(self.stored_at, error, call.note) as there:
                 return there.infer(call)
         return _read(settled, call.note).filtered(call.top, call.least)
 

@@ -13,7 +13,6 @@ engine exact, the cheapest exact answer: about 1.0e+09 operations
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -214,7 +213,7 @@ class LatestChoice:
         progress: Callable[[str, float], None] | None,
     ) -> Settled:
         """The chosen engine at rest. ``note`` hears what ``auto`` chose, ``progress`` of each step; a refusal
-        names engines that can run it instead."""
+        names one that can run it instead."""
         choice = self.chosen(name, settings, program, question)
         if note is not None and name == "auto":
             note(str(choice))
@@ -224,7 +223,7 @@ class LatestChoice:
         except OutOfTimeError:
             raise
         except BudgetError as error:
-            raise with_alternatives(error, choice.name, settings, program, question) from None
+            raise with_alternative(error, choice.name, settings, program, question) from None
         return Settled(choice.engine, *found)
 
     def _begun(self, key: tuple[Any, ...], choice: Choice) -> Any:
@@ -316,17 +315,16 @@ def _for_planning(budget: Budget) -> Budget:
     return budget.share(PLANNING_SHARE) if budget.seconds is not None else budget.at_most(PLANNING_SECONDS)
 
 
-def with_alternatives(
+def with_alternative(
     error: BudgetError, refused: str, settings: Settings, program: Program, question: Question
 ) -> HerbrandError:
-    """The refusal, and which engines could run it instead, as far as there is time to ask them. Beside an
-    affordable exact one those that approximate are left out: asking them imports torch and compiles loops."""
+    """The refusal, and what ``auto`` would take in place of the engine that ``refused``, if there is time to
+    find out."""
     if settings.clip is not None or program.uncertain:
         return error  # no other engine has that model
-    others: list[str] = []
     settings = replace(settings, budget=settings.budget.share(0.5))
-    with contextlib.suppress(OutOfTimeError):
-        for offer in choices(settings, program, question, past_exact=False, without=refused):
-            others += [offer.name] if isinstance(offer, Choice) else []
-    hint = f"engines that can run it: {', '.join(others)}" if others else ""
-    return BudgetError((*error.mistakes, Mistake(hint)) if hint else error.mistakes)
+    try:
+        other = best(choices(settings, program, question, past_exact=False, without=refused))
+    except BudgetError:
+        return error
+    return BudgetError((*error.mistakes, Mistake(f"what can run it: {other}")))

@@ -106,11 +106,16 @@ def engine_named(
     return found.with_settings(settings)
 
 
+def runs_on_database(command: str, name: str) -> bool:
+    """Whether an engine, or ``auto``, answers a command on a database."""
+    return name in ("auto", *ENGINES[DATABASE][command])
+
+
 def refuse_in_memory_only(command: str, name: str) -> None:
     """Raise for an engine that runs on no database."""
-    known = ENGINES[DATABASE][command]
-    if name in ("auto", *known):
+    if runs_on_database(command, name):
         return
+    known = ENGINES[DATABASE][command]
     several = len(known) > 1
     raise UnsupportedError(
         f"{name} does not {'run' if command == 'infer' else command} on a database",

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from herbrand.budget import Budget, holds_database, readable
-from herbrand.engines.registry import DATABASE, ENGINES
+from herbrand.budget import readable
+from herbrand.engines.registry import DATABASE, ENGINES, runs_on_database
 from herbrand.errors import BudgetError, HerbrandError, Mistake, UnsupportedError
 from herbrand.facts.load import TooLarge
 from herbrand.files import ScratchFolder
@@ -34,8 +34,8 @@ def scratch_model(
     """The model on a scratch database; what no database does is refused with the reason for one.
 
     ``engine`` is that of ``infer``; the engines of other commands refuse by themselves."""
-    known = ENGINES[DATABASE]["infer"]
-    if engine not in ("auto", *known):
+    if not runs_on_database("infer", engine):
+        known = ENGINES[DATABASE]["infer"]
         raise BudgetError(
             f"{reason.why}; {engine} runs in memory only",
             hint=f"allow more by --memory, or take an engine that runs on a database: {', '.join(known)}",
@@ -74,12 +74,8 @@ def _needed(error: UnsupportedError, reason: TooLarge) -> HerbrandError:
 
 
 @contextmanager
-def instead(
-    stored_at: StoredAt, error: BudgetError, note: Note | None, engine: str, budget: Budget
-) -> Iterator[StoredModel]:
+def instead(stored_at: StoredAt, error: BudgetError, note: Note | None) -> Iterator[StoredModel]:
     """The model on a scratch database, after ``error`` in memory; raises both errors if neither will do."""
-    if engine not in ("auto", *ENGINES[DATABASE]["infer"]) or not holds_database(budget.bytes):
-        raise error
 
     def bounded(place: DatabasePlace) -> StoredModel:
         return replace(stored_at(place), most_rows=MOST_ROWS_A_STEP)
