@@ -12,10 +12,12 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.sheet import Sheet
 from herbrand.budget import Budget, budget_of, readable
 from herbrand.engines.choice import CHOICES, Choice, Offer, Refused, best, choices
+from herbrand.engines.cost_question import CostQuestion, states_bounds
 from herbrand.engines.credal.question import BoundSettings
 from herbrand.engines.engine import Cost, Refusal, Settings
-from herbrand.engines.registry import INFERENCE
+from herbrand.engines.registry import DATABASE, ENGINES, INFERENCE
 from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.extras import Late
 from herbrand.facts.load import facts_too_large
 from herbrand.language.show import show, statement_text
 from herbrand.language.signature import Predicate, Signature
@@ -29,15 +31,8 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question
 from herbrand.program.usable import refuse_no_model
 from herbrand.reports.network import NetworkSize, network_size
-from herbrand.scale.sizes import (
-    CostQuestion,
-    measured,
-    measured_instead,
-    measured_on_scratch,
-    preferred,
-    states_bounds,
-)
 
+_ON_DATABASE = Late("herbrand.scale.sizes")
 MOST_ROWS = 50
 """More predicates of one atom each than this have one row of the table together."""
 
@@ -178,13 +173,13 @@ def size_report(
         program, question = _measured_program(model, budget, asked)
         evidence: Evidence = Evidence(program)
         engines = _inference(program, Settings(budget), question)
-        if not states_bounds(program):
-            engines, on_database = measured_instead(model.stored_at, engines, allowed, asked)
+        if not states_bounds(program) and not any(isinstance(told, Cost) for told in engines.values()):
+            engines, on_database = _ON_DATABASE.measured_instead(model.stored_at, engines, allowed, asked)
     else:
         found = (
-            measured(model.stored, allowed, asked)
+            _ON_DATABASE.measured(model.stored, allowed, asked)
             if too_large is None
-            else measured_on_scratch(model.stored_at, too_large, allowed, asked)
+            else _ON_DATABASE.measured_on_scratch(model.stored_at, too_large, allowed, asked)
         )
         program, evidence, engines = found.program, found.evidence, found.engines
         on_database = True
@@ -202,7 +197,7 @@ def size_report(
             for s in model.theory.formulas
         ),
         engines,
-        _preferred(preferred(engines) if on_database else engines),
+        _preferred(_first_able(engines) if on_database else engines),
         network_size(program, BoundSettings(budget), asked.queries) if bounded else None,
         f"a scratch database: {too_large.why}" if too_large else model.on,
     )
@@ -236,6 +231,12 @@ def _inference(program: Program, settings: Settings, question: Question) -> dict
         offer.name: offer.cost if isinstance(offer, Choice) else offer.refusal
         for offer in choices(settings, program, question)
     }
+
+
+def _first_able(engines: Mapping[str, Cost | Refusal]) -> dict[str, Cost | Refusal]:
+    """What ``auto`` takes on a database, alone."""
+    able = [name for name in ENGINES[DATABASE]["infer"] if isinstance(engines[name], Cost)]
+    return {name: engines[name] for name in able[:1]}
 
 
 def _preferred(engines: Mapping[str, Cost | Refusal]) -> Offer | None:

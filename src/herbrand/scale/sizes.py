@@ -5,55 +5,22 @@ A model that would not fit into memory is measured on a scratch database, as it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from herbrand.budget import allowed_bytes, holds_database, readable
 from herbrand.engines.choice import Refused, offered
-from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
+from herbrand.engines.cost_question import NOTHING, CostQuestion
 from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.registry import DATABASE, ENGINES, INFERENCE, engine_named
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.facts.load import TooLarge
-from herbrand.language.parse import is_probability
-from herbrand.language.signature import Signature
-from herbrand.language.syntax import Bound, BoundRows
 from herbrand.program.program import Program
-from herbrand.program.question import Question, queried_predicates, read_question
+from herbrand.program.question import Question
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.inference import StoredModel
 from herbrand.scale.place import opened
 from herbrand.scale.run import StoredProgram, StoredRun
 from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, scratch
-
-
-@dataclass(frozen=True)
-class CostQuestion:
-    """What the costs of engines are told for: queries of ``infer``, or of ``bound`` where the theory states
-    bounds, and what is given."""
-
-    queries: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
-
-    def predicates(self, signature: Signature) -> frozenset[str]:
-        """The predicates that queries name outright."""
-        bounds = [text for text in self.queries if is_probability(text)]
-        others = [text for text in self.queries if not is_probability(text)]
-        return asked_predicates(bounds, signature) | queried_predicates(others, signature)
-
-    def question(self, program: Program) -> Question:
-        """What engines of ``infer`` are asked."""
-        if states_bounds(program):
-            return Question()
-        return read_question(self.queries, program.signature, program.facts)
-
-
-NOTHING = CostQuestion()
-
-
-def states_bounds(program: Program) -> bool:
-    """Whether ``bound`` is what answers."""
-    return any(isinstance(statement, Bound | BoundRows) for statement in program.statements)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +48,7 @@ def measured_instead(
 ) -> tuple[dict[str, Cost | Refusal], bool]:
     """Where no engine can run in memory: those that a database would run, the others as they are; and
     whether there are such."""
-    if any(isinstance(told, Cost) for told in engines.values()) or not holds_database(allowed_bytes(memory)):
+    if not holds_database(allowed_bytes(memory)):
         return engines, False
     try:
         there = measured_on_scratch(stored_at, TooLarge("no engine fits into memory"), memory, asked).engines
@@ -93,12 +60,6 @@ def measured_instead(
         if isinstance(told, Cost) and (told.operations or 0) <= MOST_ROWS_A_STEP
     }
     return {**engines, **able}, bool(able)
-
-
-def preferred(engines: Mapping[str, Cost | Refusal]) -> dict[str, Cost | Refusal]:
-    """What ``auto`` takes on a database, alone."""
-    able = [name for name in ENGINES[DATABASE]["infer"] if isinstance(engines[name], Cost)]
-    return {name: engines[name] for name in able[:1]}
 
 
 def measured(model: StoredModel, memory: int | None = None, asked: CostQuestion = NOTHING) -> Measured:
