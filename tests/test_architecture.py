@@ -144,6 +144,12 @@ def test_no_hidden_imports() -> None:
     assert not {module: names for module, names in hidden.items() if names}
 
 
+def test_loops_alone_are_compiled() -> None:
+    """What numba compiles elsewhere would not be kept under its sources, nor run without it where small."""
+    found = {module: {"numba", "herbrand.compiler"} & imports(path) for module, path in MODULES.items()}
+    assert {module for module, names in found.items() if names} == {"herbrand.compiler"}
+
+
 def prints(path: Path) -> bool:
     calls = (node.func for node in ast.walk(parsed(path)) if isinstance(node, ast.Call))
     return any(isinstance(called, ast.Name) and called.id == "print" for called in calls)

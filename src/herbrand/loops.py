@@ -57,6 +57,19 @@ def in_place(function: Function) -> Function:
     return loop(function)
 
 
+def in_any_order(function: Function) -> Function:
+    """Mark a loop whose sums may be taken in any order: compiled, it computes them several at a time."""
+    function.__dict__["is_in_any_order"] = True
+    return loop(function)
+
+
+def inlined(function: Function) -> Function:
+    """Mark a loop that becomes part of those that call it, which are few. numba compiles each caller with all
+    that it calls once more, so that a chain of calls takes less as one loop."""
+    function.__dict__["is_inlined"] = True
+    return loop(function)
+
+
 def chosen(function: Function, operations: float) -> Function:
     """The function itself for so few operations, or else compiled."""
     return function if operations <= MOST_PLAIN else compiled(function)
@@ -71,6 +84,11 @@ def often(function: Function, operations: float) -> Function:
     """The function itself until all its calls together have done so many operations, or else compiled."""
     OPERATIONS[function] += operations
     return chosen(function, OPERATIONS[function])
+
+
+def plain_left(function: Callable[..., Any]) -> float:
+    """How many operations all calls of a function together may still do before it is compiled."""
+    return MOST_PLAIN - OPERATIONS[function]
 
 
 def most_at_once(function: Callable[..., Any]) -> int:
@@ -114,6 +132,10 @@ def _compiled(function: Any, from_python: bool) -> Any:
     options: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": not from_python}
     if hasattr(function, "is_in_place"):
         options["_nrt"] = False
+    if hasattr(function, "is_in_any_order"):
+        options["fastmath"] = {"reassoc", "contract"}
+    if hasattr(function, "is_inlined"):
+        options["inline"] = "always"
     return numba.njit(copy, cache=keeps, nogil=True, **options)
 
 

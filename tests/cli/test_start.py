@@ -59,6 +59,11 @@ def test_bounds_need_no_tensors() -> None:
     assert loaded(["bound", "examples/alarm_bounds/alarm.hb"], ["torch", "herbrand.scale.place"]) == []
 
 
+def test_bounds_of_few_atoms_wait_for_no_compiler() -> None:
+    bound = ["bound", "examples/alarm_bounds/alarm.hb"]
+    assert loaded([*bound, "--engine", "ariel"], ["numba", "torch"]) == []
+
+
 WITHOUT_TORCH = """
 import contextlib, io, json, sys
 

@@ -1,4 +1,4 @@
-"""The two loops over compressed rows that neither scipy nor torch has, compiled by numba on first use.
+"""The two loops over compressed rows that neither scipy nor torch has.
 
 >>> pointers, columns = np.array([0, 2, 3]), np.array([0, 1, 1])
 >>> sampled_products(pointers, columns, np.ones((2, 1)), np.array([[2.0], [5.0]]))
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.compiler import numba
+from herbrand.loops import loop
 
 Array = NDArray[Any]
 
@@ -20,7 +20,7 @@ INTO_MASK, INTO_LEFT, INTO_RIGHT = 0, 1, 2
 """Which of the three sparse matrices of a triangle a result is wanted at."""
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def sampled_products(pointers: Array, columns: Array, left: Array, right: Array) -> Array:
     """For every entry (i, j) of a matrix in compressed rows, the inner product of left[i] and right[j]."""
     found = np.zeros(len(columns), left.dtype)
@@ -32,7 +32,7 @@ def sampled_products(pointers: Array, columns: Array, left: Array, right: Array)
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def triangle_by_rows(
     target: int,
     left_pointers: Array,
@@ -73,7 +73,7 @@ def triangle_by_rows(
             place[mask_columns[entry]] = -1
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def triangle_by_entries(
     target: int,
     left_pointers: Array,
@@ -120,7 +120,7 @@ def triangle_by_entries(
                         other = _gallop(right_rows, other, stop, ahead)
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _gallop(sorted_values: Array, start: Any, stop: Any, wanted: Any) -> Any:
     """The first place from ``start`` on with ``wanted`` or more: in growing strides, then by halving."""
     stride = 1

@@ -17,15 +17,14 @@ tensor([[12.],
 
 from __future__ import annotations
 
-import importlib
-from functools import lru_cache
-from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from herbrand.contraction import kernels
 from herbrand.contraction.joins import Compressed, Rows, Triangle
+from herbrand.loops import compiled, often
 
 MASK, LEFT, RIGHT = 0, 1, 2
 
@@ -70,7 +69,8 @@ class _Sampled(torch.autograd.Function):
         ctx.save_for_backward(left, right)
         outer, inner = (right, left) if rows.flipped else (left, right)
         pair = (outer.detach().contiguous().numpy(), inner.detach().contiguous().numpy())
-        return torch.from_numpy(_kernels().sampled_products(rows.matrix.pointers, rows.matrix.columns, *pair))
+        sampled = often(kernels.sampled_products, len(rows.matrix.columns) * pair[0].shape[1])
+        return torch.from_numpy(sampled(rows.matrix.pointers, rows.matrix.columns, *pair))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
@@ -113,11 +113,11 @@ def _run_triangle(triangle: Triangle, target: int, values: tuple[Tensor | None, 
     masked = (mask.pointers, mask.columns, third.numpy())
     if not triangle.by_entries:
         columns = (right.pointers, right.columns, other.numpy())
-        _kernels().triangle_by_rows(target, *rows, *columns, *masked, right.shape[1], found.numpy())
+        compiled(kernels.triangle_by_rows)(target, *rows, *columns, *masked, right.shape[1], found.numpy())
         return found
     flipped = triangle.right_by_columns
     columns = (flipped.pointers, flipped.columns, _in_order(flipped, other).numpy())
-    _kernels().triangle_by_entries(target, *rows, *columns, *masked, found.numpy())
+    compiled(kernels.triangle_by_entries)(target, *rows, *columns, *masked, found.numpy())
     if target == RIGHT and flipped.inverse is not None:
         return found[torch.from_numpy(flipped.inverse)]
     return found
@@ -126,9 +126,3 @@ def _run_triangle(triangle: Triangle, target: int, values: tuple[Tensor | None, 
 def _in_order(matrix: Compressed, values: Tensor) -> Tensor:
     """Values as the entries of a compressed matrix have them."""
     return values if matrix.order is None else values[torch.from_numpy(matrix.order)]
-
-
-@lru_cache(maxsize=1)
-def _kernels() -> ModuleType:
-    """Compiled code, loaded when it is first needed: importing numba takes half a second."""
-    return importlib.import_module("herbrand.contraction.kernels")

@@ -15,6 +15,7 @@ from herbrand.engines.lifted import count_elimination
 from herbrand.engines.lifted import cumulant_kernels as kernels
 from herbrand.engines.lifted.count_elimination import Structure
 from herbrand.engines.lifted.cumulants import DEGREE, POINTS, SPAN, SPARE, TAIL, TURN, Cumulant, _hull
+from herbrand.loops import compiled
 from tests.laws import tries
 
 quick = settings(deadline=None, max_examples=tries(40))
@@ -117,7 +118,7 @@ def test_sums_over_a_window(rng: np.random.Generator, count: int, tilt: float) -
     low = int(rng.integers(count))
     high = int(rng.integers(low, count))
     terms = [weights[k] + tilt * k for k in range(low, high + 1)]
-    for run in (kernels.log_sum, kernels.log_sum.py_func):
+    for run in (compiled(kernels.log_sum), kernels.log_sum):
         total, mean = run(weights, tilt, low, high)
         if max(terms) == -math.inf:
             assert (total, mean) == (-math.inf, 0.0)
@@ -137,7 +138,7 @@ def test_at_most_a_tail_lies_outside_of_quantiles(
     weights = drawn(rng, count)
     shares = np.exp(weights + tilt * np.arange(count) - (weights + tilt * np.arange(count)).max())
     shares /= shares.sum()
-    for run in (kernels.quantiles, kernels.quantiles.py_func):
+    for run in (compiled(kernels.quantiles), kernels.quantiles):
         first, last = run(weights, tilt, 0, tail)
         assert 0 <= first <= last < count
         assert shares[:first].sum() <= tail * (1 + 1e-9) + 1e-15
@@ -153,7 +154,7 @@ def test_pieces_cover_all_tilts_and_keep_their_span(
 ) -> None:
     """Half a piece's length times its window's width is at most the span; the window holds what matters."""
     weights = drawn(rng, count)
-    for run in (kernels.pieces, kernels.pieces.py_func):
+    for run in (compiled(kernels.pieces), kernels.pieces):
         edges, lows, highs = run(weights, least, least + spread, TAIL, SPAN)
         assert edges[0] == least and edges[-1] >= least + spread
         assert (np.diff(edges) > 0).all() and len(edges) == len(lows) + 1 == len(highs) + 1
@@ -169,7 +170,7 @@ def test_pieces_cover_all_tilts_and_keep_their_span(
 
 def test_a_count_is_alone_until_others_matter() -> None:
     weights = np.array([0.0, -10.0, -40.0])
-    for run in (kernels._alone_until, kernels._alone_until.py_func):
+    for run in (compiled(kernels._alone_until), kernels._alone_until):
         until = run(weights, 0, 1e-6)
         least = math.log(1e-6 / 2)
         assert until == pytest.approx(min(least + 10.0, (least + 40.0) / 2))
@@ -179,7 +180,7 @@ def test_a_count_is_alone_until_others_matter() -> None:
 
 def test_the_piece_of_a_tilt_whatever_the_guess() -> None:
     edges = np.array([-2.0, -0.5, 0.0, 0.25, 3.0])
-    for run in (kernels._piece, kernels._piece.py_func):
+    for run in (compiled(kernels._piece), kernels._piece):
         for tilt, guess in itertools.product(np.linspace(-2, 3, 41), range(4)):
             found = run(edges, tilt, guess)
             assert edges[found] <= tilt <= edges[found + 1]
@@ -188,11 +189,11 @@ def test_the_piece_of_a_tilt_whatever_the_guess() -> None:
 
 def test_where_a_tilt_is_in_its_piece() -> None:
     edges = np.array([1.0, 3.0, np.nextafter(3.0, 4.0)])
-    for run in (kernels._place, kernels._place.py_func):
+    for run in (compiled(kernels._place), kernels._place):
         assert [run(edges, t, 0) for t in (1.0, 2.0, 2.5, 3.0)] == [-1.0, 0.0, 0.5, 1.0]
         assert run(edges, 7.0, 0) == 1.0 and run(edges, 0.0, 0) == -1.0
         assert -1.0 <= run(edges, 3.0, 1) <= 1.0
-    for run in (kernels._anchor, kernels._anchor.py_func):
+    for run in (compiled(kernels._anchor), kernels._anchor):
         assert run(np.array([1.0, 3.0]), 0) == 1.0
         assert run(np.array([-3.0, -1.0]), 0) == -1.0
         assert run(np.array([-3.0, 2.0]), 0) == 0.0
@@ -203,7 +204,7 @@ def test_where_a_tilt_is_in_its_piece() -> None:
 def test_chebyshev_sums(rng: np.random.Generator, x: float) -> None:
     """And from values at the points back to coefficients."""
     coefficients = rng.normal(size=DEGREE + 1)
-    for run in (kernels._clenshaw, kernels._clenshaw.py_func):
+    for run in (compiled(kernels._clenshaw), kernels._clenshaw):
         for needed in (1, 2, 7, DEGREE + 1):
             expected = np.polynomial.chebyshev.chebval(x, coefficients[:needed])
             assert run(coefficients, needed, x) == pytest.approx(expected, abs=1e-10)
@@ -218,24 +219,24 @@ def test_fits_as_written_are_the_compiled_ones(rng: np.random.Generator, count: 
     edges, lows, highs = kernels.pieces(weights, -1.0, 1.0, TAIL, SPAN)
     fits = [
         run(weights, edges, lows, highs, POINTS, TURN, SPARE)
-        for run in (kernels.fitted, kernels.fitted.py_func)
+        for run in (compiled(kernels.fitted), kernels.fitted)
     ]
     for one, other in zip(fits[0][:3], fits[1][:3], strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
     tilts = rng.uniform(-1, 1, 25)
     cumulant = Cumulant.fitted(weights, -1.0, 1.0)
     pieces = (cumulant.edges, cumulant.lows, cumulant.highs)
-    written = kernels.evaluated.py_func(tilts, *pieces, cumulant.offsets, cumulant.values, cumulant.needed)
+    written = kernels.evaluated(tilts, *pieces, cumulant.offsets, cumulant.values, cumulant.needed)
     assert written.tolist() == pytest.approx(cumulant.at(tilts).tolist(), abs=1e-13)
-    slopes = kernels.sloped.py_func(tilts, *pieces, cumulant.slopes)
+    slopes = kernels.sloped(tilts, *pieces, cumulant.slopes)
     assert slopes.tolist() == pytest.approx(cumulant.slope(tilts).tolist(), abs=1e-11)
     gains = rng.normal(size=25)
-    back = kernels.pulled_back.py_func(tilts, gains, weights, *pieces, POINTS, TURN)
+    back = kernels.pulled_back(tilts, gains, weights, *pieces, POINTS, TURN)
     assert back.tolist() == pytest.approx(cumulant.pulled_back(tilts, gains).tolist(), abs=1e-10)
-    one_by_one, means = kernels.summed_one_by_one.py_func(tilts, weights)
+    one_by_one, means = kernels.summed_one_by_one(tilts, weights)
     assert one_by_one.tolist() == pytest.approx(cumulant.at(tilts).tolist(), abs=1e-10)
     assert means.tolist() == pytest.approx(cumulant.slope(tilts).tolist(), abs=1e-7)
-    again = kernels.pulled_back_one_by_one.py_func(tilts, gains, weights, one_by_one)
+    again = kernels.pulled_back_one_by_one(tilts, gains, weights, one_by_one)
     assert again.tolist() == pytest.approx(back.tolist(), abs=1e-9)
 
 

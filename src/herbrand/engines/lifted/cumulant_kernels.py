@@ -1,4 +1,4 @@
-"""The loops of :mod:`~herbrand.engines.lifted.cumulants`, compiled by numba on first use.
+"""The loops of :mod:`~herbrand.engines.lifted.cumulants`.
 
 ``weights`` [count] are logarithms; each piece has its own window ``lows`` to ``highs`` of counts that matter.
 """
@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from herbrand.compiler import numba
+from herbrand.loops import loop
 
 Array = np.ndarray
 FIRST_ROOM = 64
@@ -20,7 +20,7 @@ RENEWED = 16
 """Powers are taken anew after so many multiplications, for their digits."""
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def log_sum(weights: Array, tilt: float, low: int, high: int) -> tuple[float, float]:
     """log Σ exp(weights[k] + tilt k) over a window, and the mean of k."""
     largest = -math.inf
@@ -36,7 +36,7 @@ def log_sum(weights: Array, tilt: float, low: int, high: int) -> tuple[float, fl
     return largest + math.log(total), low + moment / total
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def quantiles(weights: Array, tilt: float, low: int, tail: float) -> tuple[int, int]:
     """The counts from ``low`` on below and above which at most ``tail`` of the weight lies."""
     size = len(weights)
@@ -62,7 +62,7 @@ def quantiles(weights: Array, tilt: float, low: int, tail: float) -> tuple[int, 
     return low + first, low + last
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _alone_until(weights: Array, low: int, tail: float) -> float:
     """Up to which tilt all larger counts together stay below ``tail`` of the weight of ``low``."""
     least = math.log(tail / max(1, len(weights) - 1 - low))
@@ -72,7 +72,7 @@ def _alone_until(weights: Array, low: int, tail: float) -> float:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def pieces(weights: Array, least: float, most: float, tail: float, span: float) -> tuple[Array, Array, Array]:
     """Edges of pieces from the least tilt to the most, and each piece's window: half its length times the
     width of its window is at most ``span``."""
@@ -97,7 +97,7 @@ def pieces(weights: Array, least: float, most: float, tail: float, span: float) 
     return edges[: count + 1].copy(), lows[:count].copy(), highs[:count].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _bounded(
     weights: Array, here: float, most: float, low: int, high: int, tail: float, span: float
 ) -> tuple[float, int]:
@@ -107,7 +107,7 @@ def _bounded(
     return min(after, max(np.nextafter(here, math.inf), here + 2 * span / (high - low))), high
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def fitted(
     weights: Array, edges: Array, lows: Array, highs: Array, points: Array, turn: Array, spare: float
 ) -> tuple[Array, Array, Array, Array]:
@@ -138,13 +138,13 @@ def fitted(
     return offsets, values, slopes, needed
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _anchor(edges: Array, p: int) -> float:
     """The point of a piece where tilts are smallest, so that products with them keep their digits."""
     return min(max(0.0, edges[p]), edges[p + 1])
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _moved(shares: Array, low: int, high: int, way: float) -> tuple[float, float]:
     """The sum of shares tilted by ``way`` around the window's middle, and the mean count."""
     middle, step = (low + high) / 2, math.exp(way)
@@ -157,7 +157,7 @@ def _moved(shares: Array, low: int, high: int, way: float) -> tuple[float, float
     return total, middle + moment / total
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _piece(edges: Array, tilt: float, guess: int) -> int:
     """The piece that a tilt is in; neighbours of the last one are looked at first."""
     low, high = 0, len(edges) - 2
@@ -173,14 +173,14 @@ def _piece(edges: Array, tilt: float, guess: int) -> int:
     return low
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _place(edges: Array, tilt: float, p: int) -> float:
     """Where in a piece, from -1 to 1, also if the piece is so short that its middle is rounded."""
     half = (edges[p + 1] - edges[p]) / 2
     return 0.0 if half == 0 else min(1.0, max(-1.0, (tilt - (edges[p] + edges[p + 1]) / 2) / half))
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def _clenshaw(coefficients: Array, needed: int, x: float) -> float:
     one, two = 0.0, 0.0
     for m in range(needed - 1, 0, -1):
@@ -188,7 +188,7 @@ def _clenshaw(coefficients: Array, needed: int, x: float) -> float:
     return coefficients[0] + x * one - two
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def evaluated(
     tilts: Array, edges: Array, lows: Array, highs: Array, offsets: Array, values: Array, needed: Array
 ) -> Array:
@@ -206,7 +206,7 @@ def evaluated(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def sloped(tilts: Array, edges: Array, lows: Array, highs: Array, slopes: Array) -> Array:
     """The cumulant's slope at each tilt: the mean count."""
     found = np.empty(len(tilts))
@@ -219,7 +219,7 @@ def sloped(tilts: Array, edges: Array, lows: Array, highs: Array, slopes: Array)
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def pulled_back(
     tilts: Array,
     gains: Array,
@@ -257,7 +257,7 @@ def pulled_back(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def summed_one_by_one(tilts: Array, weights: Array) -> tuple[Array, Array]:
     """Without pieces: the cumulant and its slope at each tilt."""
     values, slopes = np.empty(len(tilts)), np.empty(len(tilts))
@@ -266,7 +266,7 @@ def summed_one_by_one(tilts: Array, weights: Array) -> tuple[Array, Array]:
     return values, slopes
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def pulled_back_one_by_one(tilts: Array, gains: Array, weights: Array, values: Array) -> Array:
     """The gradient of Σ gains × cumulant by each weight."""
     found = np.zeros(len(weights))

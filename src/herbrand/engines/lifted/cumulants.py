@@ -22,15 +22,15 @@ True
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 
 from herbrand import arrays
 from herbrand.arrays import Array
+from herbrand.engines.lifted import cumulant_kernels as kernels
+from herbrand.loops import often
 
 TAIL = 1e-14
 """What of a distribution a window may leave out on either side."""
@@ -44,6 +44,9 @@ ANGLE = 2.8
 DEGREE = 18
 SPARE = 1e-15
 """The last coefficients that add up to less are left out: pieces of smooth weights need few."""
+
+_OPERATIONS_A_COUNT = 100
+"""What dividing the tilts into pieces takes."""
 
 FEW = 64
 """So few tilts, or counts, are summed one by one."""
@@ -83,32 +86,35 @@ class Cumulant:
     def fitted(cls, weights: np.ndarray, least: float, most: float) -> Cumulant:
         """For tilts from the least to the most; some weight must be finite."""
         weights = np.ascontiguousarray(weights, dtype=np.float64)
-        edges, lows, highs = _kernels().pieces(weights, least, most, TAIL, SPAN)
-        pieces = _kernels().fitted(weights, edges, lows, highs, POINTS, TURN, SPARE)
+        divided = often(kernels.pieces, _OPERATIONS_A_COUNT * weights.size)
+        edges, lows, highs = divided(weights, least, most, TAIL, SPAN)
+        fit = often(kernels.fitted, int((highs - lows + DEGREE).sum()) * DEGREE)
+        pieces = fit(weights, edges, lows, highs, POINTS, TURN, SPARE)
         return cls(weights, edges, lows, highs, *pieces)
 
     def at(self, tilts: np.ndarray) -> np.ndarray:
         """K at each tilt, within :func:`error_bound`."""
         pieces = (self.edges, self.lows, self.highs, self.offsets, self.values, self.needed)
-        return _kernels().evaluated(tilts.ravel(), *pieces).reshape(tilts.shape)
+        return often(kernels.evaluated, tilts.size * DEGREE)(tilts.ravel(), *pieces).reshape(tilts.shape)
 
     def slope(self, tilts: np.ndarray) -> np.ndarray:
         """The mean count at each tilt."""
-        return (_kernels().sloped(tilts.ravel(), self.edges, self.lows, self.highs, self.slopes)).reshape(
-            tilts.shape
-        )
+        sloped = often(kernels.sloped, tilts.size * DEGREE)
+        return sloped(tilts.ravel(), self.edges, self.lows, self.highs, self.slopes).reshape(tilts.shape)
 
     def pulled_back(self, tilts: np.ndarray, gains: np.ndarray) -> np.ndarray:
         """The gradient of the sum of gains times K by each weight."""
         pieces = (self.weights, self.edges, self.lows, self.highs, POINTS, TURN)
-        return _kernels().pulled_back(tilts.ravel(), np.ascontiguousarray(gains).ravel(), *pieces)
+        windows = int((self.highs - self.lows + DEGREE).sum())
+        back = often(kernels.pulled_back, (tilts.size + windows) * DEGREE)
+        return back(tilts.ravel(), _flat(gains), *pieces)
 
 
 def log_sums(weights: np.ndarray, tilts: np.ndarray) -> np.ndarray:
     """log Σₖ exp(weights[k] + tilt k) for each tilt."""
     weights, tilts = np.ascontiguousarray(weights), np.ascontiguousarray(tilts)
     if _is_small(weights, tilts) or not (weights > -math.inf).any():
-        return _kernels().summed_one_by_one(tilts.ravel(), weights)[0].reshape(tilts.shape)
+        return _one_by_one(tilts, weights)[0].reshape(tilts.shape)
     return Cumulant.fitted(weights, float(tilts.min()), float(tilts.max())).at(tilts)
 
 
@@ -116,10 +122,11 @@ def differentiable_log_sums(weights: Array, tilts: Array) -> Array:
     """:func:`log_sums` with its gradient by weights and tilts."""
     b, t = (np.ascontiguousarray(operand.data) for operand in (weights, tilts))
     if _is_small(b, t) or not (b > -math.inf).any():
-        values, flat_slopes = _kernels().summed_one_by_one(t.ravel(), b)
+        values, flat_slopes = _one_by_one(t, b)
+        pulled_back = often(kernels.pulled_back_one_by_one, t.size * b.size)
         return arrays.made(
             values.reshape(t.shape),
-            (weights, lambda g: _kernels().pulled_back_one_by_one(t.ravel(), _flat(g), b, values)),
+            (weights, lambda g: pulled_back(t.ravel(), _flat(g), b, values)),
             (tilts, lambda g: g * flat_slopes.reshape(t.shape)),
         )
     cumulant = Cumulant.fitted(b, float(t.min()), float(t.max()))
@@ -161,10 +168,10 @@ def _is_small(weights: np.ndarray, tilts: np.ndarray) -> bool:
     return tilts.size <= FEW or weights.size <= FEW
 
 
+def _one_by_one(tilts: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The cumulant and its slope at each tilt, in one row."""
+    return often(kernels.summed_one_by_one, 2 * tilts.size * weights.size)(tilts.ravel(), weights)
+
+
 def _flat(gains: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(gains).ravel()
-
-
-def _kernels() -> ModuleType:
-    """Imported when they are first needed: numba takes a second."""
-    return importlib.import_module("herbrand.engines.lifted.cumulant_kernels")

@@ -92,7 +92,8 @@ class Push:
     ) -> tuple[np.ndarray | None, ...]:
         of_values, of_weights = _slopes_of(self.taken, needed)
         ends = np.append(0, np.cumsum(counts))
-        kernels.push_back(self.taken, ends, found, slope, np.zeros(self.width), of_values, of_weights)
+        push_back = often(kernels.push_back, 2 * _steps(self.taken) + len(found))
+        push_back(self.taken, ends, found, slope, np.zeros(self.width), of_values, of_weights)
         return of_values, of_weights if needed[1] else None
 
 
@@ -126,7 +127,8 @@ class MaskedPush:
         of_values, of_weights = _slopes_of(self.taken, needed)
         of_allowed = np.zeros(len(self.mask.weights)) if needed[2] else kernels.NONE
         sums, slopes = np.zeros((2, self.width))
-        kernels.push_where_back(
+        steps = 4 * _steps(self.taken) + 3 * len(found) + 2 * int(self.mask.length.sum())
+        often(kernels.push_where_back, steps)(
             self.taken, self.mask, ends, found, slope, sums, slopes, of_values, of_weights, of_allowed
         )
         return of_values, of_weights if needed[1] else None, of_allowed if needed[2] else None
@@ -160,7 +162,8 @@ def pull_back(
     active = often(kernels.rows_filled, state.size)(state) if active is None else active
     of_state = np.zeros(state.shape) if needed[0] else kernels.NO_MATRIX
     of_weights = np.zeros(len(weights)) if needed[1] else kernels.NONE
-    kernels.pull_back(pointers, sources, weights, state, active, slope, of_state, of_weights)
+    pulled_back = often(kernels.pull_back, 2 * len(sources) * state.shape[1])
+    pulled_back(pointers, sources, weights, state, active, slope, of_state, of_weights)
     return of_state if needed[0] else None, of_weights if needed[1] else None
 
 

@@ -35,8 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.compiler import numba
-from herbrand.loops import loop
+from herbrand.loops import in_any_order, loop
 
 Array = NDArray[Any]
 
@@ -316,11 +315,7 @@ def entries(state: Array, active: Array) -> tuple[Array, Array, Array]:
     return columns, rows, values
 
 
-ANY_ORDER = {"reassoc", "contract"}
-"""Sums may be taken in any order: then they are computed several at a time."""
-
-
-@numba.njit(cache=True, nogil=True)
+@loop
 def _slopes_of_group(
     begin: int, end: int, taken: Taken, slopes: Array, of_values: Array, of_weights: Array
 ) -> None:
@@ -339,7 +334,7 @@ def _slopes_of_group(
         of_values[one] = total
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def push_back(
     taken: Taken, ends: Array, found: Array, slope: Array, slopes: Array, of_values: Array, of_weights: Array
 ) -> None:
@@ -355,7 +350,7 @@ def push_back(
         _slopes_of_group(groups[group], groups[group + 1], taken, slopes, of_values, of_weights)
 
 
-@numba.njit(cache=True, nogil=True)
+@loop
 def push_where_back(
     taken: Taken,
     mask: Mask,
@@ -396,7 +391,7 @@ def push_where_back(
             slopes[found[place]] = 0.0
 
 
-@numba.njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@in_any_order
 def pull_back(
     pointers: Array,
     sources: Array,

@@ -11,7 +11,7 @@ Each kind can ``sweep``: tighten the intervals of its atoms, and name the factor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,20 +25,24 @@ from herbrand.engines.credal.ariel.independence import (
     cells_of,
 )
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
-from herbrand.engines.credal.ariel.simplex import Cells, workspace
+from herbrand.engines.credal.ariel.simplex import Cells, Trial, Workspace, tried, workspace
 from herbrand.engines.credal.ariel.sweeps import (
     Beliefs,
     Factors,
     event_intervals,
     forms_needed,
+    pair_operations,
     sweep_pairs,
     sweep_programs,
     sweep_tables,
 )
 from herbrand.engines.credal.ariel.wide import Wide
 from herbrand.engines.credal.rounding import UNIT, complement
+from herbrand.loops import often, plain_left
 
 WIDEST = 12
+TABLE_OPERATIONS = 300
+"""What the closed forms of a table of two parents take."""
 PROGRAMS_AT_ONCE = 256
 """Between so many programs the clock is looked at."""
 MOST_NODES = {8: 400, 32: 200, 256: 50, 4096: 10}
@@ -58,7 +62,8 @@ class Pairs(Factors):
 
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         forms, start = self._forms
-        return sweep_pairs(self.atoms, start, forms, self.unlinked, self.visited, beliefs, threshold)
+        swept = often(sweep_pairs, pair_operations(np.diff(start)))
+        return swept(self.atoms, start, forms, self.unlinked, self.visited, beliefs, threshold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +75,8 @@ class Tables(Factors):
     unlinked: np.ndarray
 
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
-        return sweep_tables(self.atoms, self.low, self.high, self.unlinked, self.visited, beliefs, threshold)
+        swept = often(sweep_tables, TABLE_OPERATIONS * len(self.atoms))
+        return swept(self.atoms, self.low, self.high, self.unlinked, self.visited, beliefs, threshold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +104,22 @@ class Programs(Factors):
         forms = forms_needed(own, self.atoms.shape[1], self.cells)
         room = workspace(forms, self.states, budget.seconds_left)
         working = np.empty((forms, self.states))
-        for first in range(0, len(self.atoms), PROGRAMS_AT_ONCE):
-            last = min(first + PROGRAMS_AT_ONCE, len(self.atoms))
-            failed = sweep_programs(
+        last = 0
+        while last < len(self.atoms):
+            at_once = 1 if plain_left(sweep_programs) >= 0 else PROGRAMS_AT_ONCE
+            first, last = last, min(last + at_once, len(self.atoms))
+            failed = tried(sweep_programs, room, self._sweep_of(first, last, beliefs, threshold, working))
+            if failed >= 0 or budget.ended:
+                return failed
+        return -1
+
+    def _sweep_of(
+        self, first: int, last: int, beliefs: Beliefs, threshold: float, working: np.ndarray
+    ) -> Trial:
+        """The sweep of some of the factors."""
+
+        def run(swept: Callable[..., int], room: Workspace, again: bool) -> int:
+            return swept(
                 self.atoms,
                 self.start,
                 self.forms,
@@ -116,10 +135,10 @@ class Programs(Factors):
                 working,
                 first,
                 last,
+                again,
             )
-            if failed >= 0 or budget.ended:
-                return failed
-        return -1
+
+        return run
 
 
 def intervals_at_once(
@@ -141,10 +160,14 @@ def intervals_at_once(
     states = truths.shape[1]
     most = forms_needed(int(np.diff(start).max(initial=0)), len(truths), cells)
     room, working = workspace(most, states, budget.seconds_left), np.empty((most, states))
-    found = np.empty((len(box), 2))
-    failed = event_intervals(
-        forms, start, truths, event, given, weight, cells, box, nodes_for(states), room, working, found
-    )
+    found, nodes = np.empty((len(box), 2)), nodes_for(states)
+
+    def run(intervals: Callable[..., int], room: Workspace, again: bool) -> int:
+        return intervals(
+            forms, start, truths, event, given, weight, cells, box, nodes, room, working, found, again
+        )
+
+    failed = tried(event_intervals, room, run)
     if room.left[0] < 0:
         raise budget.out_of_time()
     return found, failed

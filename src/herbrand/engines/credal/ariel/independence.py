@@ -24,11 +24,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.compiling import compiled
 from herbrand.engines.credal.ariel.simplex import Cells
 from herbrand.engines.credal.markov import Arrows, Graph, graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.graphs import strong_component_of
+from herbrand.loops import loop, often
 from herbrand.row_keys import by_number
 
 Array = NDArray[Any]
@@ -50,7 +50,7 @@ class Marks(NamedTuple):
     waiting: Array
 
 
-@compiled
+@loop
 def statements_within(scopes: Array, arrows: Arrows) -> tuple[Array, Array]:
     """For each atom x of each scope the part of its Markov statement that lies in the scope, as bit masks.
 
@@ -89,7 +89,7 @@ def statements_within(scopes: Array, arrows: Arrows) -> tuple[Array, Array]:
     return given, others
 
 
-@compiled
+@loop
 def _not_reached(
     scope: Array, wanted: int, x: int, arrows: Arrows, seen: Array, walls: Array, waiting: Array, walk: int
 ) -> int:
@@ -117,7 +117,7 @@ def _not_reached(
     return wanted
 
 
-@compiled
+@loop
 def separators_within(scopes: Array, subsets: Array, arrows: Arrows) -> Array:
     """``found[f, i, s]``: the atoms (a bit mask) of scope f that atom i is d-separated from given subset s.
 
@@ -149,7 +149,7 @@ def separators_within(scopes: Array, subsets: Array, arrows: Arrows) -> Array:
     return found
 
 
-@compiled
+@loop
 def _separated(scope: Array, i: int, j: int, subset: int, arrows: Arrows, marks: Marks, walk: int) -> bool:
     """Whether every path between two atoms is blocked; only their ancestors and the subset's matter."""
     above, opened, seen, waiting = marks
@@ -189,7 +189,7 @@ def _separated(scope: Array, i: int, j: int, subset: int, arrows: Arrows, marks:
     return True
 
 
-@compiled
+@loop
 def _mark_above(scope: Array, subset: int, arrows: Arrows, marks: Array, waiting: Array, walk: int) -> int:
     """Marks the atoms of a subset and their ancestors; gives their number, -1 where they are too many."""
     into_start, into = arrows.into_start, arrows.into
@@ -257,10 +257,14 @@ class Links:
 
     def codes(self, scopes: np.ndarray) -> np.ndarray:
         """The independences within each of these scopes as a row of numbers."""
+        walks, links = scopes.size, 2 * len(self.arrows.into)
         if self.acyclic:
-            found = separators_within(scopes, _subsets(scopes.shape[1]), self.arrows)
+            subsets = _subsets(scopes.shape[1])
+            walks *= scopes.shape[1] * len(subsets)
+            found = often(separators_within, walks * min(links, MOST_VISITED))(scopes, subsets, self.arrows)
             return found.reshape(len(scopes), -1)
-        return np.concatenate(statements_within(scopes, self.arrows), axis=1)
+        found = often(statements_within, walks * min(links, MOST_FOLLOWED))(scopes, self.arrows)
+        return np.concatenate(found, axis=1)
 
 
 def coded_separations(codes: np.ndarray, k: int, acyclic: bool) -> Iterator[tuple[np.ndarray, Separations]]:

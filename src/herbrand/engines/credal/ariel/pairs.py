@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.compiling import compiled, copy_row
+from herbrand.engines.credal.ariel.copies import copy_row
 from herbrand.engines.credal.rounding import UNIT
+from herbrand.loops import loop
 
 Array = NDArray[Any]
 
@@ -38,7 +39,7 @@ MOST_CORNERS = 96
 """Each half-plane adds at most one corner to a polygon; forms beyond this limit are left out: still sound."""
 
 
-@compiled
+@loop
 def tighten_linked(forms: Array, box: Array) -> bool:
     """Shrinks the box to the values that some q with ``forms @ q >= 0`` gives; false where there is none.
 
@@ -85,7 +86,7 @@ def tighten_linked(forms: Array, box: Array) -> bool:
     return True
 
 
-@compiled
+@loop
 def _curve(form: Array, curve: Array) -> float:
     """Write ``form @ q`` in terms of one, a, b and q11; gives the size of the form's numbers."""
     g00, g01, g10, g11 = form[0], form[1], form[2], form[3]
@@ -93,7 +94,7 @@ def _curve(form: Array, curve: Array) -> float:
     return max(max(abs(g00), abs(g01)), max(abs(g10), abs(g11)))
 
 
-@compiled
+@loop
 def _clip(
     xs: Array,
     ys: Array,
@@ -132,7 +133,7 @@ def _clip(
     return found
 
 
-@compiled
+@loop
 def tighten_unlinked(forms: Array, box: Array) -> bool:
     """Shrinks the box to the values that some independent a and b with ``forms @ q >= 0`` have.
 
@@ -155,7 +156,7 @@ def tighten_unlinked(forms: Array, box: Array) -> bool:
     return True
 
 
-@compiled
+@loop
 def _reach(
     curves: Array, sizes: Array, low_x: float, high_x: float, low_y: float, high_y: float
 ) -> tuple[float, float]:
@@ -182,7 +183,7 @@ def _reach(
     return best[0], best[1]
 
 
-@compiled
+@loop
 def _try_crossings(
     curves: Array,
     sizes: Array,
@@ -220,7 +221,7 @@ def _try_crossings(
         _try(curves, sizes, constant / root, off, low_x, high_x, low_y, high_y, best)
 
 
-@compiled
+@loop
 def _try(
     curves: Array,
     sizes: Array,

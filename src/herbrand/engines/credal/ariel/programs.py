@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.compiling import compiled, inlined
 from herbrand.engines.credal.ariel.simplex import Cells, Workspace, lowest
+from herbrand.loops import inlined, loop
 
 Array = NDArray[Any]
 
@@ -21,7 +21,7 @@ SLACK = 1e-10
 """Intervals of atoms are widened by this much inside a program, so that equal ends do not contradict."""
 
 
-@compiled
+@loop
 def place_box(lows: Array, highs: Array, box: Array, forms: Array, count: int) -> int:
     """Writes the forms that keep each atom in its interval; gives the new number of forms."""
     states = lows.shape[1]
@@ -37,7 +37,7 @@ def place_box(lows: Array, highs: Array, box: Array, forms: Array, count: int) -
     return count
 
 
-@compiled
+@loop
 def place_ranges(cells: Cells, box: Array, ranges: Array) -> None:
     for c in range(len(cells.atom)):
         ranges[c, 0], ranges[c, 1] = 0.0, 1.0
@@ -123,7 +123,7 @@ def extremes(
     return True
 
 
-@compiled
+@loop
 def _note(marginals: Array, point: Array, lows: Array, highs: Array, finished: bool) -> None:
     for i in range(len(lows)):
         low, high = 0.0, 0.0
@@ -133,7 +133,7 @@ def _note(marginals: Array, point: Array, lows: Array, highs: Array, finished: b
         marginals[i, 0], marginals[i, 1] = (low, high) if finished else (np.nan, np.nan)
 
 
-@compiled
+@loop
 def _inside(marginals: Array, box: Array, atom: int) -> bool:
     """Whether a known optimal point still lies in the box, in all that is not the atom itself."""
     for i in range(len(box)):

@@ -16,13 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.compiling import compiled
-from herbrand.engines.credal.ariel.factors import children_of, intervals_at_once, tables_of, truths_of
+from herbrand.engines.credal.ariel.factors import (
+    TABLE_OPERATIONS,
+    children_of,
+    intervals_at_once,
+    tables_of,
+    truths_of,
+)
 from herbrand.engines.credal.ariel.independence import cells_of, pairwise
 from herbrand.engines.credal.ariel.messages import CROSSED, FoundContradictionError, single_atoms
 from herbrand.engines.credal.ariel.pairs import tighten_linked
 from herbrand.engines.credal.ariel.scopes import Scope
+from herbrand.engines.credal.ariel.sweeps import pair_operations
 from herbrand.engines.credal.ariel.tables import child_interval, parent_by_published
+from herbrand.loops import loop, often
 
 Array = NDArray[Any]
 
@@ -45,10 +52,11 @@ class _Pairs(Published):
     def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
         forms, start, _ = self.scope.forms()
         sent = np.empty_like(heard)
-        return sent, _send_pairs(forms, start, heard, sent)
+        send = often(_send_pairs, pair_operations(np.diff(start)))
+        return sent, send(forms, start, heard, sent)
 
 
-@compiled
+@loop
 def _send_pairs(forms: Array, start: Array, heard: Array, sent: Array) -> int:
     box = np.empty(4)
     for f in range(len(heard)):
@@ -69,10 +77,11 @@ class _Tables(Published):
 
     def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
         sent = np.empty_like(heard)
-        return sent, _send_tables(self.low, self.high, heard, sent)
+        send = often(_send_tables, TABLE_OPERATIONS * len(heard))
+        return sent, send(self.low, self.high, heard, sent)
 
 
-@compiled
+@loop
 def _send_tables(low: Array, high: Array, heard: Array, sent: Array) -> int:
     turned_low, turned_high = np.empty(4), np.empty(4)
     for f in range(len(heard)):
@@ -144,10 +153,11 @@ class PublishedMessages:
     def step(self, state: PublishedState) -> PublishedState:
         atoms = np.concatenate([f.atoms.reshape(-1) for f in state.factors] or [np.empty(0, np.int64)])
         spoken = np.concatenate([sent.reshape(-1, 2) for sent in state.sent] or [np.empty((0, 2))])
+        least = often(_least_of_others, 2.0 * len(atoms))
         heard = np.stack(
             [
-                -_least_of_others(atoms, -spoken[:, 0], -state.single[:, 0]),
-                _least_of_others(atoms, spoken[:, 1], state.single[:, 1]),
+                -least(atoms, -spoken[:, 0], -state.single[:, 0]),
+                least(atoms, spoken[:, 1], state.single[:, 1]),
             ],
             axis=1,
         )
@@ -195,7 +205,7 @@ def _published(scopes: tuple[Scope, ...]) -> Iterator[Published]:
                 yield _Programs(part, part.atoms)
 
 
-@compiled
+@loop
 def _least_of_others(atoms: Array, spoken: Array, single: Array) -> Array:
     """For each link the least that the atom hears from all but this link."""
     least, second = single.copy(), np.full(len(single), np.inf)

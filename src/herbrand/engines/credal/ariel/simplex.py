@@ -12,7 +12,7 @@ method works with forms that are a little weaker, and what its prices prove is a
 >>> forms = np.array([[0.0, 1.0, 1.0]]) - 0.5  # p1 + p2 >= 0.5
 >>> room = workspace(8, 3)
 >>> bound, optimal = least(np.array([0.0, 1.0, 2.0]), forms, 1, np.ones(3), 1.0, room)
->>> round(bound, 6), optimal
+>>> round(float(bound), 6), optimal
 (0.5, True)
 >>> room.point[:3].round(6).tolist()
 [0.5, 0.5, 0.0]
@@ -33,13 +33,15 @@ stops.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.compiling import compiled, copy_row, copy_table, fill_row, inlined
+from herbrand.engines.credal.ariel.copies import copy_row, copy_table, fill_row
 from herbrand.engines.credal.rounding import UNIT
+from herbrand.loops import compiled, inlined, loop, often, plain_left
 
 Array = NDArray[Any]
 
@@ -78,6 +80,26 @@ def workspace(forms: int, states: int, seconds: float = math.inf) -> Workspace:
         np.empty(forms + 1, np.int64),
         np.array([seconds * ENTRIES_A_SECOND]),
     )
+
+
+Trial = Callable[[Callable[..., int], Workspace, bool], int]
+"""Runs a loop over programs in a room; and whether what does not end there will be run again."""
+
+
+def tried(programs: Callable[..., int], room: Workspace, run: Trial) -> int:
+    """What a loop over programs gives: as plain Python as long as it ends within what is left to that, as
+    nothing tells before how long a search takes; or else compiled."""
+    plain = plain_left(programs)
+    if plain < 0.0:
+        return run(compiled(programs), room, False)
+    has_time = room.left[0] > plain
+    trial = room._replace(left=np.array([plain])) if has_time else room
+    entries = trial.left[0]
+    found = run(programs, trial, has_time)
+    often(programs, entries - trial.left[0])
+    if has_time and trial.left[0] < 0.0:
+        return run(compiled(programs), room, False)
+    return found
 
 
 @inlined
@@ -137,12 +159,12 @@ def least(
     return _safe_bound(costs, forms, count, scale, weight, first, room), optimal
 
 
-@compiled
+@loop
 def _weaker(entry: float) -> float:
     return entry + WEAKER * abs(entry)
 
 
-@compiled
+@loop
 def _pivot(table: Array, row: int, column: int, rows: int, columns: int) -> None:
     inverse = 1.0 / table[row, column]
     for i in range(columns):
@@ -156,7 +178,7 @@ def _pivot(table: Array, row: int, column: int, rows: int, columns: int) -> None
     table[row, column] = inverse
 
 
-@compiled
+@loop
 def _safe_bound(
     costs: Array, forms: Array, count: int, scale: Array, weight: float, first: int, room: Workspace
 ) -> float:
@@ -190,7 +212,7 @@ def _safe_bound(
     return bound - excess / weight * (1.0 + 8.0 * UNIT) - 8.0 * UNIT if weight > 0.0 else -np.inf
 
 
-@compiled
+@loop
 def _no_point(forms: Array, count: int, scale: Array, first: int, entering: int, room: Workspace) -> bool:
     """Whether the ray of prices on which the dual has no limit proves that no p satisfies the forms."""
     states = len(room.point)
@@ -236,12 +258,11 @@ class Cells(NamedTuple):
     spread: Array  # [spreads, states]
 
 
-@compiled
 def form_count(cells: Cells) -> int:
     return 4 * len(cells.products) + 2 * len(cells.spread_cell)
 
 
-@compiled
+@loop
 def lowest(
     costs: Array,
     forms: Array,
@@ -310,7 +331,7 @@ def lowest(
     return np.inf, True
 
 
-@compiled
+@loop
 def _relaxed(
     costs: Array,
     forms: Array,
@@ -348,7 +369,7 @@ def _relaxed(
     return least(costs, forms, at, scale, weight, room)
 
 
-@compiled
+@loop
 def _most_violated(point: Array, cells: Cells, ranges: Array) -> tuple[int, float]:
     """The cell to split and where; -1 where the point breaks no independence."""
     states = cells.given.shape[1]

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.budget import Budget
-from herbrand.engines.credal.ariel.compiling import compiled, copy_table
+from herbrand.engines.credal.ariel.copies import copy_table
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.ariel.programs import extremes, tighten
 from herbrand.engines.credal.ariel.scopes import Scope
 from herbrand.engines.credal.ariel.simplex import Cells, Workspace, form_count
 from herbrand.engines.credal.ariel.tables import tighten_table
+from herbrand.loops import loop
 
 Array = NDArray[Any]
 
@@ -55,7 +56,7 @@ class Factors(ABC):
         """Tightens beliefs in place; gives the factor that finds a contradiction, or -1."""
 
 
-@compiled
+@loop
 def _visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
     """Whether one of its atoms has changed since the factor was last visited; then it is visited now."""
     latest = -1
@@ -69,7 +70,7 @@ def _visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
     return True
 
 
-@compiled
+@loop
 def learn(atom: int, low: float, high: float, beliefs: Beliefs, threshold: float) -> None:
     """Takes over an interval; ends that rounding has crossed are put back in order."""
     low, high = max(low, beliefs.lower[atom]), min(high, beliefs.upper[atom])
@@ -83,7 +84,7 @@ def learn(atom: int, low: float, high: float, beliefs: Beliefs, threshold: float
     beliefs.lower[atom], beliefs.upper[atom] = low, high
 
 
-@compiled
+@loop
 def sweep_pairs(
     atoms: Array,
     start: Array,
@@ -107,7 +108,7 @@ def sweep_pairs(
     return -1
 
 
-@compiled
+@loop
 def sweep_tables(
     atoms: Array, low: Array, high: Array, unlinked: Array, visited: Array, beliefs: Beliefs, threshold: float
 ) -> int:
@@ -124,7 +125,7 @@ def sweep_tables(
     return -1
 
 
-@compiled
+@loop
 def sweep_programs(
     atoms: Array,
     start: Array,
@@ -141,8 +142,12 @@ def sweep_programs(
     working_forms: Array,
     first: int,
     last: int,
+    again: bool,
 ) -> int:
-    """``lows``, ``highs``: [factors or 1, k, states]; ``marginals``: [factors, 2 k, k, 2]."""
+    """``lows``, ``highs``: [factors or 1, k, states]; ``marginals``: [factors, 2 k, k, 2].
+
+    ``again``: a factor at which ``room.left`` ends is left as it was, for it will be swept again.
+    """
     k = atoms.shape[1]
     box = np.empty((k, 2))
     for f in range(first, last):
@@ -157,12 +162,16 @@ def sweep_programs(
             working_forms, count, lows[shared], highs[shared], cells, box, marginals[f], most_nodes, room
         ):
             return f
+        if again and room.left[0] < 0.0:
+            visited[f] = -1
+            marginals[f, :, :, :] = np.nan
+            return -1
         for i in range(k):
             learn(atoms[f, i], box[i, 0], box[i, 1], beliefs, threshold)
     return -1
 
 
-@compiled
+@loop
 def event_intervals(
     forms: Array,
     start: Array,
@@ -176,8 +185,12 @@ def event_intervals(
     room: Workspace,
     working_forms: Array,
     found: Array,
+    again: bool,
 ) -> int:
-    """The interval of P(event | given) in each factor, each with a box of its own: ``found`` [factors, 2]."""
+    """The interval of P(event | given) in each factor, each with a box of its own: ``found`` [factors, 2].
+
+    ``again``: it ends where ``room.left`` does, for it will be asked again.
+    """
     for f in range(len(box)):
         count = start[f + 1] - start[f]
         copy_table(forms[start[f] :], working_forms, count)
@@ -196,10 +209,16 @@ def event_intervals(
             found[f],
         ):
             return f
+        if again and room.left[0] < 0.0:
+            break
     return -1
 
 
-@compiled
+def pair_operations(forms: Array) -> float:
+    """About how many operations a factor of two atoms with so many forms takes."""
+    return float((60 + 20 * forms * (forms + 2) ** 2).sum())
+
+
 def forms_needed(most_own: int, atoms: int, cells: Cells) -> int:
     """How many forms a factor's programs have at most."""
     return most_own + 2 * atoms + form_count(cells)

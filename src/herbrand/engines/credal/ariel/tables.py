@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.compiling import compiled
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.rounding import UNIT
+from herbrand.loops import loop
 
 Array = NDArray[Any]
 
@@ -32,7 +32,7 @@ ROUNDINGS = 32 * UNIT
 """The value of a child in one case of its parents' probabilities is right up to this share of it."""
 
 
-@compiled
+@loop
 def tighten_table(low: Array, high: Array, unlinked: bool, box: Array) -> bool:
     """Shrinks the box (child, first parent, second parent); false where no distribution is left."""
     parents = box[2:]
@@ -58,13 +58,13 @@ def tighten_table(low: Array, high: Array, unlinked: bool, box: Array) -> bool:
     return tighten_linked(forms[:wanted], parents)
 
 
-@compiled
+@loop
 def _difference_above(one: float, other: float) -> float:
     """At least ``one - other``; a difference of equal numbers is exact."""
     return one - other + UNIT * abs(one - other) if one != other else 0.0
 
 
-@compiled
+@loop
 def child_interval(
     low: Array, high: Array, first: Array, second: Array, unlinked: bool
 ) -> tuple[float, float]:
@@ -84,7 +84,7 @@ def child_interval(
     return max(least, 0.0), min(most, 1.0)
 
 
-@compiled
+@loop
 def _extreme(column: Array, first: Array, second: Array, unlinked: bool, sign: float) -> float:
     """The largest (``sign`` 1) or least (-1) of ``column @ q`` over parents in their box.
 
@@ -108,12 +108,12 @@ def _extreme(column: Array, first: Array, second: Array, unlinked: bool, sign: f
     return max(best, 0.0)
 
 
-@compiled
+@loop
 def _better(best: float, value: float, sign: float) -> float:
     return max(best, value) if sign > 0.0 else min(best, value)
 
 
-@compiled
+@loop
 def _value(column: Array, a: float, b: float, unlinked: bool, twist: float) -> float:
     if unlinked:
         return (1.0 - a) * ((1.0 - b) * column[0] + b * column[1]) + a * (
@@ -124,7 +124,7 @@ def _value(column: Array, a: float, b: float, unlinked: bool, twist: float) -> f
     return neither * column[0] + (b - overlap) * column[1] + (a - overlap) * column[2] + overlap * column[3]
 
 
-@compiled
+@loop
 def parent_by_published(low: Array, high: Array, child: Array, other: Array) -> tuple[float, float]:
     """The interval of the first parent where child and second parent are taken as independent (equation 24).
 
@@ -161,7 +161,7 @@ def parent_by_published(low: Array, high: Array, child: Array, other: Array) -> 
     return best_low, best_high
 
 
-@compiled
+@loop
 def _share(low_not: float, low_yes: float, high_not: float, high_yes: float, c: float) -> tuple[float, float]:
     """Shares s with  s low_yes + (1 - s) low_not <= c <= s high_yes + (1 - s) high_not."""
     low, high = 0.0, 1.0

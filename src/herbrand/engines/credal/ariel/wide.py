@@ -16,6 +16,10 @@ from herbrand.budget import Budget
 from herbrand.engines.credal.ariel.scopes import Pattern, at_least, at_most
 from herbrand.engines.credal.ariel.simplex import least, workspace
 from herbrand.engines.credal.ariel.sweeps import Beliefs, Factors, learn
+from herbrand.loops import often
+
+OPERATIONS = 1_000
+"""About what the programs of a sentence and an atom take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +62,9 @@ class Wide(Factors):
             ]
         )
         room, scale = workspace(len(forms), len(states)), np.ones(len(states))
-        low, _ = least(holds, forms, len(forms), scale, 1.0, room)
-        high, _ = least(-holds, forms, len(forms), scale, 1.0, room)
+        solved = often(least, OPERATIONS)
+        low, _ = solved(holds, forms, len(forms), scale, 1.0, room)
+        high, _ = solved(-holds, forms, len(forms), scale, 1.0, room)
         if low > 1 + 1e-6 or -high < -1e-6:
             return None
         return low, -high

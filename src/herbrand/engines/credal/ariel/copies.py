@@ -1,4 +1,4 @@
-"""How ariel's loops are compiled, and copies from one array into another for them.
+"""Copies from one array into another for ariel's loops, compiled.
 
 numba puts a message about shapes into each assignment of an array to a slice, and with it all that lists of
 texts need. Every loop that calls such a one is compiled with that again: a third of the time that ariel's
@@ -13,46 +13,30 @@ first run on a machine took. The copies do the same in the order of the entries;
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from numpy.typing import NDArray
 
-from herbrand.compiler import numba
+from herbrand.loops import loop
 
 Array = NDArray[Any]
 
-Loop = TypeVar("Loop", bound=Callable[..., Any])
 
-KEPT: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
-
-
-def compiled(loop: Loop) -> Loop:
-    """The loop as numba compiles it when it is called, and keeps it."""
-    return cast(Loop, numba.njit(loop, **KEPT))
-
-
-def inlined(loop: Loop) -> Loop:
-    """A loop that becomes part of those that call it, which are few. Each caller is compiled with all that it
-    calls once more, so that a chain of calls takes less as one loop."""
-    return cast(Loop, numba.njit(loop, **KEPT, inline="always"))
-
-
-@compiled
+@loop
 def fill_row(target: Array, count: int, value: float) -> None:
     """The first entries all get one value."""
     for i in range(count):
         target[i] = value
 
 
-@compiled
+@loop
 def copy_row(source: Array, target: Array, count: int) -> None:
     """The first entries of a row."""
     for i in range(count):
         target[i] = source[i]
 
 
-@compiled
+@loop
 def copy_table(source: Array, target: Array, count: int) -> None:
     """The first rows of a table."""
     for i in range(count):
