@@ -47,6 +47,27 @@ def test_rows_of_fit_keep_their_labels_unless_they_are_not_known() -> None:
     assert apart.min() > 0 and apart.max() < 1
 
 
+def test_rows_that_facts_or_rules_settle() -> None:
+    """``infer`` lists latent atoms; these have a probability all the same."""
+    facts = {**WORDS, "same": [("r0", "r1")]}
+    fitted = hb.LinkClassifier(THEORY, "same", facts).fit([("r2", "r3"), ("r4", "r9")], [True, False])
+    assert fitted.predict_proba([("r0", "r1")])[:, 1].tolist() == [1.0]
+    both = fitted.predict_proba([("r6", "r7"), ("r0", "r1"), ("r4", "r9")])[:, 1]
+    assert 0 < both[0] < 1 and both[1:].tolist() == [1.0, 0.0]
+    rules = "predicate road(p, p): observed\npredicate near(p, p)\nnear(x, y) :- road(x, y)"
+    derived = hb.LinkClassifier(rules, "near", {"road": [("a", "b")]}).fit([("a", "b")], [True])
+    assert derived.predict([("b", "a"), ("a", "b")]).tolist() == [False, True]
+    odd = hb.LinkClassifier("predicate `is old`(p)\n1: `is old`(x)", "is old").fit(["a"], [True])
+    assert odd.predict_proba(["b"])[0, 1] == pytest.approx(0.7310585786)
+
+
+def test_probabilities_of_choices_are_learned() -> None:
+    theory = "predicate road(p): observed\npredicate wet(p)\n? :: wet(x) :- road(x)"
+    roads = hb.LinkClassifier(theory, "wet", {"road": list("abcdef")}, method="auto", known=False)
+    roads.fit(list("abcd"), [True, False, False, False])
+    assert roads.predict_proba(["a", "e", "g"])[:, 1].tolist() == pytest.approx([0.25, 0.25, 0])
+
+
 def test_rows_of_several_kinds_and_new_constants() -> None:
     fitted = links().fit(PAIRS, LABELS)
     rows = [("r0", "r1"), ("r0", "r5")]
@@ -66,6 +87,12 @@ def test_what_is_wrong_is_refused() -> None:
         links().fit([("a", "b"), ("c", "d"), ("a", "b")], [True, True, False])
     with pytest.raises(ValueError, match="True and False"):
         links().fit([("a", "b")], ["yes"])
+    with pytest.raises(ValueError, match="True and False, not <NA>"):
+        links().fit([("a", "b")], pd.array([None], dtype="boolean"))
+    with pytest.raises(hb.HerbrandError, match="colour has many values"):
+        hb.LinkClassifier('predicate colour(p) in {"r", "b"}\n?: colour(x) = "r"', "colour").fit(
+            ["a"], [True]
+        )
     with pytest.raises(ValueError, match="0 rows"):
         links().fit([], [])
     with pytest.raises(hb.HerbrandError, match="not fitted"):

@@ -46,6 +46,7 @@ COPIES = [pickled, copy.deepcopy]
 def test_models(copied: Callable[[Any], Any], used: bool) -> None:
     for text, ask in (
         (SMOKERS, lambda m: m.infer(engine="exact")),
+        ('0.5: p(x) and q(x)\np("a")\nq("b") ~ 0.3', lambda m: m.infer("q(x)")),
         (PATHS, lambda m: m.query('path("a", y)')),
         (BOUNDS, lambda m: m.bound()),
     ):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from os import PathLike
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
 from herbrand.language.files import read
+from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Learned, PredicateDeclaration, Theory, Value
@@ -85,17 +87,25 @@ class LinkClassifier:
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the weights from rows of constants ``X`` [rows, arguments] and whether each holds, ``y``."""
         theory = _stated(self.theory)
-        arity = check(theory).predicate(self.target).arity
+        target = check(theory).predicate(self.target)
+        if target.value_type is not None:
+            raise UnsupportedError(
+                f"{self.target} has many values, and this classifier predicts whether an atom holds",
+                hint="model.infer gives the probability of each value",
+            )
+        arity = target.arity
         rows, labels = self._rows(X, arity), _labels(y)
         if len(rows) != len(labels):
             raise ValueError(f"X has {len(rows)} rows and y has {len(labels)} labels")
         if not rows:
             raise ValueError("X has 0 rows, and 1 is needed at least")
         self._labels = _each_once(rows, labels)
-        if any(isinstance(formula.weight, Learned) for formula in theory.formulas):
+        weighs = any(isinstance(formula.weight, Learned) for formula in theory.formulas)
+        if weighs or any(choice.learned for choice in theory.choices):
             options: LearnOptions = {"seed": self.seed}
             model = Model(theory, self._sources(self._labels))
-            self.learned_ = model.learn(self.method, target=self.target, latent=self.target, **options)
+            aim = self.target if weighs else ()  # what choices derive is unknown unless listed, as it is
+            self.learned_ = model.learn(self.method, target=aim, latent=aim, **options)
             theory = self.learned_.theory
         self.theory_ = theory
         self.classes_ = np.array([False, True])
@@ -114,22 +124,25 @@ class LinkClassifier:
             types = signature.predicate(self.target).types
             theory = theory + Theory((PredicateDeclaration(ASKED, types, role="observed"),))
             sources = (*sources, *fact_sources({ASKED: rows}))
-        options: InferOptions = {"seed": self.seed}
         model = Model(theory, sources, open=self.target)
-        found = model.infer(self.target, engine=self.engine, **options)
-        table = found[self.target]
-        holds = np.array([self._probability(row, known, table) for row in rows], np.float64)
+        asked = [row for row in dict.fromkeys(rows) if row not in known]
+        found = {**self._inferred(model, asked), **known}
+        holds = np.array([found[row] for row in rows], np.float64)
         return np.stack([1 - holds, holds], axis=1)
 
-    def _probability(self, row: Row, known: Mapping[Row, bool], table: Any) -> float:
-        if row in known:
-            return float(known[row])
-        if row not in table:
-            raise UnsupportedError(
-                f"{show_atom(self.target, row)} has no probability: no fact names its constants",
-                hint="declare the predicates of the theory, or add facts about these constants",
-            )
-        return table[row]
+    def _inferred(self, model: Model, rows: Sequence[Row]) -> dict[Row, float]:
+        """The probability of each row: ``infer`` lists what is latent; what is settled is asked for by name."""
+        if not rows:
+            return {}
+        options: InferOptions = {"seed": self.seed}
+        latent = model.infer(shown_name(self.target), engine=self.engine, **options)
+        table = latent[self.target] if self.target in latent else ()
+        found = {row: table[row] for row in rows if row in table}
+        settled = {row: show_atom(self.target, row) for row in rows if row not in found}
+        if settled:
+            named = model.infer(settled.values(), engine=self.engine, **options)
+            found |= {row: named[atom] for row, atom in settled.items()}
+        return found
 
     def _sources(self, labels: Mapping[Row, bool]) -> tuple[FactSource, ...]:
         """The facts, and the labels as a table of true and false rows."""
@@ -198,6 +211,6 @@ def _rows(X: Any) -> list[Row]:
 
 def _labels(y: Any) -> list[bool]:
     listed = np.asarray(y).ravel().tolist()
-    if wrong := [label for label in listed if label not in (True, False)]:
+    if wrong := [label for label in listed if not (isinstance(label, Real) and label in (True, False))]:
         raise ValueError(f"labels are True and False, not {wrong[0]!r}")
     return [bool(label) for label in listed]

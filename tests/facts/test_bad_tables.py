@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import enum
 import os
 import struct
 from pathlib import Path
@@ -201,6 +202,72 @@ def test_types_that_are_constants_after_all(tmp_path):
         assert constants(loaded, "friends") == [("x", "u"), ("y", "v")]
         assert constants(loaded, "born") == [("x", 1.5), ("y", 2)]
         assert constants(loaded, "active") == [("x", 1990), ("y", 1991)]
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["y", "x"])], ids=["categories", "enumeration"])
+def test_what_a_dictionary_of_polars_encodes(kind):
+    texts = pl.Series(["x", "y", "x"], dtype=kind)
+    loaded = load(
+        {
+            "friends": pl.DataFrame({"a": texts, "b": texts}),
+            "smokes": pl.concat([pl.DataFrame({"a": texts.slice(n, 1)}) for n in range(3)], rechunk=False),
+        }
+    )
+    assert constants(loaded, "friends") == [("x", "x"), ("y", "y")]
+    assert constants(loaded, "smokes") == [("x",), ("y",)]
+    assert message({"smokes": pl.DataFrame({"a": pl.Series(["x", None], dtype=kind)})}) == (
+        "smokes, row 2: column 1 is empty; expected a constant of type 'person'"
+    )
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        pl.Series([0.7, 0.2]),
+        pl.Series(["0.7", "0.2"]),
+        pl.Series(["0.7", "0.2"], dtype=pl.Categorical),
+        pd.Series([0.7, 0.2], dtype="category"),
+        pa.array(["0.7", "0.2"], pa.string_view()),
+    ],
+    ids=["numbers", "texts", "categories of polars", "categories of pandas", "views"],
+)
+def test_columns_of_probabilities(marks):
+    frames = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table}
+    smokes = frames[type(marks).__module__.split(".")[0]]({"a": ["x", "y"], "probability": marks})
+    assert load({"smokes": smokes}).tables["smokes"].probabilities.tolist() == [0.7, 0.2]
+
+
+class Level(enum.StrEnum):
+    """Its members are texts, and show themselves as something else."""
+
+    HIGH = "high"
+
+    def __str__(self):
+        return "the highest"
+
+
+class Year(enum.IntEnum):
+    FIRST = 1990
+
+
+def test_members_of_enumerations_are_the_values_that_they_are():
+    assert constants(load({"smokes": [Level.HIGH, "low"]}), "smokes") == [("high",), ("low",)]
+    assert constants(load({"born": [(Level.HIGH, Year.FIRST)]}), "born") == [("high", 1990)]
+
+
+def test_moments_of_pandas_in_rows():
+    moments = [pd.Timestamp("2024-01-02 03:04"), datetime.datetime(2024, 1, 3)]
+    expected = [("2024-01-02T03:04:00",), ("2024-01-03T00:00:00",)]
+    assert constants(load({"smokes": moments}), "smokes") == expected
+    finer = pd.Timestamp("2024-01-02") + pd.Timedelta(1, "ns")
+    assert message({"smokes": [finer]}) == (
+        'smokes, row 1: column 1 holds "2024-01-02 00:00:00.000000001" (Timestamp), which is no constant\n'
+        "  moments are kept to the microsecond: round them"
+    )
+    assert message({"smokes": pd.Series([finer])}) == (
+        "smokes: column 1 holds a moment between two microseconds\n"
+        "  moments are kept to the microsecond: round them"
+    )
 
 
 @pytest.mark.parametrize("other", ["x", "2024-05-06", 3])

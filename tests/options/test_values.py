@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import herbrand as hb
@@ -175,7 +177,19 @@ def test_the_first_0_rows_are_nothing_to_ask_for(ask: Callable[..., object]) -> 
 
 @pytest.mark.parametrize(
     ("told", "found"),
-    [(None, ()), ("", ("",)), ("a", ("a",)), ((), ()), (["a", "b"], ("a", "b")), (iter("ab"), ("a", "b"))],
+    [
+        (None, ()),
+        ("", ("",)),
+        ("a", ("a",)),
+        ((), ()),
+        (["a", "b"], ("a", "b")),
+        (iter("ab"), ("a", "b")),
+        (np.array(["a", "b"]), ("a", "b")),
+        (np.array([], str), ()),
+        (pd.Series(["a"], index=[7]), ("a",)),
+        (pl.Series(["a"]), ("a",)),
+    ],
+    ids=repr,
 )
 def test_texts(told: Any, found: tuple[str, ...]) -> None:
     assert texts(told) == found

@@ -192,6 +192,10 @@ class LatestChoice:
 
     _kept: tuple[tuple[Any, ...], Choice] | None = None
 
+    def __reduce__(self) -> tuple[type[LatestChoice], tuple[()]]:
+        """A copy has nothing kept: it is not worth what it weighs, and begins anew."""
+        return LatestChoice, ()
+
     def chosen(self, name: str, settings: Settings, program: Program, question: Question) -> Choice:
         """As :func:`choose`; the engine has the clock of this call."""
         key = name, settings, program, question

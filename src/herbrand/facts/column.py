@@ -174,7 +174,7 @@ def constants(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """The same constants as large strings, int64 or float64."""
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return constants(array.cast(kind.value_type))
+        return constants(decoded(array))
     if pa.types.is_large_string(kind) or pa.types.is_int64(kind) or pa.types.is_float64(kind):
         return array
     if pa.types.is_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
@@ -186,6 +186,19 @@ def constants(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _dated(array)
     raise TypeError(str(kind))
+
+
+def decoded(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """What a dictionary encodes, as a column of its own; any other column as it is.
+
+    Texts are copied first: those of polars are views, of which Arrow takes none by their places.
+    """
+    if not pa.types.is_dictionary(array.type):
+        return array
+    kind = array.type.value_type
+    kept = TEXT if pa.types.is_string_view(kind) else kind
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    return pa.chunked_array([chunk.dictionary.cast(kept).take(chunk.indices) for chunk in chunks], kept)
 
 
 def _dated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -143,7 +143,7 @@ def numbers_of(marks: Marks) -> tuple[Numbers, Truths]:
         return marks, np.ones(len(marks), bool)
     if pa.types.is_integer(marks.type) or pa.types.is_floating(marks.type) or pa.types.is_decimal(marks.type):
         numbers, good = marks.cast(pa.float64(), safe=False), pc.is_valid(marks).to_numpy()
-    elif pa.types.is_string(marks.type) or pa.types.is_large_string(marks.type):
+    elif marks.type in (pa.string(), pa.large_string(), pa.string_view()):
         texts = marks.cast(pa.large_string()).combine_chunks()
         parsed, written = numbers_from_text(texts)
         numbers, good = parsed.cast(pa.float64(), safe=False), written & pc.is_valid(parsed).to_numpy(False)

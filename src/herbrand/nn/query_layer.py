@@ -32,6 +32,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -64,7 +65,7 @@ from herbrand.nn.given_tables import given_tables
 from herbrand.nn.layer import Layer
 from herbrand.nn.rule_weights import RuleWeights, as_rule, rule_of_totals, rules_of_alternatives
 from herbrand.nn.transformed import called
-from herbrand.options.kinds import FIXPOINT
+from herbrand.options.kinds import FIXPOINT, texts
 from herbrand.program.choice_instances import with_choice_instances
 from herbrand.program.clauses import Clause
 from herbrand.program.formula_rules import with_formulas_as_rules
@@ -161,11 +162,12 @@ class QueryLayer(Layer):
             raise UnsupportedError(
                 f"there is no algebra '{algebra}' of layers", hint=f"one of {', '.join(ALGEBRAS)}"
             )
-        if not isinstance(k, int) or k < 1:
+        if not _is_whole(k) or k < 1:
             raise UnsupportedError(f"the {k} likeliest proofs", hint="k is a whole number from 1 on")
-        self.goal, self.algebra, self.k, self.theory = goal, algebra, k, model.theory
+        self.goal, self.algebra, self.k, self.theory = goal, algebra, int(k), model.theory
         self.depth = _depth(depth, algebra)
         self.memory = None if memory is None else bytes_of(memory)
+        neural = texts(neural)
         _refuse_unknown(neural, model.signature)
         program, ranging = model.stated_with_open(neural), tuple[Rule, ...]()
         if algebra == PROBABILITY:
@@ -359,24 +361,24 @@ class QueryLayer(Layer):
         if len(parts) == 1:
             (sources,) = parts
         else:
-            scenes = max((part.shape[0] for part in parts), default=1)
+            found = {part.shape[0] for part in parts}
+            scenes = max(found, default=1) if 0 not in found else 0
             parts = [like.new_zeros(scenes, 0, dtype=precise), *(part.expand(scenes, -1) for part in parts)]
             sources = torch.cat(parts, 1)
-        return answered(self._road, self._sources, self._bound(call.inputs), sources, call.sizes)
+        found = answered(self._road, self._sources, self._bound(call.inputs), sources, call.sizes)
+        return found if found.requires_grad else _sloping(found, tables)
 
     def _summed(self, call: _Call) -> Tensor:
         """The same as sums of proofs: all questions of one scene together, on the processor."""
         if call.scenes != 1:
             parts = [self._summed(one) for one in call.each()]
-            return torch.cat(parts) if parts else call.rules.new_zeros([0, *call.sizes])
+            return torch.cat(parts) if parts else _sloping(torch.zeros([0, *call.sizes]), call.tables)
         call = call.of_scene(0, call.inputs)
         with on_processor():
             table = self._proved(call.inputs, call.facts, call.rules)
             zeros = torch.zeros([len(call.inputs), *call.sizes], dtype=torch.float64)
         places = tuple(torch.from_numpy(np.ascontiguousarray(c, np.int64)) for c in table.columns)
-        for given in call.tables:  # by a slope of 0, also where nothing is proved
-            zeros = zeros + given.reshape(-1)[:0].sum().cpu()
-        return zeros.index_put(places, table.values)
+        return _sloping(zeros, call.tables).index_put(places, table.values)
 
     def log_shares(
         self,
@@ -470,27 +472,53 @@ class QueryLayer(Layer):
             if indices and not 0 <= min(indices) <= max(indices) < len(domain):
                 raise LanguageError(f"an index of '{name}' is not below {len(domain)}")
             return indices
-        if len(values) == 1 and (index := domain.index_of(values[0])) is not None:
+        listed = _constants(name, values)
+        if len(listed) == 1 and (index := domain.index_of(listed[0])) is not None:
             return [index]
-        return indices_in(domain, list(values)).tolist()
+        return indices_in(domain, listed).tolist()
 
 
 def _read(proof: Proof, goal: str, given: Sequence[str] | None) -> Goal:
     try:
         if given is None:
             given = proof.read(goal).shape.variables[:-1]
-        return proof.read(goal, tuple(given))
+        return proof.read(goal, texts(given))
     except NarrowError as narrow:
         raise LanguageError([narrow.mistake]) from None
+
+
+def _sloping(weights: Tensor, tables: Iterable[Tensor]) -> Tensor:
+    """With a slope of 0 along all tables, also where nothing is proved."""
+    for given in tables:
+        weights = weights + given.reshape(-1)[:0].sum().to(weights)
+    return weights
+
+
+def _constants(name: str, values: Any) -> list[Value]:
+    """A column of a list, an array or a series as a list."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise LanguageError(f"the constants of '{name}' are {values!r}", hint="expected a list of them")
+    listed = cast("Any", values).tolist() if hasattr(values, "tolist") else list(values)
+    for value in listed:
+        if not isinstance(value, str | Real) or isinstance(value, bool):
+            raise LanguageError(
+                f"{value!r} is no constant of '{name}'", hint="a constant is text or a number"
+            )
+    return listed
 
 
 def _depth(depth: int | str, algebra: str) -> int | str:
     """Calls, or any number of them."""
     if depth == FIXPOINT and algebra == PROBABILITY:
         return depth
-    if not isinstance(depth, int) or depth < 0:
+    if not _is_whole(depth) or int(depth) < 0:
         raise UnsupportedError(f"'{depth}' is no depth of a layer", hint="a whole number from 0 on")
-    return depth
+    return int(depth)
+
+
+def _is_whole(value: object) -> bool:
+    """Whether it is a whole number, NumPy's among them."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _examples(questions: int, given: Mapping[str, Tensor]) -> int:
@@ -498,13 +526,13 @@ def _examples(questions: int, given: Mapping[str, Tensor]) -> int:
     scenes = {table.shape[0] for table in given.values() if table.dim() == 2}
     if len(scenes) > 1:
         raise UnsupportedError(f"scores of {' and '.join(map(str, sorted(scenes)))} scenes in one call")
-    count = max([questions, *scenes]) if scenes != {0} else 0
-    if questions not in (1, count) or not scenes <= {1, count}:
+    sizes = {questions, *scenes} - {1}
+    if len(sizes) > 1:
         raise UnsupportedError(
             f"{questions} questions in {scenes.pop()} scenes",
             hint="a scene for each question, or one of either",
         )
-    return count
+    return sizes.pop() if sizes else 1
 
 
 def _flat(name: str, scores: Tensor, expected: tuple[int, ...]) -> Tensor:

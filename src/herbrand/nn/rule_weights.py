@@ -89,8 +89,8 @@ class RuleWeights(nn.Module):
     def all_rules(self) -> Tensor:
         """The same, whether any is learned or none."""
         if not len(self.learned_rules):
-            return self._stated
-        return self._stated.index_put((self._places,), self._weights(self.of_rules.double()))
+            return self._stated.double()
+        return self._stated.double().index_put((self._places,), self._weights(self.of_rules.double()))
 
     def rule_weights(self) -> Iterator[tuple[Rule, float]]:
         """The learned rules and their weights."""

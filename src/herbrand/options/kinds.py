@@ -179,7 +179,7 @@ def texts(given: Any, flag: str = "") -> tuple[str, ...]:
 
     A mapping is refused: its values would be dropped, and ``{'rain': False}`` be read as its opposite.
     """
-    if given is None or given == ():
+    if given is None:
         return ()
     if isinstance(given, str):
         return (given,)

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from herbrand.errors import FactsError
 from herbrand.facts.address import Selection
-from herbrand.facts.column import Interned, dictionary_column
+from herbrand.facts.column import Interned, decoded, dictionary_column
 from herbrand.facts.place import Place
 from herbrand.facts.sources.base import FactSource, FileSource, OpenTable, Reading
-from herbrand.facts.sources.memory import python_columns
+from herbrand.facts.sources.memory import FINER, python_columns
 from herbrand.facts.sources.stored import not_constants, stored_table
 from herbrand.facts.store import Progress, Store
 
@@ -97,12 +97,18 @@ class ArrowTable(OpenTable):
             except TypeError as error:
                 mistakes.append(not_constants(self.name, number, str(error)))
             except pa.ArrowInvalid:
-                message = f"column {number + 1} holds a whole number of more than 64 bits"
-                mistakes.append(self.whole.mistake(message))
+                mistakes.append(self.whole.mistake(*_beyond(number, self.table.column(number).type)))
         if mistakes:
             raise FactsError(mistakes)
-        marks = self.table.column(len(types)) if marked else None
+        marks = decoded(self.table.column(len(types))) if marked else None
         return Interned(tuple(columns), self.table.num_rows, marks)
+
+
+def _beyond(number: int, kind: pa.DataType) -> tuple[str, str]:
+    """What is wrong with a column that Arrow cannot make constants of, and what to do."""
+    if pa.types.is_timestamp(kind):
+        return f"column {number + 1} holds a moment between two microseconds", FINER
+    return f"column {number + 1} holds a whole number of more than 64 bits", ""
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,14 @@ def _as_row(row: Any) -> tuple[Any, ...]:
 
 _CONSTANT = "a constant is text or a number"
 _DATES_ALONE = "dates are taken where a column holds nothing else; as text they are value.isoformat()"
+FINER = "moments are kept to the microsecond: round them"
 _NUMBER_TYPES = frozenset({int, float})
+_AS_IT_IS: Mapping[type, Callable[[Any], Value]] = {
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+}
+"""How a value of a subclass becomes one of the type itself, whatever the subclass says it is."""
 
 
 def python_columns(
@@ -205,11 +212,22 @@ def python_array(column: list[Any]) -> pa.Array:
         return pa.array(column)
     if found <= {Decimal} | _NUMBER_TYPES:
         return pa.array([None if value is None else float(value) for value in column])
-    if found == {date} or found == {datetime}:
+    if found == {date} or (found and all(issubclass(kind, datetime) for kind in found)):
+        if any(map(_is_finer, column)):
+            raise ValueError(FINER)
         return constants(pa.array(column))
-    if not any(issubclass(kind, np.generic) for kind in found):
+    plain = [_plain(value) for value in column]
+    if set(map(type, plain)) == set(map(type, column)):
         raise TypeError("neither text nor numbers alone")
-    return python_array([value.item() if isinstance(value, np.generic) else value for value in column])
+    return python_array(plain)
+
+
+def _plain(value: Any) -> Any:
+    """A value of a subclass of text or numbers, such as a member of an enumeration, without its class."""
+    if isinstance(value, np.generic):
+        return value.item()
+    kind = next((kind for kind in (str, int, float) if isinstance(value, kind)), None)
+    return value if kind is None or isinstance(value, bool) else _AS_IT_IS[kind](value)
 
 
 def _floats(column: list[Any]) -> pa.Array:
@@ -228,7 +246,7 @@ def wrong_constants(
         each = (
             place(i).mistake(
                 f"column {number} holds {_described(value)}, which is no constant",
-                _DATES_ALONE if isinstance(value, date) else _CONSTANT,
+                _advice(value),
             )
             for i, value in wrong
         )
@@ -260,6 +278,17 @@ def _is_constant(value: Any) -> bool:
     if isinstance(value, bool):
         return False
     return value is None or isinstance(value, float) or (isinstance(value, int) and -(2**63) <= value < 2**63)
+
+
+def _is_finer(value: Any) -> bool:
+    """Whether a moment, as pandas has them, falls between two microseconds."""
+    return bool(getattr(value, "nanosecond", 0))
+
+
+def _advice(value: Any) -> str:
+    if _is_finer(value):
+        return FINER
+    return _DATES_ALONE if isinstance(value, date) else _CONSTANT
 
 
 def _described(value: Any) -> str:
