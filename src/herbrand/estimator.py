@@ -131,13 +131,15 @@ class LinkClassifier:
         return np.stack([1 - holds, holds], axis=1)
 
     def _inferred(self, model: Model, rows: Sequence[Row]) -> dict[Row, float]:
-        """The probability of each row: ``infer`` lists what is latent; what is settled is asked for by name."""
+        """The probability of each row: ``infer`` lists latent ones; those settled are asked for by name."""
         if not rows:
             return {}
         options: InferOptions = {"seed": self.seed}
         latent = model.infer(shown_name(self.target), engine=self.engine, **options)
-        table = latent[self.target] if self.target in latent else ()
-        found = {row: table[row] for row in rows if row in table}
+        found: dict[Row, float] = {}
+        if self.target in latent:
+            table = latent[self.target]
+            found = {row: table[row] for row in rows if row in table}
         settled = {row: show_atom(self.target, row) for row in rows if row not in found}
         if settled:
             named = model.infer(settled.values(), engine=self.engine, **options)

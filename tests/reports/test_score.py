@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import sklearn.metrics
 from hypothesis import Phase, given, settings
@@ -161,6 +164,41 @@ def test_two_true_values_of_an_atom_are_refused() -> None:
 def test_columns_of_figures_are_numbers_where_none_has_a_meaning() -> None:
     table = score([row("x", 0.9)], {("p", ("x",)): True}).to_arrow()
     assert table["roc_area"].type == pa.float64() and table["roc_area"].to_pylist() == [None, None]
+
+
+@pytest.mark.parametrize(
+    "constants", [["a", "b", "c"], [1, 2, 30], [1.5, 2, 1e-7]], ids=["text", "whole", "any"]
+)
+def test_answers_in_memory_are_scored_as_their_files_are(
+    tmp_path: Path, constants: list[str | float]
+) -> None:
+    """Constants and values that are numbers find their labels."""
+    kind = "" if isinstance(constants[0], str) else "type n = number\n"
+    declared = f"{kind}predicate p(n)\npredicate v(n) in {{1, 2}}\npredicate named(n): observed\n"
+    weighed = "p(x) and v(x) = 1\n0.3: v(x) = 2"
+    model = hb.Model(hb.parse(f"{declared}0.7: {weighed}"), {"named": constants})
+    labels = {
+        "p": pd.DataFrame({"n": constants, "truth": [True, False, True]}),
+        "v": [(constants[0], 1), (constants[2], 2)],
+    }
+    answer, path = model.infer(), tmp_path / "result.parquet"
+    pq.write_table(answer.to_arrow(), path)
+    found, written = hb.score(answer, labels), hb.score(path, labels)
+    assert (found.pooled.rows, found.missing) == (7, 0)
+    assert found.to_dict() == written.to_dict()
+    assert hb.score(answer["p"], labels).pooled.rows == 3
+
+
+def test_what_has_no_probabilities_is_not_scored() -> None:
+    bounds = hb.Model(hb.parse("P(a) in [0.1, 0.2]")).bound()
+    for result, kind in (
+        (bounds, "Bounds"),
+        (3, "int"),
+        ([0.5], "list"),
+        (pd.DataFrame({"a": [1]}), "DataFrame"),
+    ):
+        with pytest.raises(HerbrandError, match=f"rows of an answer of infer, and {kind} has none"):
+            hb.score(result, {"a": []})  # type: ignore[arg-type]
 
 
 def test_predicates_are_told_apart() -> None:

@@ -1,4 +1,4 @@
-"""A result that ``infer`` wrote, read back: JSON, CSV or Parquet, by the file's ending."""
+"""A result of ``infer``: an answer in memory, or a file read back: JSON, CSV or Parquet, by its ending."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.answers.argument_columns import constant_text
+from herbrand.answers.marginals import Row
 from herbrand.errors import HerbrandError, LanguageError
 from herbrand.files import irregular
 from herbrand.language.parse import parse_formula, parse_theory
@@ -32,6 +33,26 @@ class Scored:
     arguments: tuple[str, ...]
     probability: float
     value: str | None = None
+
+
+def rows_of(result: Any) -> list[Scored]:
+    """The rows of an answer of ``infer``, or of a file that holds one."""
+    if isinstance(result, str | Path):
+        return read_result(result)
+    rows = list(result) if isinstance(result, Iterable) else [result]
+    for row in rows:
+        if not isinstance(row, Row | Scored):
+            raise HerbrandError(
+                f"scored are rows of an answer of infer, and {type(result).__name__} has none",
+                hint="give what model.infer returned, or the name of a file that it was written to",
+            )
+    return [row if isinstance(row, Scored) else _in_text(row) for row in rows]
+
+
+def _in_text(row: Row) -> Scored:
+    arguments = tuple(map(constant_text, row.arguments))
+    value = None if row.value is None else constant_text(row.value)
+    return Scored(row.atom, row.predicate, arguments, row.probability, value)
 
 
 def read_result(path: str | Path) -> list[Scored]:

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.argument_columns import constant_text
+from herbrand.answers.marginals import Row
 from herbrand.answers.sheet import Sheet
 from herbrand.errors import FactsError, HerbrandError, nearest
 from herbrand.facts.load import load_facts
@@ -44,7 +45,7 @@ from herbrand.reports.metrics import (
     log_loss,
     roc_area,
 )
-from herbrand.reports.result_file import Scored, read_result
+from herbrand.reports.result_file import Scored, rows_of
 from herbrand.reports.score_drawing import score_drawing, score_page
 
 POINTS = 200
@@ -171,17 +172,17 @@ class ScoreReport(Sheet):
 
 
 def score_file(
-    result: str | Path | Iterable[Scored],
+    result: str | Path | Iterable[Row | Scored],
     facts: Any,
     closed: Collection[str] = (),
     header: bool | None = None,
     note: Callable[[str], None] | None = None,
 ) -> ScoreReport:
-    """A result file, or rows of a ``result``, against labels from any source of ``facts``.
+    """What ``infer`` answered, or the file that holds it, against labels from any source of ``facts``.
 
     ``closed``: predicates of which what is not listed is false.
     ``header`` and ``note`` are those of a model."""
-    rows = read_result(result) if isinstance(result, str | Path) else list(result)
+    rows = rows_of(result)
     return score(rows, read_labels(facts, header, note), (closed,) if isinstance(closed, str) else closed)
 
 
