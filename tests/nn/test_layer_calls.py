@@ -188,6 +188,13 @@ def test_whole_numbers_are_numbers() -> None:
         asked(scores={"d": [1.0, 0.5]})  # type: ignore[dict-item]
 
 
+def test_memory_is_an_amount_as_people_write_it() -> None:
+    for memory in ("1GB", "50%", 2**30):
+        assert torch.equal(layer_of(typed(), memory=memory)()["s"], layer_of(typed())()["s"])
+    with pytest.raises(UnsupportedError, match="'1 XB' is not an amount of memory"):
+        layer_of(typed(), memory="1 XB")
+
+
 def test_hard_statements_as_penalties() -> None:
     """As the statement with that weight; what single atoms can keep stays hard."""
     with pytest.raises(HerbrandError, match="cannot keep this hard statement"):

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -80,8 +81,22 @@ class Samples(Sheet):
         return iter(self.worlds)
 
     def share(self, atom: str) -> float:
-        """In which share of the worlds an atom is true, or ``atom = "value"`` holds."""
+        """In which share of the worlds an atom is true, or ``atom = "value"`` holds.
+
+        A ``KeyError`` for what was not drawn, since facts settle it or its text is not the printer's.
+        """
+        if atom not in self._drawn:
+            raise KeyError(f"{atom} is not among the atoms that were drawn")
         return sum(atom in world.atoms for world in self.worlds) / len(self.worlds)
+
+    @cached_property
+    def _drawn(self) -> frozenset[str]:
+        """The text of all that may hold in a world."""
+        return frozenset(
+            f"{text} = {shown_constant(value)}" if value is not None else text
+            for text, atom in self.atoms.items()
+            for value in atom.values or (None,)
+        )
 
     ticks = PROBABILITIES
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch._C._functorch import is_functorch_wrapped_tensor
 
-from herbrand.budget import Budget
+from herbrand.budget import Budget, bytes_of
 from herbrand.engines.mean_field.clipping import clipped
 from herbrand.engines.mean_field.hard import penalised
 from herbrand.engines.mean_field.message_plan import MessagePlan, Prepared
@@ -89,7 +89,7 @@ class LogicLayer(Layer):
         clauses: str = "exact",
         clip: float | None = None,
         tolerance: float = 1e-6,
-        memory: int | None = None,
+        memory: int | str | None = None,
         observed: Sequence[str] = (),
         ragged: Sequence[str] = (),
         hard: str = "refused",
@@ -99,6 +99,7 @@ class LogicLayer(Layer):
         _refuse_settings(iterations, clauses, clip, hard, penalty)
         given = {"iterations": iterations, "damping": damping, "clip": clip, "tolerance": tolerance}
         check("infer", given | {"memory": memory})
+        budget = Budget(None if memory is None else bytes_of(memory))
         if not isinstance(model, Program):
             refuse_no_model("LogicLayer", model)
         program = model if isinstance(model, Program) else model.program
@@ -110,10 +111,10 @@ class LogicLayer(Layer):
         self.observed, self.ragged = tuple(observed), tuple(ragged)
         self._refuse_observed()
         self.hard, self.penalty = hard, penalty
-        updated = self._updated(clauses, Budget(memory))
+        updated = self._updated(clauses, budget)
         self.penalties = [w.value for w in updated.weights[len(program.weights) :]]
         with on_processor():
-            self.problem = prepared(updated, Budget(memory), listing=False, clip=clip)
+            self.problem = prepared(updated, budget, listing=False, clip=clip)
             plans, self.rests = _planned(self.problem, self.observed, self.ragged)
         self.plans = nn.ModuleList(plans)
         self.weights = nn.ParameterList(map(self._parameter, program.weights))

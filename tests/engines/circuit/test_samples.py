@@ -86,6 +86,20 @@ def test_atoms_and_pairs_are_as_probable_as_infer_says() -> None:
         assert share == pytest.approx(exact[name], abs=5 * math.sqrt(0.25 / len(drawn)))
 
 
+def test_shares_are_of_what_is_drawn() -> None:
+    """A share of 0 would say that an atom never holds, where facts say that it does, or it is misspelt."""
+    theory = '0.5 :: p(x, y) :- e(x, y)\n0.3 :: v(x) = 1; 0.7 :: v(x) = 2 :- e(x, y)\ne("a", "b")'
+    drawn = hb.Model(
+        hb.parse(f"predicate e(n, n): observed\npredicate p(n, n)\npredicate v(n) in {{1, 2}}\n{theory}")
+    ).sample(200)
+    counted = sum('p("a", "b")' in world.true for world in drawn.worlds)
+    assert drawn.share('p("a", "b")') == counted / 200 and 50 < counted < 150
+    assert drawn.share('v("a") = 1') + drawn.share('v("a") = 2') == 1.0
+    for text in ('e("a", "b")', 'p("a","b")', 'not p("a", "b")', 'v("a")', "q"):
+        with pytest.raises(KeyError, match="is not among the atoms that were drawn"):
+            drawn.share(text)
+
+
 def test_equal_seeds_draw_equal_worlds() -> None:
     model = hb.Model(hb.parse(THEORIES["values"]))
     one, same, other = (model.sample(50, seed=seed).to_dict()["worlds"] for seed in (1, 1, 2))
