@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,6 +61,36 @@ def test_rows_that_facts_or_rules_settle() -> None:
     assert derived.predict([("b", "a"), ("a", "b")]).tolist() == [False, True]
     odd = hb.LinkClassifier("predicate `is old`(p)\n1: `is old`(x)", "is old").fit(["a"], [True])
     assert odd.predict_proba(["b"])[0, 1] == pytest.approx(0.7310585786)
+
+
+@pytest.mark.parametrize("kept", ["us", "ns"])
+@pytest.mark.parametrize("calendar", ["date", "time", ""])
+def test_rows_of_dates(calendar: str, kept: str) -> None:
+    """As text, as Python's dates and as columns of frames they are the same constants."""
+    declared = f"type day = {calendar}\n" if calendar else ""
+    theory = (
+        f"{declared}predicate free(day): observed\npredicate open(day)\n2.0: free(x) => open(x)\n?: open(x)"
+    )
+    days = [datetime.datetime(2026, 11, 22), datetime.datetime(2026, 11, 23), datetime.datetime(2026, 11, 24)]
+    frame = pd.DataFrame({"day": pd.Series(days, dtype=f"datetime64[{kept}]")})
+    fitted = hb.LinkClassifier(theory, "open", {"free": frame[:1]}, known=False).fit(frame[1:], [True, False])
+    forms = [frame, days]
+    if calendar:
+        forms += [[day.date() for day in days], [day.date().isoformat() for day in days]]
+    for rows in forms:
+        found = fitted.predict_proba(rows)[:, 1]
+        assert found[0] > 0.8 and found[1:].tolist() == pytest.approx([0.5, 0.5], abs=0.2)
+
+
+def test_rows_of_frames_keep_their_types() -> None:
+    theory = "type n = number\npredicate same(n, n)\n?: same(x, y)"
+    rows = pd.DataFrame({"a": [2**53 - 1, 2], "b": [1.5, 2.5]})
+    fitted = hb.LinkClassifier(theory, "same").fit(rows, [True, False])
+    assert (
+        fitted.predict(rows).tolist()
+        == fitted.predict([(2**53 - 1, 1.5), (2, 2.5)]).tolist()
+        == [True, False]
+    )
 
 
 def test_probabilities_of_choices_are_learned() -> None:

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime
 from numbers import Real
 from os import PathLike
 from typing import Any, Self
@@ -28,9 +30,10 @@ from herbrand.errors import UnsupportedError
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
 from herbrand.language.files import read
-from herbrand.language.names import shown_name
+from herbrand.language.names import moment, shown_name
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_atom
+from herbrand.language.signature import Signature
 from herbrand.language.syntax import Learned, PredicateDeclaration, Theory, Value
 from herbrand.model import Model
 from herbrand.options.keywords import InferOptions, LearnOptions
@@ -87,14 +90,14 @@ class LinkClassifier:
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the weights from rows of constants ``X`` [rows, arguments] and whether each holds, ``y``."""
         theory = _stated(self.theory)
-        target = check(theory).predicate(self.target)
+        signature = check(theory)
+        target = signature.predicate(self.target)
         if target.value_type is not None:
             raise UnsupportedError(
                 f"{self.target} has many values, and this classifier predicts whether an atom holds",
                 hint="model.infer gives the probability of each value",
             )
-        arity = target.arity
-        rows, labels = self._rows(X, arity), _labels(y)
+        rows, labels = self._rows(X, signature), _labels(y)
         if len(rows) != len(labels):
             raise ValueError(f"X has {len(rows)} rows and y has {len(labels)} labels")
         if not rows:
@@ -109,17 +112,17 @@ class LinkClassifier:
             theory = self.learned_.theory
         self.theory_ = theory
         self.classes_ = np.array([False, True])
-        self.n_features_in_ = arity
+        self.n_features_in_ = target.arity
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probabilities that each row of ``X`` does not hold and that it holds, [rows, 2]."""
         if not hasattr(self, "theory_"):
             raise UnsupportedError("this classifier is not fitted", hint="call fit(X, y) first")
-        rows = self._rows(X, self.n_features_in_)
+        signature = check(self.theory_)
+        rows = self._rows(X, signature)
         known = self._labels if self.known else {}
         sources, theory = self._sources(known), self.theory_
-        signature = check(theory)
         if signature.strict:
             types = signature.predicate(self.target).types
             theory = theory + Theory((PredicateDeclaration(ASKED, types, role="observed"),))
@@ -177,12 +180,14 @@ class LinkClassifier:
             input_tags=of_sklearn.InputTags(string=True, categorical=True),
         )
 
-    def _rows(self, X: Any, arity: int) -> list[Row]:
-        rows = _rows(X)
+    def _rows(self, X: Any, signature: Signature) -> list[Row]:
+        """The rows of ``X``, constants in the one form that facts give them."""
+        calendars = [signature.types[name].calendar for name in signature.predicate(self.target).types]
+        rows, arity = _rows(X), len(calendars)
         for row in rows:
             if len(row) != arity:
                 raise ValueError(f"{self.target} has {arity} arguments, and a row of X has {len(row)}")
-        return rows
+        return [tuple(map(_constant, row, calendars)) for row in rows]
 
 
 def _each_once(rows: Sequence[Row], labels: Sequence[bool]) -> dict[Row, bool]:
@@ -206,9 +211,21 @@ def _stated(theory: Any) -> Theory:
 
 def _rows(X: Any) -> list[Row]:
     """Rows of constants of a list, an array or a DataFrame; a row of one constant may stand alone."""
+    if hasattr(X, "itertuples"):  # of pandas: each column keeps its type, and moments are no numbers
+        return list(X.itertuples(index=False, name=None))
     values = X.to_numpy() if hasattr(X, "to_numpy") else X
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
     return [tuple(row) if isinstance(row, list | tuple | np.ndarray) else (row,) for row in listed]
+
+
+def _constant(value: Any, calendar: str | None) -> Any:
+    """A date or a time as the text that its constant is; what is none of these as it is."""
+    with suppress(ValueError):
+        if isinstance(value, date):
+            return moment(calendar or ("time" if isinstance(value, datetime) else "date"), value.isoformat())
+        if calendar is not None and isinstance(value, str):
+            return moment(calendar, value.strip())
+    return value
 
 
 def _labels(y: Any) -> list[bool]:

@@ -178,7 +178,7 @@ def score_file(
     header: bool | None = None,
     note: Callable[[str], None] | None = None,
 ) -> ScoreReport:
-    """What ``infer`` answered, or the file that holds it, against labels from any source of ``facts``.
+    """A ``result`` of ``infer``, its answer or a file, against labels from any source of ``facts``.
 
     ``closed``: predicates of which what is not listed is false.
     ``header`` and ``note`` are those of a model."""
