@@ -76,9 +76,8 @@ REFUSED = {
     "0.5::p(X) :- between(1, N, X), n(N). n(2).": "N has no value yet",
     "p(X) :- between(1, 2.5, X).": "has no numbers as its range",
     "a :- X is 2 * 2^3, X > 1.": "expected a full stop or an operator, found '^'",
-    "b(1). 0.5::a(X) :- b(X). evidence(a(X)) :- a(X).": "the body of a query, or of evidence, names facts",
-    "0.5::a(X). query(a(X)) :- a(X).": "this query cannot be read",
-    "b(1). a(X) :- b(X), \\+c(X). 0.5::c(1). query(b(X)) :- b(X), \\+c(X).": "this query cannot be read",
+    "0.5::a(X). query(a(X)) :- a(X).": "the body of a query, or of evidence, names facts",
+    "b(1). a(X) :- b(X), \\+c(X). 0.5::c(1). query(b(X)) :- b(X), \\+c(X).": "negates facts alone",
     "a(X) :- member(X, Y), b(Y). b(1).": "member/2 is a built-in predicate",
     "a(Y) :- b(X), succ(X, Y). b(1).": "write Y is X + 1",
     "a(X) :- b(X), number(X). b(1).": "leave the test out",
@@ -94,7 +93,7 @@ REFUSED = {
     "a :- (b -> c ; d). b. c. d.": "if-then-else is not read",
     "0.5::a. query((a, a)).": "query is of one atom, and ,/2 makes none",
     "0.5::a. evidence(\\+ (a ; a)).": "evidence is of one atom, and ;/2 makes none",
-    "0.5::a(1). evidence(a(X), Y) :- a(X).": "names facts",
+    "0.5::a(1). evidence(a(X), Y) :- a(X).": "Y is neither true nor false",
     "0.5::a(1). evidence(a(1), X).": "X is neither true nor false",
     "?::a. 0.5::b :- a.": "decisions and utilities are not read",
     "x ~ normal(0, 1).": "distributions are not read",
@@ -453,6 +452,27 @@ def test_evidence_conditions() -> None:
     both = 0.3 * (0.3 + 0.7 * 0.2) + 0.7 * 0.3 * 0.2
     assert worlds.probability(smokes) == pytest.approx(both / ann, abs=1e-12)
     assert [query.text for query in theory.queries] == ["smokes(X)", '\\+stress("bob")']
+
+
+@pytest.mark.parametrize("text", ["evidence(d).", "evidence(\\+d).", "evidence(b(c))."])
+def test_evidence_beside_no_choice_has_to_follow(text: str) -> None:
+    """It held by itself: 1 was answered for what cannot be true."""
+    certain = "b(a). e(b). d :- b(X), \\+e(X)." if "+" in text else "b(a). e(b). d :- b(X), e(X)."
+    with pytest.raises(HerbrandError, match=r"evidence has probability 0|stated to be false"):
+        hb.Model(read_theory_text(f"{certain} query(d). {text}", "pl")).infer()
+    agreeing = read_theory_text("b(a). d :- b(X). query(d). evidence(d).", "pl")
+    assert hb.Model(agreeing).infer()["d"] == 1
+
+
+def test_a_probability_that_is_computed_is_named_as_it_is_written() -> None:
+    theory = read_theory_text("w(a, 0.75, 2.5). P * Q::h(X) :- w(X, P, Q). query(h(a)).", "pl")
+    with pytest.raises(HerbrandError, match=r"P \* Q is 1\.875"):
+        hb.Model(theory).infer()
+
+
+def test_a_query_may_name_a_constant_that_others_are_compared_with() -> None:
+    theory = read_theory_text("0.3::n(1). p(X) :- n(X), X < 3. query(p(3)). query(p(1)).", "pl")
+    assert [row.probability for row in hb.Model(theory).infer().rows()] == [0, 0.3]
 
 
 def test_a_plain_infer_answers_the_queries_under_the_names_of_the_file() -> None:

@@ -77,8 +77,8 @@ def with_calls(
 def without_unasked(
     clauses: Sequence[PrologClause], names: Collection[str], asked: Sequence[Atom]
 ) -> list[PrologClause]:
-    """The clauses without those that rest on some of these predicates where no query leads to one; to the
-    heads of one clause queries lead together."""
+    """The clauses without those that rest on some of these predicates where no query leads to one. A clause
+    of several heads stays for each that a query leads to."""
     above, below = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for clause in clauses:
         heads = {head.predicate for head in clause.heads}
@@ -86,10 +86,14 @@ def without_unasked(
         for name in called:
             above[name] |= heads
         for name in heads:
-            below[name] |= called | heads
+            below[name] |= called
     needed = reached((atom.predicate for atom in asked), below.__getitem__) if asked else names
     gone = {*reached(set(names).difference(needed), above.__getitem__)}
-    return [clause for clause in clauses if gone.isdisjoint(head.predicate for head in clause.heads)]
+    return [
+        clause
+        for clause in clauses
+        if gone.isdisjoint(heads := {head.predicate for head in clause.heads}) or not heads.isdisjoint(needed)
+    ]
 
 
 def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
-from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause
 from herbrand.language.formulas import Atom, Comparison, Constant, Not, Term, Truth, Variable, compares
 from herbrand.language.show import show_formula
@@ -22,27 +21,25 @@ from herbrand.language.show import show_formula
 Values = Mapping[str, Term]
 
 
-def instances(
-    atom: Atom, body: Body, clauses: Sequence[PrologClause], by_rules: bool = False
-) -> Iterator[Atom]:
-    """The atoms that are asked for, or observed, in the order of the facts. ``by_rules``: the body may also
-    name what rules and choices can make true."""
+def instances(atom: Atom, body: Body, clauses: Sequence[PrologClause]) -> Iterator[Atom]:
+    """The atoms that are asked for, or observed, in the order of the facts: one for each way in which the
+    body holds where every choice is made."""
+    body = tuple(part for part in body if part != Truth(True))
     if Truth(False) in body:
-        return
-    body = tuple(part for part in body if not isinstance(part, Truth))
-    if not variables_of(body):
-        yield atom
         return
     atoms = [part for part in body if isinstance(part, Atom)]
     tests = [part for part in body if isinstance(part, Comparison)]
     absent = [part.operand for part in body if isinstance(part, Not) and isinstance(part.operand, Atom)]
     derived = {head.predicate for clause in clauses if not clause.is_fact for head in clause.heads}
-    made = _holding({part.predicate for part in atoms} & derived, clauses) if by_rules else None
+    made = _holding({part.predicate for part in atoms} & derived, clauses)
     known = len(atoms) + len(tests) + len(absent) == len(body)
-    if not known or any(part.predicate in derived for part in ([] if made is not None else atoms) + absent):
-        hint = "the body of a query, or of evidence, names facts and compares their constants"
-        raise LanguageError("this query cannot be read", span=atom.span, hint=hint)
-    facts = dict.fromkeys([*(clause.heads[0] for clause in clauses if clause.is_fact), *(made or ())])
+    if made is None or not known or any(part.predicate in derived for part in absent):
+        raise LanguageError(
+            "the body of a query, or of evidence, names facts, negates facts alone, and compares constants",
+            span=atom.span,
+            hint="name each instance without a body, as in query(p(a)). query(p(b)).",
+        )
+    facts = dict.fromkeys([*(clause.heads[0] for clause in clauses if clause.is_fact), *made])
     found: list[Values] = [dict(pair for test in tests for pair in _given(test))]
     for part in atoms:
         own = [fact for fact in facts if fact.predicate == part.predicate]

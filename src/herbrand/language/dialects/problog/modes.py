@@ -82,15 +82,15 @@ def _needed(made: Sequence[PrologClause], asked: Collection[str]) -> list[Prolog
     below = defaultdict[str, set[str]](set)
     for clause in telling:
         below[clause.heads[0].predicate].update(
-            part.predicate for part in clause.body if isinstance(part, Atom)
+            part.predicate for part in map(unnegated, clause.body) if isinstance(part, Atom)
         )
     needed = {*asked, *reached(asked, below.__getitem__)}
     return [clause for clause in telling if clause.heads[0].predicate in needed]
 
 
 def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[str]:
-    """These predicates, those that call them, and whatever those call by rules that may leave an argument
-    without a value."""
+    """These predicates, those that call them or are chosen beside one, and whatever those call by rules that
+    may leave an argument without a value."""
     found, unsure = set(late), {name for name, _ in open_places(clauses)}
     while True:
         before = len(found)
@@ -100,7 +100,7 @@ def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[s
             if called & found:
                 found |= _heads(clause)
             if _heads(clause) & found:
-                found |= called & unsure
+                found |= _heads(clause) | called & unsure
         if len(found) == before:
             return found
 
@@ -138,11 +138,20 @@ class _Work:
         """The clauses of a way of calling."""
         for clause, after, body in self.branches[way]:
             head = _kept_apart(clause.heads[0], way, after, names)
-            renamed = tuple(
-                _kept_apart(part, call, found, names) if isinstance(part, Atom) and call is not None else part
-                for part, call, found in body
-            )
+            renamed = tuple(part for step in body for part in self._literals(step, names))
             yield PrologClause((head,), renamed or (Truth(True),), span=clause.span)
+
+    def _literals(self, step: _Step, names: PredicateNames) -> Iterator[BodyLiteral]:
+        """What a goal comes to; a negated one that is kept apart has no answer of any pattern."""
+        literal, way, after = step
+        match literal:
+            case Atom() if way is not None:
+                yield _kept_apart(literal, way, after, names)
+            case Not(operand=Atom() as atom) if way is not None:
+                for each in sorted(self.answers[way]):
+                    yield replace(literal, operand=_kept_apart(atom, way, each, names))
+            case _:
+                yield literal
 
     def asked(self, way: Way, names: PredicateNames) -> Iterator[PrologClause]:
         """What a query calls, by its own name; an answer without a value is none."""
@@ -199,8 +208,10 @@ class _Work:
                         (literal, way, after),
                         bound.union(t.name for t, has in given if has and isinstance(t, Variable)),
                     )
-            case Not(operand=Atom(predicate=name)) if name in self.own:
-                raise NotReadError
+            case Not(operand=Atom(predicate=name) as atom) if name in self.own:
+                way = self.way(atom, bound)
+                self.called[way] = None
+                yield (replace(literal, operand=_of_anything(atom, bound)), way, ()), bound
             case Not(operand=Atom() as atom):
                 yield (replace(literal, operand=_of_anything(atom, bound)), None, ()), bound
             case Comparison() if self._is_test(literal) and not _valued(literal, bound):

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from herbrand.errors import LanguageError, Mistakes, Source
+from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.calls import computed_in, with_calls, without_unasked
 from herbrand.language.dialects.problog.early import early_goals, refuse_early
 from herbrand.language.dialects.problog.goals import (
@@ -55,6 +56,7 @@ from herbrand.language.syntax import (
     Constant,
     FactKind,
     FactRows,
+    Formula,
     Learned,
     Not,
     Query,
@@ -105,6 +107,7 @@ class _Reader:
         self._mistakes.raise_any()
         self._clauses = [*map(settled, unfolded(self._clauses, {atom.predicate for atom in asked}))]
         self._clauses = with_calls(self._clauses, asked, self._names)
+        self._condition()
         self._mention_queries()
         self._give_one_kind()
         self._bind_heads()
@@ -176,8 +179,10 @@ class _Reader:
             by = [self._goals.term(each) for each in chance.arguments[1:]]
             return Learned(tuple(t for t in by if isinstance(t, Variable)), _start(chance.arguments[0]))
         if chance.arguments:
-            own = Variable(f"P{len(computed)} of {chance}", chance.span)
-            computed.append(Computed("=", own, self._goals.number(chance), chance.span))
+            written = str(chance) if chance.span is None else chance.span.text
+            own = Variable(" ".join(written.split()), chance.span)
+            if all(equation.left != own for equation in computed):
+                computed.append(Computed("=", own, self._goals.number(chance), chance.span))
             return own
         hint = "decisions and utilities are not read" if chance.name == "?" else "as in 0.3::a or 1/3::a"
         raise LanguageError(f"{chance} is no probability", span=chance.span, hint=hint)
@@ -196,7 +201,7 @@ class _Reader:
         bodies = [()] if goal is None else self._goals.bodies(goal, said)
         truth = truths[0] if truths else PrologTerm("name", "true")
         given: dict[str, Body] = {truth.name: ()}
-        if truth.kind == "variable" and goal is not None:
+        if truth.kind == "variable" and bodies and all(truth.name in variables_of(body) for body in bodies):
             own = Variable(truth.name, truth.span)
             given = {value: (Comparison("=", own, Constant(value)),) for value in ("true", "false")}
         for value, same in given.items():
@@ -228,7 +233,7 @@ class _Reader:
         """Each query and each evidence whose body holds as one of its own."""
         for atom, positive, body in self._conditional:
             with self._mistakes.collecting():
-                found = instances(atom, body, self._clauses, by_rules=True)
+                found = instances(atom, body, self._clauses)
                 self._queries += [(each, positive) for each in found]
         for atom, holds, body in self._observed:
             with self._mistakes.collecting():
@@ -236,10 +241,10 @@ class _Reader:
 
     def _observed_instances(self, atom: Atom, holds: bool, body: Body) -> list[Atom]:
         """As ProbLog takes a variable in evidence: all that the atom can be is observed."""
-        if body or not any(isinstance(term, Variable) for term in atom.arguments):
-            return list(instances(atom, body, self._clauses))
-        found = list(possible(atom, self._clauses))
-        if holds and not found:
+        found = list[Atom]()
+        for each in instances(atom, body, self._clauses):
+            found += [each] if _is_ground(each) else possible(each, self._clauses)
+        if holds and not found and not body:
             raise LanguageError("no clause can make this evidence true", span=atom.span)
         return found
 
@@ -275,8 +280,7 @@ class _Reader:
         if not early:
             return
         self._clauses = without_unasked(self._clauses, early, asked)
-        heads = {head.predicate for clause in self._clauses for head in clause.heads}
-        early = {name: error for name, error in early.items() if name in heads}
+        early = early_goals(self._clauses, asked, self._goals.tests)
         if not early:
             return
         apart = by_way_of_calling(self._clauses, asked, self._goals.tests, early, self._names)
@@ -286,13 +290,24 @@ class _Reader:
         else:
             self._clauses = apart
 
+    def _condition(self) -> None:
+        """Without choices a fact of what rules derive holds by itself: as certain choices these rules have to
+        derive what is observed."""
+        observed = {atom.predicate for atom, holds in self._evidence if holds}
+        if any(clause.chances for clause in self._clauses):
+            return
+        self._clauses = [
+            replace(clause, chances=(1.0,)) if clause.heads[0].predicate in observed else clause
+            for clause in self._clauses
+        ]
+
     def _mention_queries(self) -> None:
         """A query may name a constant that its predicate has nowhere, or a variable twice: a clause that
         never holds gives both their types."""
         telling = [atom for atom, _ in self._queries if _names_twice(atom) or _has_constants(atom)]
         if not telling:
             return
-        places = LinkedPlaces([clause.formulas for clause in self._clauses])
+        places = LinkedPlaces([[p for p in c.formulas if not _is_bound(p)] for c in self._clauses])
         known: dict[tuple[str, int], set[Value]] = {}
         for atom in telling:
             for place in ((atom.predicate, i) for i in range(len(atom.arguments))):
@@ -364,6 +379,15 @@ class _Reader:
 def _names_twice(atom: Atom) -> bool:
     names = [t.name for t in atom.arguments if isinstance(t, Variable) and not t.anonymous]
     return len(set(names)) < len(names)
+
+
+def _is_bound(part: Formula) -> bool:
+    """Whether it compares by order: a constant there is no value of a place."""
+    return isinstance(part, Comparison) and part.operator not in ("=", "!=")
+
+
+def _is_ground(atom: Atom) -> bool:
+    return all(isinstance(term, Constant) for term in atom.arguments)
 
 
 def _has_constants(atom: Atom) -> bool:
