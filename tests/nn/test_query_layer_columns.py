@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -87,6 +93,46 @@ def test_a_layer_in_half_precision(algebra: str) -> None:
     whole, half = layer(algebra)(["a", "b"], SCORES), layer(algebra).half()(["a", "b"], SCORES)
     assert half.dtype == torch.float32
     torch.testing.assert_close(half, whole, atol=2e-3, rtol=2e-3)
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("eager_threads")
+@pytest.mark.parametrize("algebra", ALGEBRAS)
+def test_threads_that_share_a_layer(algebra: str) -> None:
+    """Proofs of new questions are searched for in each; copies and other goals share what is found."""
+    text = TEXT.replace('"b"}', '"b", "c"}') + "p(x, z) :- e(x, y), p(y, z)\n"
+    made = torch.Generator().manual_seed(0)
+    scores = {"e": torch.rand(3, 3, generator=made), "f": torch.rand(3, generator=made)}
+    questions = [["a"], ["b"], ["c"], ["a", "b"], ["c", "b"]]
+
+    def fresh() -> hb.nn.QueryLayer:
+        model = hb.Model(hb.parse(text))
+        return hb.nn.QueryLayer(model, "p(x, y)", neural=["e", "f"], algebra=algebra, depth=3)
+
+    expected = [fresh()(asked, scores) for asked in questions]
+    for _ in range(8):
+        shared, together = fresh(), Barrier(len(questions))
+        layers = [shared, copy.deepcopy(shared), shared.with_goal("p(x, y)"), shared, pickled(shared)]
+
+        def answer(number: int, layers: Any = layers, together: Barrier = together) -> torch.Tensor:
+            together.wait()
+            return layers[number](questions[number], scores)
+
+        with ThreadPoolExecutor(len(questions)) as threads:
+            for found, wanted in zip(threads.map(answer, range(len(questions))), expected, strict=True):
+                assert torch.equal(found, wanted)
+
+
+def pickled(one: Any) -> Any:
+    return pickle.loads(pickle.dumps(one))
 
 
 def test_whole_numbers_of_numpy() -> None:

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import copy
 import math
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -84,6 +85,8 @@ COUNT, MAX, TOP_K = "count", "max", "top-k"
 MADE = ("_sources", "_road")
 """What is made of the rest when it is first needed."""
 ALGEBRAS = (COUNT, MAX, PROBABILITY, TOP_K)
+_one_at_a_time = threading.RLock()
+"""What is found of a question is kept, numbered as it is found, and shared with copies and other goals."""
 
 Rows = Mapping[str, Sequence[Value] | Tensor] | Sequence[Value] | Tensor
 """A column of constants, or of their indices, by variable; the column alone where there is one variable."""
@@ -365,7 +368,8 @@ class QueryLayer(Layer):
             scenes = max(found, default=1) if 0 not in found else 0
             parts = [like.new_zeros(scenes, 0, dtype=precise), *(part.expand(scenes, -1) for part in parts)]
             sources = torch.cat(parts, 1)
-        found = answered(self._road, self._sources, self._bound(call.inputs), sources, call.sizes)
+        with _one_at_a_time:
+            found = answered(self._road, self._sources, self._bound(call.inputs), sources, call.sizes)
         return found if found.requires_grad else _sloping(found, tables)
 
     def _summed(self, call: _Call) -> Tensor:
