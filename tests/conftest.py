@@ -170,6 +170,15 @@ def herbrand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.fixture
+def eager_threads() -> Generator[None, None, None]:
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.fixture
 def reference_cases() -> Path:
     """The folder of reference cases beside the checkout, where there is one."""
     folder = ROOT.parent / "shared" / "cases"

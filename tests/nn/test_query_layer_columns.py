@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -93,15 +91,6 @@ def test_a_layer_in_half_precision(algebra: str) -> None:
     whole, half = layer(algebra)(["a", "b"], SCORES), layer(algebra).half()(["a", "b"], SCORES)
     assert half.dtype == torch.float32
     torch.testing.assert_close(half, whole, atol=2e-3, rtol=2e-3)
-
-
-@pytest.fixture
-def eager_threads() -> Iterator[None]:
-    """Threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.mark.usefixtures("eager_threads")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
 import pytest
 
 import herbrand as hb
+from herbrand.engines.proof import planning
 from herbrand.engines.proof.goals import components, is_part, split
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.planning import Plans
@@ -206,3 +211,20 @@ def test_calls_without_recursion_end_at_their_height() -> None:
     )
     plans = Plans(program(f"predicate p2(person)\npredicate l(person)\n{rules}"))
     assert [plans.height(name) for name in ("q", "p2", "p", "l")] == [0, 1, 2, None]
+
+
+def test_goals_that_threads_ask_at_once_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is told when what it names is there, however long that takes."""
+
+    def slowly(clause: Clause, **changes: str) -> Clause:
+        time.sleep(0.01)
+        return replace(clause, **changes)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(planning, "replace", slowly)
+    told = program("".join(f"p(x, y) :- e(x, y), born(x, {year})\n" for year in (1990, 2000)))
+    goals = told.clauses["p"] * 3
+    plans = Plans(told)
+    with ThreadPoolExecutor(len(goals)) as threads:
+        found = threads.map(lambda goal: plans.clauses(plans.with_goal(goal)), goals)
+        for goal, named in zip(goals, found, strict=True):
+            assert [one.body for one in named] == [goal.body]

@@ -114,11 +114,17 @@ class Plans:
         return predicate in self._parts or self.program.is_derived(predicate)
 
     def with_goal(self, clause: Clause) -> str:
-        """A name for what a goal's clause derives, so that it can be planned like a part of a clause."""
-        if clause not in self._goals:
-            name = f"{clause.predicate}{len(self._goals)}"
-            self._goals[clause] = name
-            self._parts[name] = replace(clause, predicate=name)
+        """A name for what a goal's clause derives, so that it can be planned like a part of a clause.
+
+        Threads ask at once: a name is taken by one of them alone, and told when what it names is there.
+        """
+        number = len(self._goals)
+        while clause not in self._goals:
+            name = f"{clause.predicate}{number}"
+            named = replace(clause, predicate=name)
+            if self._parts.setdefault(name, named) is named:
+                self._goals.setdefault(clause, name)
+            number += 1
         return self._goals[clause]
 
     def height(self, predicate: str) -> int | None:
