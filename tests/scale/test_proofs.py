@@ -114,6 +114,67 @@ def test_what_is_not_served_is_named(options: dict[str, Any], said: str) -> None
         on_duckdb(hb.parse("p(x) :- e(x, y)"), "p(x)", {"e": [(1, 2)]}, **options)
 
 
+OPINIONS = """
+predicate e(t)
+predicate c(t) in {"r", "g", "b"}
+predicate p(t)
+e("a") ~ 0.5
+not e("a")
+e("b") ~ 0.5
+e("b") ~ 0
+e("c") ~ 0.5
+e("d") ~ 0.5
+e("d")
+c("f") = "r" ~ 0.4
+c("g") = "r" ~ 0.3
+c("g") = "g"
+c("h") = "r" ~ 0.3
+not c("h") = "r"
+c("i") = "r" ~ 0.3
+not c("i") = "g"
+p(x) :- e(x)
+p(x) :- c(x) = "r"
+"""
+"""Of ``e`` only c is doubtful and only d holds; of ``c`` only f and i may be red."""
+
+
+@pytest.mark.parametrize("place", ["memory", "duckdb"])
+def test_an_opinion_on_what_facts_settle_weighs_nothing(place: str) -> None:
+    theory = hb.parse(OPINIONS)
+    for algebra, doubted in (("count", 1.0), ("max", 1.0), ("boolean", 0.0)):
+        expected = {"c": 0.5, "d": 1.0, "f": 0.4, "i": 0.3}
+        expected = {name: chance if doubted else 1.0 for name, chance in expected.items()}
+        found = (
+            hb.Model(theory).query("p(x)", algebra=algebra)
+            if place == "memory"
+            else on_duckdb(theory, "p(x)", algebra=algebra)
+        )
+        assert {row.bindings["x"]: row.weight for row in found.rows()} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('e("a") @ -1.0\ne("b") @ 2.0\np(x) :- e(x)', "a fact of e weighs -1"),
+        ('e("a")\np(x) :- e(x) @ -2.0', "this rule weighs -2"),
+    ],
+)
+def test_the_heaviest_proof_takes_no_negative_weights(text: str, said: str) -> None:
+    """-1 times -2 is no loss, so the heaviest parts would not make the heaviest whole."""
+    for answers in (hb.Model(hb.parse(text)).query, lambda *a, **o: on_duckdb(hb.parse(text), *a, **o)):
+        with pytest.raises(UnsupportedError, match=said):
+            answers("p(x)", algebra="max")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("algebra", ["count", "max"])
+def test_a_weight_beyond_floats_is_refused(algebra: str) -> None:
+    theory = hb.parse('e("a") @ 1e300\ne("b") @ 1e300\np :- e(x), e(y)')
+    for answers in (hb.Model(theory).query, lambda *a, **o: on_duckdb(theory, *a, **o)):
+        with pytest.raises(UnsupportedError, match="larger than any float"):
+            answers("p", algebra=algebra)
+
+
 def test_facts_in_parquet(tmp_path: Path) -> None:
     rows = pa.table({"a": ["ann", "bob", "it's"], "b": ["bob", "it's", "ann"]})
     pyarrow.parquet.write_table(rows, tmp_path / "edge.parquet")

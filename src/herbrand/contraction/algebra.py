@@ -30,7 +30,7 @@ import numpy as np
 from herbrand import arrays
 from herbrand.arrays import Array, Tensor, library
 from herbrand.contraction.algebras import ADDED, is_member
-from herbrand.errors import UnsupportedError
+from herbrand.errors import Span, UnsupportedError
 from herbrand.options.algebras import QUERY_ALGEBRAS
 from herbrand.relations.expression import Expression, literal
 from herbrand.relations.fold import FOLDS, Fold
@@ -48,13 +48,19 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True)
 class StatedWeights:
-    """Which stated weights of facts and rules an algebra takes, and what is said of others: ``fact`` and
-    ``rule`` have gaps for the ``predicate`` and the ``weight``."""
+    """Which stated weights of facts and rules an algebra takes, and what is said of others: ``fit`` tells of
+    an array, or of an expression over relations; ``fact`` and ``rule`` have gaps for the ``predicate`` and
+    the ``weight``."""
 
-    fit: Callable[[np.ndarray], np.ndarray]
+    fit: Callable[[Any], Any]
     fact: str
     rule: str
     hint: str = ""
+
+    def refusal(self, weight: float, predicate: str = "", span: Span | None = None) -> UnsupportedError:
+        """Of a fact of the predicate with such a weight, or of the rule that stands there."""
+        message = (self.fact if predicate else self.rule).format(predicate=predicate, weight=weight)
+        return UnsupportedError(message, span=span, hint=self.hint if predicate else "")
 
 
 class Algebra(ABC):

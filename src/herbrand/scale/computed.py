@@ -40,7 +40,7 @@ def with_computed(
     with Scratch(database, "computed_rows") as scratch:
         stated = _closed(stored, listed)
         evidence = evidence_of_facts(signature, replace(stored, facts=stated)) if complete else None
-        known = StoredFactRelations(stored, scratch, evidence=evidence)
+        known = StoredFactRelations(stored, signature, scratch, evidence=evidence)
         source = GrowingFacts(known, signature, scratch.put, UNLIMITED)
         computation = Computation(definitions, (*theory.rules, *theory.choices), signature, stated, source)
         rows = computation.rows()

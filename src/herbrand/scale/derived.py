@@ -29,7 +29,9 @@ def with_derived(rules: Sequence[Rule], signature: Signature, stored: StoredFact
         refuse_open(rule, heads, stored.facts)
         _refuse_opinions(rule, stored)
     with Scratch(stored.database, "derived_rows") as scratch:
-        source = StoredFactRelations(stored, scratch, evidence=evidence_of_facts(signature, stored))
+        source = StoredFactRelations(
+            stored, signature, scratch, evidence=evidence_of_facts(signature, stored)
+        )
         found = derived_rows(rules, signature, stored.facts, source)
         for name, rows in found.items():
             own = [rule for rule in rules if rule.head.predicate == name]

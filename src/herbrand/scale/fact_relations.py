@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from herbrand.language.signature import Signature
 from herbrand.program.bindings import WEIGHT, columns_of
 from herbrand.program.clause_rows import ClauseRows
 from herbrand.program.clauses import Clause
@@ -23,13 +24,15 @@ class StoredFactRelations:
     ones their probability. ``evidence`` refuses a many-valued predicate with atoms without a known value."""
 
     stored: StoredFacts
+    signature: Signature
     scratch: Scratch
     weighted: bool = False
     evidence: StoredEvidence | None = None
 
     def facts(self, predicate: str) -> Stored:
-        """The facts that hold, and soft ones with their probability as their weight."""
-        if self.evidence is not None and self.evidence.is_valued(predicate):
+        """The facts that hold, and soft ones that facts settle neither way, with their probability as their
+        weight."""
+        if self.evidence is not None and self.signature.predicates[predicate].value_type is not None:
             self.evidence.known(predicate)
         tables, names = self.stored.tables[predicate], self._columns(predicate)
         kinds: dict[str, Kind] = dict.fromkeys(names, "int")
@@ -39,7 +42,12 @@ class StoredFactRelations:
         if tables.counts[2]:
             chosen = [*(f"s.{name}" for name in names), f"s.p AS {WEIGHT}"]
             rows += f" UNION ALL SELECT {', '.join(chosen)} FROM {tables.soft} s"
-            rows += f" WHERE NOT EXISTS (SELECT 1 FROM {tables.true} t WHERE {equal('t', 's', names)})"
+            arguments = names[: self.signature.predicates[predicate].arity]  # a known value excludes others
+            settled = ((tables.true, arguments), (tables.false, names))
+            rows += " WHERE " + " AND ".join(
+                f"NOT EXISTS (SELECT 1 FROM {stated} t WHERE {equal('t', 's', same)})"
+                for stated, same in settled
+            )
         if self.weighted and (tables.weighted or tables.counts[2]):
             kinds[WEIGHT] = "float"
         return self.scratch.query(rows, kinds)

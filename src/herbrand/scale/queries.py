@@ -23,10 +23,11 @@ from herbrand.budget import Budget
 from herbrand.contraction.algebra import Algebra
 from herbrand.engines.circuit.whole_tables import DrawnClauses, NotInStepsError
 from herbrand.engines.engine import Cost, Prepared
+from herbrand.engines.proof.arithmetic import refuse_overflow
 from herbrand.engines.proof.chances import check_rule_weights, no_probability
 from herbrand.engines.proof.engine import Goals
 from herbrand.engines.proof.goals import Goal, NarrowError, read_goal
-from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
+from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived, rule_number
 from herbrand.engines.proof.request import FIXPOINT, PROBABILITY, Request
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.facts.column import Constants
@@ -39,7 +40,7 @@ from herbrand.program.clauses import Clause
 from herbrand.program.dependencies import derived_by, strata
 from herbrand.program.independent_steps import Steps, steps_of
 from herbrand.relations.expression import Expression, column, greater, magnitude
-from herbrand.relations.fold import largest
+from herbrand.relations.fold import largest, least
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.fact_relations import StoredFactRelations
@@ -92,6 +93,7 @@ class StoredRules:
                 rounds = Rounds(self, semiring, self.reached(one.shape.clause for one in read), scratch)
                 for name in self.program.reached(one.shape.clause for one in read):
                     self._refuse_denied(name, rounds, request)
+                    rounds.check_weights(name)
                 last, truncated = rounds.run(request.depth)
                 found = [rounds.answers(goal, last, request) for goal in read]
         seconds = time.perf_counter() - began
@@ -227,7 +229,9 @@ class Rounds:
 
     @cached_property
     def source(self) -> StoredFactRelations:
-        return StoredFactRelations(self.rules.stored, self.scratch, self.semiring.weighs)
+        return StoredFactRelations(
+            self.rules.stored, self.program.signature, self.scratch, self.semiring.weighs
+        )
 
     @cached_property
     def rows(self) -> ClauseRows:
@@ -298,7 +302,7 @@ class Rounds:
     def _run_strata(self, predicate: str) -> None:
         """Complete a predicate and all that it rests on, each stratum before the next."""
         resting = {predicate, *self.program.reached(self.program.clauses[predicate])}
-        source = StoredFactRelations(self.rules.stored, self.scratch)
+        source = StoredFactRelations(self.rules.stored, self.program.signature, self.scratch)
         rows = ClauseRows(source, self.complete)
         for stratum in strata(self.program.rules):
             heads = {rule.head.predicate for rule in stratum} & resting - self._complete.keys()
@@ -342,6 +346,19 @@ class Rounds:
         if math.isfinite(worst):
             raise no_probability(predicate, worst)
 
+    def check_weights(self, predicate: str) -> None:
+        """Raise where a fact or a rule has a weight that the algebra does not take."""
+        takes, weight = self.semiring.takes, column(WEIGHT)
+        if takes is None:
+            return
+        if self.rules.stored.tables[predicate].weighted:
+            worst = self.source.facts(predicate).where(~takes.fit(weight)).scalar(least(weight))
+            if math.isfinite(worst):
+                raise takes.refusal(worst, predicate)
+        for rule in self.program.weighted:
+            if rule.head.predicate == predicate and not takes.fit(number := rule_number(rule)):
+                raise takes.refusal(number, span=rule.span)
+
     def _fetched(self, goal: Goal, rows: Relation, request: Request) -> tuple[list[Constants], np.ndarray]:
         asked = asked_with(goal)
         if any(asked[name] != i for name, i in zip(goal.shape.clause.head, goal.inputs, strict=False)):
@@ -370,6 +387,8 @@ class Rounds:
             f"ORDER BY {', '.join((better, *order))}{limit}"
         )
         weights = data["v"].to_numpy().astype(np.float64)
+        if self.converged:
+            refuse_overflow(weights)
         return [Constants(data[f"c{place}"]) for place in places], weights
 
 
@@ -383,7 +402,7 @@ def _drawn(
             raise NotInStepsError
         drawn = DrawnClauses(statements, signature, stored.facts, asked)
         with Scratch(stored.database, "numbers") as scratch:
-            drawn.refuse_improbable(StoredFactRelations(stored, scratch))
+            drawn.refuse_improbable(StoredFactRelations(stored, signature, scratch))
     except NotInStepsError:
         raise _not_in_steps(choices=True) from None
     return HornProgram(signature, stored.facts, drawn.clauses, chances=drawn.chances, of_choices=True)

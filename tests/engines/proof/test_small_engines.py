@@ -157,7 +157,7 @@ def test_rows_by_any_of_their_columns(rng: np.random.Generator) -> None:
     rows = [row for row in possible if rng.random() < 0.5]
     soft = {row: float(rng.choice([0.0, 0.25, 0.5])) for row in possible if rng.random() < 0.4}
     weights = rng.random(len(rows)).tolist() if rng.random() < 0.5 else None
-    relation = IndexedFacts.of(table_of(rows, soft, weights, len(sizes)), sizes)
+    relation = IndexedFacts.of(table_of(rows, soft, weights, len(sizes)), sizes, len(sizes))
     expected = dict(zip(rows, weights or [1.0] * len(rows), strict=True))
     expected = {row: p for row, p in soft.items() if p > 0 and row not in expected} | expected
     assert relation.count == len(expected)

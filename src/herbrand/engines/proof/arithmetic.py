@@ -50,6 +50,7 @@ class Arithmetic(ABC):
         self.compiled, self.best = algebra.name in LOOPS, LOOPS.get(algebra.name, False)
         self._ordered: dict[int, tuple[Index, Values]] = {}
 
+    @np.errstate(over="ignore")  # reported where answers are read
     def multiply(self, left: Values, right: Values) -> Values:
         return self.algebra.times(left, right)
 
@@ -149,9 +150,7 @@ class Numbers(Arithmetic):
         """Stated weights of facts of a predicate or of a rule; raises for those that the algebra refuses."""
         takes = self.algebra.takes
         if takes is not None and not (fit := takes.fit(weights)).all():
-            text = takes.fact if predicate else takes.rule
-            message = text.format(predicate=predicate, weight=weights[~fit].min())
-            raise UnsupportedError(message, span=span, hint=takes.hint if predicate else "")
+            raise takes.refusal(weights[~fit].min(), predicate, span)
         return weights if self.algebra.rows is float else np.array([*map(int, weights)], object)
 
     def take(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -203,3 +202,12 @@ class Numbers(Arithmetic):
         matrix = matrix if owned else matrix.copy()
         matrix[places] = self.algebra.pair(matrix[places], values)
         return matrix
+
+
+def refuse_overflow(weights: np.ndarray) -> None:
+    """Raise where the weight of an answer is larger than any float."""
+    if weights.dtype != object and not np.isfinite(weights).all():
+        raise UnsupportedError(
+            "a weight is larger than any float",
+            hint="count in exact integers by --exact, or take a smaller --depth",
+        )

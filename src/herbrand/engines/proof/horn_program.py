@@ -68,15 +68,18 @@ class IndexedFacts:
     _indexes: dict[tuple[int, ...], Index] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, table: FactTable, sizes: tuple[int, ...]) -> IndexedFacts:
-        """The facts that hold, and the soft ones that are not known to be true or false, with their
-        probability as their weight."""
+    def of(cls, table: FactTable, sizes: tuple[int, ...], arity: int) -> IndexedFacts:
+        """The facts that hold, and the soft ones that facts settle neither way, with their probability as
+        their weight. ``arity``: the columns of an atom's arguments, behind which its value stands if it has
+        some: one that is known excludes all others."""
         rows, weights = table.true, table.weights
         possible = table.probabilities > 0
-        if possible.any() and (len(rows) or len(table.false)):
-            known = np.concatenate([rows, table.false])
-            soft, stated = (row_keys(list(part.T), sizes, len(part)) for part in (table.soft, known))
-            possible &= ~np.isin(soft, stated)
+        for stated, width in ((table.true, arity), (table.false, len(sizes))):
+            if possible.any() and len(stated):
+                soft, known = (
+                    row_keys(list(part.T[:width]), sizes[:width], len(part)) for part in (table.soft, stated)
+                )
+                possible &= ~np.isin(soft, known)
         if possible.any():
             certain = np.ones(len(rows)) if weights is None else weights
             rows = np.concatenate([rows, table.soft[possible]])
@@ -359,7 +362,8 @@ class HornProgram(ClauseSet):
         """The stated facts of a predicate."""
         if predicate not in self._relations:
             sizes = tuple(self.sizes[name] for name in self.column_types(predicate))
-            self._relations[predicate] = IndexedFacts.of(self.facts.tables[predicate], sizes)
+            arity = self.signature.predicates[predicate].arity
+            self._relations[predicate] = IndexedFacts.of(self.facts.tables[predicate], sizes, arity)
         return self._relations[predicate]
 
     def standing(self, predicate: str, place: int) -> str:

@@ -27,7 +27,7 @@ import numpy as np
 
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee, Status
-from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
+from herbrand.engines.proof.arithmetic import Arithmetic, Numbers, refuse_overflow
 from herbrand.engines.proof.chances import check_probabilities, refuse_uncertain_absence
 from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
 from herbrand.engines.proof.goals import Goal, NarrowError, Shape, read_goal, widened
@@ -234,11 +234,8 @@ class Proof:
         self, shape: Shape, indices: Mapping[str, np.ndarray], found: Found, request: Request
     ) -> Bindings:
         weights = np.asarray(found.table.values)
-        if weights.dtype != object and not np.isfinite(weights).all() and found.status.converged:
-            raise UnsupportedError(
-                "a weight is larger than any float",
-                hint="count in exact integers by --exact, or take a smaller --depth",
-            )
+        if found.status.converged:
+            refuse_overflow(weights)
         domains = self.program.facts.domains
         sizes = [len(domains[shape.clause.types[name]]) for name in shape.variables]
         keys = row_keys([indices[name] for name in shape.variables], sizes, len(weights))

@@ -120,7 +120,7 @@ def _choices_query(conjunction: Conjunction, evidence: StoredEvidence) -> tuple[
     body = tuple(Lookup(x.predicate, tuple(map(_named, x.arguments))) for x in conjunction.literals)
     constants = {_named(index): index for index in arguments}
     clause = Clause("choices", tuple(names), body, conjunction.types, constants)
-    source = StoredFactRelations(evidence.stored, Scratch(evidence.database))
+    source = StoredFactRelations(evidence.stored, evidence.program.signature, Scratch(evidence.database))
     return source.query_of(clause), names
 
 
