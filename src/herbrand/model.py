@@ -489,16 +489,24 @@ class Model:
         self._knowledge.refuse_unusable("query", "rules")
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)
         prover = engine_named("query", engine, request)
+        apart = request.algebra == "probability"
         with self._elsewhere(request.budget) as there:
+            if isinstance(goal, str):
+                computing = computing_goal(goal, self.signature.valued_names)
+                if computing is not None:
+                    knowledge, asked = self._knowledge.asking_goal(computing.literals, computing.made)
+                    goals = _goals(asked, bindings)
+                    found: Any
+                    if there is not None:
+                        found = there.of(knowledge).query(goals, texts(given), request)
+                    else:
+                        conditioned = apart and bool(texts(given))
+                        found = run(
+                            prover, _planned(knowledge, texts(given), request.budget, conditioned), goals
+                        )
+                    return found.without(computing.made)
             if there is not None:
                 return there.query(goals, texts(given), request)
-        apart = request.algebra == "probability"
-        if isinstance(goal, str):
-            computing = computing_goal(goal, self.signature.valued_names)
-            if computing is not None:
-                knowledge, asked = self._knowledge.asking_goal(computing.literals, computing.made)
-                rules = _planned(knowledge, texts(given), request.budget, apart and bool(texts(given)))
-                return run(prover, rules, _goals(asked, bindings)).without(computing.made)
         rules = self._rules(texts(given), request.budget, apart)
         return run(prover, rules, goals)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import herbrand as hb
-from herbrand.errors import HerbrandError, LanguageError
+from herbrand.errors import HerbrandError, UnsupportedError
 from tests.laws import long
 from tests.oracles.arithmetic import least_model
 from tests.program.test_computed import random_aggregate, random_facts, random_value, rounded
@@ -234,10 +234,10 @@ def test_whole_results_of_fractions_are_constants_like_others() -> None:
         assert one.query("price(x, v)").to_dict()["answers"][0]["bindings"] == {"x": "pen", "v": 119}
 
 
-def test_a_database_refuses_a_query_that_computes(tmp_path: Any) -> None:
+def test_a_database_refuses_a_query_that_counts_what_is_uncertain(tmp_path: Any) -> None:
     (tmp_path / "f.csv").write_text("a,b\n")
     model = hb.Model(
         hb.parse("1: f(x, y) => s(y)"), [str(tmp_path / "f.csv")], on=f"duckdb:{tmp_path}/w.duckdb", open="s"
     )
-    with pytest.raises(LanguageError, match="values are not computed here"):
+    with pytest.raises(UnsupportedError, match="what is uncertain is counted in memory, not in a database"):
         model.infer("count(x: s(x)) > 1")

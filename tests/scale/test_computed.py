@@ -186,6 +186,58 @@ def test_constants_that_fractions_would_round_are_refused(text: str, tmp_path: P
             model.query("p(x)") if ":-" in text else model.infer("p(x)")
 
 
+ASKED = """
+type n = number
+type day = date
+predicate e(t, n): observed
+predicate due(t, day): observed
+predicate p(t, n)
+p(x, a) :- e(x, a)
+e("a", 5)
+e("b", 2.5)
+due("a", date "2024-02-29")
+due("b", date "2024-03-01")
+"""
+GOALS = [
+    "p(x, a) and a * 2 > 6",
+    "p(x, a) and b = a / 2 and not e(x, b)",
+    'p(x, a) and x > "a"',
+    'p(x, a) and due(x, d) and d >= date "2024-03-01"',
+    'due(x, d) and f = d + 1 and f - date "2024-02-28" > 1',
+    "p(x, a) and b = max(c: e(_, c))",
+    "count(x: p(x, _)) > 1",
+]
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_goals_that_compute(goal: str, tmp_path: Path) -> None:
+    theory = hb.parse(ASKED)
+    models = hb.Model(theory), hb.Model(theory, on=f"duckdb:{tmp_path / 'w.duckdb'}")
+    for given in ((), ('e("c", 9)', 'due("c", "2024-02-28")')):
+        answers = [[(row.bindings, row.weight) for row in m.query(goal, given=given).rows()] for m in models]
+        assert answers[0] == answers[1] != []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "e(x, a) and a * 2 > 6 and q(x)",
+        "e(x, a) and a > 3 => q(x)",
+        'q(x) and x > "a"',
+        "e(x, a) and a + 1 = 6 or q(x)",
+        "count(x: e(x, a)) > 1 or q(x)",
+    ],
+)
+def test_queried_formulas_that_compute(query: str, tmp_path: Path) -> None:
+    theory = hb.parse(f"{ASKED}predicate q(t)\n0.5: e(x, a) and a > 3 => q(x)")
+    models = hb.Model(theory), hb.Model(theory, on=f"duckdb:{tmp_path / 'w.duckdb'}")
+    for given in ((), ('e("c", 9)', 'q("b")')):
+        answers = [m.infer(query, engine="mean-field", given=given).rows() for m in models]
+        chances = [{row.text: row.probability for row in rows} for rows in answers]
+        assert chances[1] == pytest.approx(chances[0], abs=1e-9)
+        assert chances[0]
+
+
 def test_functions_of_texts(tmp_path: Path) -> None:
     text = """
     predicate name(person): observed

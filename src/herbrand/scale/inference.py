@@ -32,6 +32,8 @@ from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import Reading
 from herbrand.facts.sources.duckdb_tables import TablesThere
 from herbrand.facts.store import Store
+from herbrand.language.arguments import in_formula
+from herbrand.language.comparisons import computes
 from herbrand.language.parse import parse_formula
 from herbrand.language.show import show
 from herbrand.language.signature import Signature
@@ -94,6 +96,10 @@ class StoredModel:
         """The vocabulary, without what is given."""
         return self.knowledge.signature
 
+    def of(self, knowledge: Knowledge) -> StoredModel:
+        """The same facts and statements, and what is asked besides."""
+        return replace(self, knowledge=knowledge)
+
     def infer(self, call: Call) -> Marginals:
         """Marginals, by an engine that runs on a database."""
         settings, note = call.settings, call.note
@@ -101,13 +107,19 @@ class StoredModel:
         refuse_unused("infer", call.engine, settings, DATABASE)
         own = engine_named("infer", call.engine, settings, DATABASE)
         with opened(self.place, settings.budget.memory) as database:
-            asked = [parse_formula(text, "<query>", self.signature.valued_names) for text in call.query]
-            used = Used("infer", named_predicates(asked), queried_predicates(call.query, self.signature))
-            evidence, kept = self._kept_run(
+            valued = self.signature.valued_names
+            parsed = (parse_formula(text, "<query>", valued, computes=True) for text in call.query)
+            queries = tuple(map(in_formula, parsed))
+            used = Used("infer", named_predicates(queries), queried_predicates(queries, self.signature))
+            there = self
+            if any(map(computes, queries)):
+                knowledge, queries = self.knowledge.asking(queries)
+                there = self.of(knowledge)
+            evidence, kept = there._kept_run(
                 database, used, call.given, call.resume, own.name, settings.damping
             )
             program = evidence.program
-            question = read_question(call.query, program.signature, program.facts, call.most_probable)
+            question = read_question(queries, program.signature, program.facts, call.most_probable)
             refuse_unanswerable(evidence, question, call.top, settings.budget.memory)
             shown = replace(kept, room=self._room, top=call.top, least=call.least)
             stored = StoredProgram(evidence, shown)
