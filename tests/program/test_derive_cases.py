@@ -150,7 +150,7 @@ def test_rules_in_any_order_derive_the_same() -> None:
         ("p(x, y) :- e(x), k(y)", LanguageError, "e takes 2 arguments"),
         ("p(x, y) :- f(x, y)", LanguageError, "predicate 'f' is not declared"),
         ("p(x) :- k(x)", LanguageError, "p takes 2 arguments"),
-        ('p(x, y) :- e(x, y), x < "a"', LanguageError, "'<' of a whole number and a text, which differ"),
+        ('p(x, y) :- e(x, y), x < "a"', LanguageError, '"a" is not a n'),
         ('p(x, y) :- e(x, y), 2 < "b"', LanguageError, "'<' of a whole number and a text, which differ"),
         ("p(x, y) :- e(x, y), has(_, x)", LanguageError, ""),
         ("p(x, y) :- has(x, a), has(y, b), a < 1", LanguageError, "1 is not a w"),

@@ -118,6 +118,22 @@ def test_no_dates_are_still_dates(body: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("calendar", "text"),
+    [
+        *(("date", text) for text in ("2023-02-29", "2026-13-01", "0000-01-01", "soon")),
+        *(("time", f"2026-11-22T{text}") for text in ("24:00:00", "23:60:00", "09:30:00.000000")),
+        ("time", "2023-02-29T09:30:00"),
+    ],
+)
+def test_texts_of_the_right_shape_that_are_no_dates(calendar: str, text: str, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "world.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE due AS SELECT 'a' AS x, '{text}' AS d")
+    theory = hb.parse(f"type day = {calendar}\npredicate due(thing, day): observed")
+    with pytest.raises(hb.HerbrandError, match=f"column 2 holds no {calendar} in 1 row"):
+        hb.Model(theory, on=f"duckdb:{tmp_path}/world.duckdb").query("due(x, d)")
+
+
+@pytest.mark.parametrize(
     "midnight", ["TIMESTAMP '2026-11-22'", "'2026-11-22 00:00:00'", "'2026-11-22T00:00:00.000'"]
 )
 def test_times_at_midnight_are_dates(midnight: str, tmp_path: Path) -> None:

@@ -18,7 +18,15 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, Source, Span
 from herbrand.language.arguments import in_body, in_formula, in_rule
 from herbrand.language.formulas import AGGREGATES, ARGUMENTS, BODY_HOLDS, FUNCTIONS, opposite_hint, unnegated
-from herbrand.language.names import moment, number_from, shown_constant, shown_name, shown_number, text_from
+from herbrand.language.names import (
+    EXPECTED_MOMENT,
+    moment,
+    number_from,
+    shown_constant,
+    shown_name,
+    shown_number,
+    text_from,
+)
 from herbrand.language.syntax import (
     Aggregate,
     Alternative,
@@ -547,10 +555,7 @@ class Builder(Transformer[Token, Any]):
         try:
             return Constant(moment(calendar, written), self.at(token))
         except ValueError:
-            hint = (
-                'expected: date "2026-11-22"' if calendar == "date" else 'expected: time "2026-11-22T09:30"'
-            )
-            self.refuse(f"{shortened(token)} is no {calendar}", self.at(token), hint)
+            self.refuse(f"{shortened(token)} is no {calendar}", self.at(token), EXPECTED_MOMENT[calendar])
         return Constant("", self.at(token))
 
     # Queries

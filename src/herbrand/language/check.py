@@ -28,7 +28,7 @@ from herbrand.language.collection import collector_paused
 from herbrand.language.comparisons import negated_equations
 from herbrand.language.computed import Separated, separated, with_inner
 from herbrand.language.formulas import BODY_HOLDS, opposite_hint
-from herbrand.language.names import shown_constant, shown_name
+from herbrand.language.names import shown_constant, shown_name, wrong_moment
 from herbrand.language.parse import Reading
 from herbrand.language.signature import Kind, Predicate, Signature, Type, kind_of, places, vocabulary_of
 from herbrand.language.syntax import (
@@ -70,6 +70,7 @@ class ConstantCheck:
         self._witnesses: dict[str, _Witness] = {}
         self._mentioned: dict[str, dict[Value, None]] = defaultdict(dict)
         self._members: dict[str, frozenset[Value]] = {}
+        self._noted: set[Mistake] = set()
 
     @property
     def mentioned(self) -> dict[str, tuple[Value, ...]]:
@@ -86,8 +87,14 @@ class ConstantCheck:
             if name is None:
                 continue
             known = self._types[name]
+            wrong = None if known.calendar is None else wrong_moment(known.calendar, use.value)
+            if wrong is not None:
+                self._note(Mistake(wrong[0], use.span, wrong[1], places(_declared(known))))
+                continue
             if use.limit and known.values is not None and kind_of(use.value) == known.kind:
                 continue
+            if use.limit and known.kind is None and isinstance(use.value, str):
+                continue  # a type without constants fits every comparison
             if self._fits(known, use.value, use.span) and not use.limit:
                 self._mentioned[name].setdefault(use.value)
 
@@ -134,8 +141,14 @@ class ConstantCheck:
         misfit = self._misfit(known, value)
         if misfit is not None:
             hint = self._likely_member(known, value) or misfit[1]
-            self._mistakes.note(misfit[0], span, hint, places(misfit[2]))
+            self._note(Mistake(misfit[0], span, hint, places(misfit[2])))
         return misfit is None
+
+    def _note(self, mistake: Mistake) -> None:
+        """Note a mistake once: what is computed stands in several rules, each with all that gives types."""
+        if mistake.span is None or mistake not in self._noted:
+            self._noted.add(mistake)
+            self._mistakes.add(mistake)
 
     def _misfit(self, known: Type, value: Value) -> tuple[str, str, tuple[str, Span | None]] | None:
         """What is wrong, a hint, and the place that says otherwise; ``None`` if the value is of the type."""
@@ -150,8 +163,9 @@ class ConstantCheck:
         if known.kind is not None:
             if kind_of(value) == known.kind:
                 return None
-            where = f"type {known.name} is declared here", known.span
-            return f"{shown_constant(value)} is not a number", "", where
+            wrong = None if known.calendar is None else wrong_moment(known.calendar, value)
+            message, hint = wrong or (f"{shown_constant(value)} is not a number", "")
+            return message, hint, _declared(known)
         witness = self._witnesses.get(known.name)
         if witness is None or kind_of(value) == kind_of(witness.value):
             return None
@@ -172,6 +186,10 @@ class ConstantCheck:
         if known.name not in self._members:
             self._members[known.name] = frozenset(known.values or ())
         return self._members[known.name]
+
+
+def _declared(known: Type) -> tuple[str, Span | None]:
+    return f"type {known.name} is declared here", known.span
 
 
 def _choices(values: Sequence[Value]) -> str:

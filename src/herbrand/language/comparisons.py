@@ -55,7 +55,7 @@ def body_computes(body: Sequence[Formula]) -> bool:
 def _is_test(literal: Formula) -> bool:
     """Whether a literal, its negation left off, computes."""
     part = unnegated(literal)
-    return isinstance(part, Computed) or (isinstance(part, Comparison) and _orders_text(part))
+    return isinstance(part, Computed) or (isinstance(part, Comparison) and orders_text(part))
 
 
 def outer_parts(part: Test | Expression) -> Iterator[Test | Expression]:
@@ -152,7 +152,7 @@ def test_of(literal: Formula) -> Test:
     return inner
 
 
-def _orders_text(part: Comparison) -> bool:
+def orders_text(part: Comparison) -> bool:
     sides = (part.left, part.right)
     return part.operator not in ("=", "!=") and any(
         isinstance(side, Constant) and isinstance(side.value, str) for side in sides

@@ -36,6 +36,7 @@ from herbrand.language.comparisons import (
     leaf_computes,
     left_free,
     locals_apart,
+    orders_text,
     outer_variables,
     places_of,
     plain_variables,
@@ -106,9 +107,17 @@ class Definition:
         inside = [
             part for test in self.tests for one in aggregates(test) for part in inner_parts(one, _TYPING)
         ]
+        atoms = variables_of([part for part in self.typed_by if isinstance(part, AnyAtom)])
+        limits = (
+            test
+            for test in self.tests
+            if isinstance(test, Comparison)
+            and orders_text(test)
+            and variables_of(test).keys() <= atoms.keys()
+        )
         counting = () if self.counting is None else (*self.counting.members, *self.counting.definitions)
         heads = (one.head for one in counting)
-        return Rule(self.head, (*self.typed_by, *inside, *heads), span=self.span)  # type: ignore[arg-type]
+        return Rule(self.head, (*self.typed_by, *limits, *inside, *heads), span=self.span)  # type: ignore[arg-type]
 
     def called(self) -> Iterator[str]:
         """The predicates whose rows it reads outside of aggregates."""

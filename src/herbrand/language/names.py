@@ -143,6 +143,27 @@ def moment(calendar: str, text: str) -> str:
     return found.isoformat()
 
 
+EXPECTED_MOMENT = {"date": 'expected: date "2026-11-22"', "time": 'expected: time "2026-11-22T09:30"'}
+
+
+def wrong_moment(calendar: str, value: Value) -> tuple[str, str] | None:
+    """Why a value is no constant of a type of dates or times, and a hint; ``None`` where it is one.
+
+    >>> wrong_moment("time", "2026-11-22T09:30")
+    ('"2026-11-22T09:30" is another form of the time "2026-11-22T09:30:00"', 'write time "2026-11-22T09:30"')
+    """
+    try:
+        kept = moment(calendar, value) if isinstance(value, str) else None
+    except ValueError:
+        kept = None
+    if kept is None:
+        return f"{shown_constant(value)} is no {calendar}", EXPECTED_MOMENT[calendar]
+    if kept == value:
+        return None
+    message = f"{shown_constant(value)} is another form of the {calendar} {shown_constant(kept)}"
+    return message, f"write {calendar} {shown_constant(value)}"
+
+
 def simplest(number: int | float) -> int | float:
     """A whole number as ``int``, where 64 bits hold it.
 

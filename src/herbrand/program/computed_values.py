@@ -380,7 +380,7 @@ def _refuse_kinds(value: Arithmetic, kinds: Sequence[Kind]) -> None:
         raise UnsupportedError(
             f"{show_expression(_as_written(texts[0]))} is text, and '{value.sign}' is for numbers",
             span=value.span,
-            hint="declare the type of numbers: type amount = number",
+            hint="declare the type of numbers: type amount = number; to a date whole numbers are added",
         )
     if texts and value.sign in ("min", "max") and len(texts) < len(kinds):
         raise UnsupportedError(f"{value.sign} of text and a number", span=value.span)

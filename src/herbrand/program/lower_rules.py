@@ -14,12 +14,13 @@ uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from herbrand.errors import LanguageError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import Classes
 from herbrand.language.formulas import OPPOSITES, ORDERS
+from herbrand.language.names import wrong_moment
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -194,6 +195,7 @@ class _Lowering:
                 hint="write its value where the variable stands",
             )
         domain = self._facts.domains[type_name]
+        self._refuse_no_moment(sides, type_name)
         if sign not in ("=", "!="):
             return [self._ordered(sign, part, type_name)]
         for side in sides:
@@ -205,6 +207,14 @@ class _Lowering:
             return [Compared(sign, left, right)]
         self._merge(left, right)
         return []
+
+    def _refuse_no_moment(self, sides: Iterable[Term], type_name: str) -> None:
+        """Raise where a variable of a type of dates or times is compared with what is none."""
+        known = self._signature.types.get(type_name)
+        calendar = None if known is None else known.calendar
+        for side in sides:
+            if calendar and isinstance(side, Constant) and (wrong := wrong_moment(calendar, side.value)):
+                raise LanguageError(wrong[0], span=side.span, hint=wrong[1])
 
     def _ordered(self, sign: str, part: Comparison, type_name: str) -> Literal:
         domain = self._facts.domains[type_name]

@@ -53,11 +53,14 @@ def in_place(table: StoredTable, predicate: Predicate, types: Mapping[str, Type]
     return Said(table, predicate, query, kinds, mark == "weight")
 
 
+_DAY = "[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
+_CLOCK = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{{6}})?"
 _MOMENTS = {
-    "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-    "time": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{6})?$",
+    "date": f"regexp_matches({{0}}, '^{_DAY}$') AND {{0}} >= '0001' AND TRY_CAST({{0}} AS DATE) IS NOT NULL",
+    "time": f"regexp_matches({{0}}, '^{_DAY}T{_CLOCK}$') AND {{0}} >= '0001' AND {{0}} NOT LIKE '%.000000' "
+    "AND TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
 }
-"""The one form that dates and times have as constants."""
+"""Whether a text is a date or a time of the calendar in the one form that these have as constants."""
 
 
 def judged(found: Said, table: StoredTable, database: Database, types: Mapping[str, Type]) -> Said:
@@ -71,10 +74,11 @@ def judged(found: Said, table: StoredTable, database: Database, types: Mapping[s
             message = f"column {place + 1} is empty in {rows}; expected a constant of type '{name}'"
             raise FactsError(table.whole.mistake(message))
         calendar = types[name].calendar
-        form = None if calendar is None else f"NOT regexp_matches(c{place}, '{_MOMENTS[calendar]}')"
+        form = None if calendar is None else f"NOT ({_MOMENTS[calendar].format(f'c{place}')})"
         if form is not None and "VARCHAR" in expression and (wrong := _count(found, form, database)):
             example = moment(calendar or "date", "2026-11-22")
-            message = f"{wrong:,} cells of column {place + 1} are no {calendar}; expected such as {example}"
+            rows = counted(wrong, "row")
+            message = f"column {place + 1} holds no {calendar} in {rows}; expected such as {example}"
             raise FactsError(table.whole.mistake(message))
         if "DOUBLE" in expression and _count(found, f"NOT ISFINITE(c{place})", database):
             message = (
@@ -91,7 +95,8 @@ def judged(found: Said, table: StoredTable, database: Database, types: Mapping[s
         condition, expected = wrong[mark]
         count = _count(found, condition, database)
         if count:
-            raise FactsError(table.whole.mistake(f"{count:,} cells of column '{mark}' are no {expected}"))
+            message = f"column '{mark}' holds no {expected}, in {counted(count, 'row')}"
+            raise FactsError(table.whole.mistake(message))
     if not database.rows(f"SELECT 1 FROM ({found.query}) q LIMIT 1"):
         return replace(found, kinds=(None,) * len(found.kinds))
     return found
