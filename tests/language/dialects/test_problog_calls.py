@@ -301,6 +301,12 @@ def test_powers_and_division_rounded_down() -> None:
         ("s(0). 0.5::s(N) :- N > 0, M is N - 1, (s(M) ; b(M)). 0.3::b(1). query(s(2)).",
          {"s(2)": 0.5 * (1 - 0.5 * 0.7)}),
         ("0.2::c. 0.5::s(N) :- N < 2 ; c. query(s(1)). query(s(2)).", {"s(1)": 0.5, "s(2)": 0.1}),
+        (  # the facts list N as well, and it is N that ends the sum
+            "0.6::c(1, 2). 0.5::c(2, 3). s(0, A, A). "
+            "s(N, A, R) :- N > 0, M is N-1, c(N, V), B is A+V, s(M, B, R). "
+            "query(s(2, 0, _)). query(s(1, 1, _)).",
+            {"s(2, 0, 5)": 0.3, "s(1, 1, 3)": 0.6},
+        ),
     ],
 )  # fmt: skip
 def test_what_only_a_caller_gives(program: str, expected: dict[str, float]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 
 from herbrand.errors import LanguageError
@@ -44,9 +45,24 @@ def with_calls(
     tests = (part for clause in clauses for part in clause.body if isinstance(part, Computed | Comparison))
     if not any(_needed((test,), {}) for test in tests):
         return list(clauses)
-    places, silent = _called_places(clauses)
+    places, silent = _called_places(clauses, _handed_numbers(clauses))
     if not places:
         return list(clauses)
+    counting = _called_places(clauses, _handed_computed(clauses, places))
+    if counting[0] != places:
+        with suppress(LanguageError):
+            return _with_calls_at(*counting, clauses, asked, names)
+    return _with_calls_at(places, silent, clauses, asked, names)
+
+
+def _with_calls_at(
+    places: Places,
+    silent: Places,
+    clauses: Sequence[PrologClause],
+    asked: Sequence[Atom],
+    names: PredicateNames,
+) -> list[PrologClause]:
+    """The same for these ``places``; raises where a call does not give one of them."""
     work = _Calls(places, silent, names)
     found = [work.guarded(clause) for clause in clauses]
     calls, refused = list[PrologClause](), dict[str, LanguageError]()
@@ -119,9 +135,11 @@ def _add_places(found: dict[str, tuple[int, ...]], head: Atom, names: Set[str]) 
         found[head.predicate] = tuple(sorted(known))
 
 
-def _called_places(clauses: Sequence[PrologClause]) -> tuple[Places, Places]:
-    """The arguments of each predicate that only a caller can give values, and those that give none."""
-    found, silent = _handed_numbers(clauses), _free_places(clauses)
+def _called_places(clauses: Sequence[PrologClause], first: Places) -> tuple[Places, Places]:
+    """The arguments of each predicate that only a caller can give values, and those that give none.
+
+    ``first``: those that callers give in any case."""
+    found, silent = dict(first), _free_places(clauses)
     clauses = [clause for clause in clauses if clause.body]
     for name, places in found.items():
         silent[name] = tuple(sorted({*places, *silent.get(name, ())}))
@@ -136,6 +154,20 @@ def _called_places(clauses: Sequence[PrologClause]) -> tuple[Places, Places]:
                 _add_places(silent, head, missing)
         if found == before:
             return found, silent
+
+
+def _handed_computed(clauses: Sequence[PrologClause], places: Places) -> Places:
+    """These places, with all for which a call has what is computed: a count of rounds ends what else callers
+    hand on, though atoms of the clause would list it as well."""
+    found = dict(places)
+    for clause in clauses:
+        computed = computed_in(clause.body)
+        for atom in map(unnegated, clause.body) if computed else ():
+            if isinstance(atom, Atom) and atom.predicate in found:
+                terms = enumerate(atom.arguments)
+                own = {place for place, t in terms if isinstance(t, Variable) and t.name in computed}
+                found[atom.predicate] = tuple(sorted(own.union(found[atom.predicate])))
+    return found
 
 
 def _handed_numbers(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
