@@ -28,7 +28,6 @@ from herbrand.extras import imported, member
 from herbrand.facts.load import facts_too_large
 from herbrand.facts.source import FactSource
 from herbrand.language.arguments import in_formula
-from herbrand.language.comparisons import computes
 from herbrand.language.files import Paths, theory_of
 from herbrand.language.parse import is_probability, parse_formula
 from herbrand.language.show import show_formula
@@ -489,26 +488,22 @@ class Model:
         self._knowledge.refuse_unusable("query", "rules")
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)
         prover = engine_named("query", engine, request)
-        apart = request.algebra == "probability"
+        evidence, apart = texts(given), request.algebra == "probability"
+        computing = computing_goal(goal, self.signature.valued_names) if isinstance(goal, str) else None
+        knowledge = self._knowledge
+        if computing is not None:
+            knowledge, asked = knowledge.asking_goal(computing.literals, computing.made)
+            goals = _goals(asked, bindings)
+        found: Any
         with self._elsewhere(request.budget) as there:
-            if isinstance(goal, str):
-                computing = computing_goal(goal, self.signature.valued_names)
-                if computing is not None:
-                    knowledge, asked = self._knowledge.asking_goal(computing.literals, computing.made)
-                    goals = _goals(asked, bindings)
-                    found: Any
-                    if there is not None:
-                        found = there.of(knowledge).query(goals, texts(given), request)
-                    else:
-                        conditioned = apart and bool(texts(given))
-                        found = run(
-                            prover, _planned(knowledge, texts(given), request.budget, conditioned), goals
-                        )
-                    return found.without(computing.made)
             if there is not None:
-                return there.query(goals, texts(given), request)
-        rules = self._rules(texts(given), request.budget, apart)
-        return run(prover, rules, goals)
+                found = there.of(knowledge).query(goals, evidence, request)
+            elif computing is not None:
+                rules = _planned(knowledge, evidence, request.budget, apart and bool(evidence))
+                found = run(prover, rules, goals)
+            else:
+                found = run(prover, self._rules(evidence, request.budget, apart), goals)
+        return found if computing is None else found.without(computing.made)
 
     def _chosen(
         self,
@@ -652,8 +647,7 @@ class Model:
         )
         queries = tuple(in_formula(formula) for formula in parsed)
         named, asked = queried_predicates(queries, self.signature), named_predicates(queries)
-        if any(computes(query) for query in queries):
-            knowledge, queries = knowledge.asking(queries)
+        knowledge, queries = knowledge.asking(queries)
         program = knowledge.program(given, named, derived=derived, whole_tables=whole_tables, budget=budget)
         question = read_question(queries, program.signature, program.facts, map)
         if asked:

@@ -7,6 +7,7 @@ import math
 import random
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
 import herbrand as hb
@@ -127,6 +128,39 @@ def test_counts_of_uncertain_atoms_are_queried() -> None:
     both = next(model.infer('count(x: chosen(x)) >= 2 and chosen("a")').rows())
     expected = sum(w for world, w in weights.items() if sum(world) > 1 and world[0]) / total
     assert both.probability == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("on", ["memory", "database"])
+def test_what_is_computed_has_no_predicate_beside_a_predicate_that_has(on: str, tmp_path: Any) -> None:
+    """A row of a queried formula has its text and nothing else, and a name beside it is a predicate's."""
+    theory = 'age("ann", 3)\nage("bob", 5)\n0.5: s(x) and age(x, _)'
+    place = {} if on == "memory" else {"on": f"duckdb:{tmp_path}/w.duckdb", "open": "s"}
+    asked = ["age(x, a) and a * 2 > 6", "s"]
+    found = hb.Model(hb.parse(theory), **place).infer(asked, engine="mean-field")  # type: ignore[arg-type]
+    rows = [(row.atom, row.predicate, row.arguments) for row in found.rows() if row.probability > 0]
+    assert sorted(rows, key=str) == [
+        ('age("bob", 5) and 5 * 2 > 6', None, ()),
+        ('s("ann")', "s", ("ann",)),
+        ('s("bob")', "s", ("bob",)),
+    ]
+    listed = found.to_arrow().filter(pc.field("probability") > 0).to_pylist()
+    assert sorted((row["predicate"] or "", row["argument_1"] or "") for row in listed) == [
+        ("", ""),
+        ("s", "ann"),
+        ("s", "bob"),
+    ]
+
+
+def test_a_count_that_is_queried_has_no_predicate() -> None:
+    model = hb.Model(hb.parse('type t = {"a", "b"}\npredicate f(t, t)\n0.5: f(x, y)'))
+    found = model.infer(["count(y: f(x, y)) >= 1", 'f("a", y)'])
+    assert [(row.predicate, row.arguments) for row in found.rows()] == [
+        *[(None, ())] * 2,
+        ("f", ("a", "a")),
+        ("f", ("a", "b")),
+    ]
+    (first, *_) = found.to_arrow().to_pylist()
+    assert first["atom"] == 'count(y: f("a", y)) >= 1' and first["predicate"] is first["argument_1"] is None
 
 
 GIVEN = """

@@ -27,7 +27,7 @@ from herbrand.answers.columns import Columns, in_columns, in_rows
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.sheet import PROBABILITIES, Sheet, in_json
 from herbrand.facts.column import Constants, number_array, text_array
-from herbrand.language.names import shown_constant
+from herbrand.language.names import is_made, shown_constant
 from herbrand.language.show import atom_texts, show_atom
 from herbrand.language.syntax import Value
 from herbrand.quick_values import quickly_made
@@ -58,6 +58,11 @@ class AtomTable(Sheet):
 
     ticks = PROBABILITIES
 
+    @property
+    def named(self) -> str | None:
+        """The predicate, if it has a name: one that stands for a queried formula has none."""
+        return None if is_made(self.predicate) else self.predicate
+
     @cached_property
     def reported(self) -> np.ndarray:
         """Atom and value index of each row to report, [n, 2]."""
@@ -84,10 +89,10 @@ class AtomTable(Sheet):
     def _rows(self, piece: slice) -> Iterator[Row]:
         atoms, values = self.reported[piece].T
         columns = [list(_at(column, atoms)) for column in self.columns]
-        arguments = zip(*columns, strict=True) if columns else repeat(())
+        arguments = zip(*columns, strict=True) if columns and self.named else repeat(())
         named = repeat(None) if self.values is None else [self.values[value] for value in values.tolist()]
         reaches = repeat(None) if self.reach is None else self.reach[atoms, values].tolist()
-        predicate = self.predicate
+        predicate = self.named
         probabilities = self.reported_probabilities[piece].tolist()
         for text, row, p, value, reach in zip(
             self._texts(piece), arguments, probabilities, named, reaches, strict=False
@@ -166,10 +171,10 @@ class AtomTable(Sheet):
     ) -> dict[str, Any]:
         """The columns of all tables of an answer, with as many arguments as there are types for them."""
         texts = [text_array(self._texts(piece)).cast(pa.string()) for piece in self._pieces()]
-        own = [_at(column, self.reported[:, 0]) for column in self.columns]
+        own = [_at(column, self.reported[:, 0]) for column in self.columns] if self.named else []
         columns: dict[str, Any] = {
             "atom": pa.chunked_array(texts, pa.string()),
-            "predicate": pa.repeat(self.predicate, len(self)),
+            "predicate": pa.repeat(pa.scalar(self.named, pa.string()), len(self)),
         }
         for place, kind in enumerate(arguments):
             given = column_array(own[place], kind) if place < len(own) else pa.nulls(len(self), kind)
@@ -403,7 +408,7 @@ class Marginals(Sheet):
 
     def to_arrow(self) -> pa.Table:
         """Columns atom, predicate, argument_1 and so on, probability, value."""
-        arguments = argument_kinds([table.columns for table in self.tables])
+        arguments = argument_kinds([table.columns for table in self.tables if table.named])
         values = kind_of(chain.from_iterable(table.values or () for table in self.tables))
         bounds = any(part.reach is not None for part in (*self.tables, *self.formulas))
         asked = _formula_columns(self.formulas, arguments, values, bounds)

@@ -25,7 +25,7 @@ from herbrand.facts.facts import Facts, Worlds
 from herbrand.facts.load import Reads, load_facts
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
-from herbrand.language.comparisons import plain_variables, tests_of
+from herbrand.language.comparisons import computes, plain_variables, tests_of
 from herbrand.language.computed import Definition, separated, with_inner
 from herbrand.language.names import is_made
 from herbrand.language.network_statements import with_network_tables
@@ -186,9 +186,14 @@ class Knowledge:
         return known
 
     def asking(self, queries: Sequence[Formula]) -> tuple[Knowledge, tuple[Formula, ...]]:
-        """The same with what queries compute in tables of their own, and the queries over these."""
-        asked = tuple(WeightedFormula(0.0, query, span=query.span) for query in queries)
-        return self._with_asked(asked, lambda statement: statement.formula)
+        """The same with what queries compute in tables of their own, and the queries over these; those that
+        compute nothing stay as they are."""
+        asked = tuple(WeightedFormula(0.0, query, span=query.span) for query in queries if computes(query))
+        if not asked:
+            return self, tuple(queries)
+        known, found = self._with_asked(asked, lambda statement: statement.formula)
+        over_tables = iter(found)
+        return known, tuple(next(over_tables) if computes(query) else query for query in queries)
 
     def asking_goal(self, literals: Sequence[Formula], made: Collection[str]) -> tuple[Knowledge, Formula]:
         """The same for a goal of rules, whose variables an equation may give their values; those that are

@@ -33,7 +33,6 @@ from herbrand.facts.sources.base import Reading
 from herbrand.facts.sources.duckdb_tables import TablesThere
 from herbrand.facts.store import Store
 from herbrand.language.arguments import in_formula
-from herbrand.language.comparisons import computes
 from herbrand.language.parse import parse_formula
 from herbrand.language.show import show
 from herbrand.language.signature import Signature
@@ -98,7 +97,7 @@ class StoredModel:
 
     def of(self, knowledge: Knowledge) -> StoredModel:
         """The same facts and statements, and what is asked besides."""
-        return replace(self, knowledge=knowledge)
+        return self if knowledge is self.knowledge else replace(self, knowledge=knowledge)
 
     def infer(self, call: Call) -> Marginals:
         """Marginals, by an engine that runs on a database."""
@@ -111,10 +110,8 @@ class StoredModel:
             parsed = (parse_formula(text, "<query>", valued, computes=True) for text in call.query)
             queries = tuple(map(in_formula, parsed))
             used = Used("infer", named_predicates(queries), queried_predicates(queries, self.signature))
-            there = self
-            if any(map(computes, queries)):
-                knowledge, queries = self.knowledge.asking(queries)
-                there = self.of(knowledge)
+            knowledge, queries = self.knowledge.asking(queries)
+            there = self.of(knowledge)
             evidence, kept = there._kept_run(
                 database, used, call.given, call.resume, own.name, settings.damping
             )

@@ -33,6 +33,7 @@ READ = {
     "b(1). t(_, X)::c(X); t(_)::d(X) :- b(X).": "b(1)\n?[X] :: c(X); ?[X] :: d(X) :- b(X)\n",
     "P::a :- P = 0.3.": "0.3 :: a\n",
     "p('a\\rb\\tc').": 'p("a\\rb\\tc")\n',
+    "p(.5). p(X) :- X is .25e1 + 1.": "p(0.5) :- true\np(X) :- X = 3.5\n",
     "p(0x1F). p(0o17). p(0b101). p(0'a). p(0'''). p(0'\\n).": "p(31)\np(15)\np(5)\np(97)\np(39)\np(10)\n",
     "a(X) :- X is floor(7.5) + ceiling(-7.5) - truncate(-7.5) + sqrt(16) + (-7) rem 3.": "a(X) :- X = 13\n",
     "a(X) :- b(X), X =:= max(2, 3) * min(4, 5) - abs(-2) + 7 // 2 + sign(-3) + round(2.5). b(1).": (
