@@ -12,6 +12,7 @@ from typing import Any
 import herbrand as hb
 from herbrand.budget import LIBRARIES, UNLIMITED, Budget, bound_data
 from herbrand.errors import HerbrandError
+from herbrand.extras import imported
 from herbrand.language.syntax import Theory
 from herbrand.reports.result_file import read_rows
 from herbrand.reports.score import score_file
@@ -30,10 +31,12 @@ STEP = re.compile(r"iteration ([\d,]+), residual (\S+)")
 
 
 class StudioRole:
-    """Imports what runs and their estimates need, all engines among them, so that each begins at once."""
+    """Imports what runs and their estimates need, all engines and databases among them, so that each begins
+    at once."""
 
     def __init__(self) -> None:
         hb.size_report(hb.Model(hb.parse("0.5: rain")))
+        imported("herbrand.scale.sizes")
 
     def work(self, task: dict[str, Any], emit: Emit) -> Any:
         os.chdir(task["folder"])

@@ -25,7 +25,9 @@ def instances(atom: Atom, body: Body, clauses: Sequence[PrologClause]) -> Iterat
     """The atoms that are asked for, or observed, in the order of the facts: one for each way in which the
     body holds where every choice is made."""
     body = tuple(part for part in body if part != Truth(True))
-    if Truth(False) in body:
+    if not body:
+        yield atom
+    if not body or Truth(False) in body:
         return
     atoms = [part for part in body if isinstance(part, Atom)]
     tests = [part for part in body if isinstance(part, Comparison)]
