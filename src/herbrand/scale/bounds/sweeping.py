@@ -39,7 +39,9 @@ def swept_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _solved(data: bytes, members: pa.ListScalar) -> tuple[np.ndarray, ...]:
-    _, atom, lower, upper = (field.to_numpy(zero_copy_only=False) for field in members.values.flatten())
+    columns = zip((field.name for field in members.values.type), members.values.flatten(), strict=True)
+    told = {name: column.to_numpy(zero_copy_only=False) for name, column in columns}
+    atom, lower, upper = told["atom"], told["lower"], told["upper"]
     try:
         lower, upper = MessagePart.from_bytes(data).swept(lower, upper)
     except FoundContradictionError as found:
