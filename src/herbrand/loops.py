@@ -80,9 +80,14 @@ def compiled(function: Function) -> Function:
     return cast(Function, _compiled(function, True))
 
 
+def spend(function: Callable[..., Any], operations: float) -> None:
+    """Note what calls of a function did that nobody could tell before."""
+    OPERATIONS[function] += operations
+
+
 def often(function: Function, operations: float) -> Function:
     """The function itself until all its calls together have done so many operations, or else compiled."""
-    OPERATIONS[function] += operations
+    spend(function, operations)
     return chosen(function, OPERATIONS[function])
 
 

@@ -33,7 +33,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -66,7 +66,7 @@ from herbrand.nn.given_tables import given_tables
 from herbrand.nn.layer import Layer
 from herbrand.nn.rule_weights import RuleWeights, as_rule, rule_of_totals, rules_of_alternatives
 from herbrand.nn.transformed import called
-from herbrand.options.kinds import FIXPOINT, texts
+from herbrand.options.kinds import FIXPOINT, is_whole, texts
 from herbrand.program.choice_instances import with_choice_instances
 from herbrand.program.clauses import Clause
 from herbrand.program.formula_rules import with_formulas_as_rules
@@ -165,7 +165,7 @@ class QueryLayer(Layer):
             raise UnsupportedError(
                 f"there is no algebra '{algebra}' of layers", hint=f"one of {', '.join(ALGEBRAS)}"
             )
-        if not _is_whole(k) or k < 1:
+        if not is_whole(k) or k < 1:
             raise UnsupportedError(f"the {k} likeliest proofs", hint="k is a whole number from 1 on")
         self.goal, self.algebra, self.k, self.theory = goal, algebra, int(k), model.theory
         self.depth = _depth(depth, algebra)
@@ -515,14 +515,9 @@ def _depth(depth: int | str, algebra: str) -> int | str:
     """Calls, or any number of them."""
     if depth == FIXPOINT and algebra == PROBABILITY:
         return depth
-    if not _is_whole(depth) or int(depth) < 0:
+    if not is_whole(depth) or int(depth) < 0:
         raise UnsupportedError(f"'{depth}' is no depth of a layer", hint="a whole number from 0 on")
     return int(depth)
-
-
-def _is_whole(value: object) -> bool:
-    """Whether it is a whole number, NumPy's among them."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _examples(questions: int, given: Mapping[str, Tensor]) -> int:

@@ -34,6 +34,11 @@ class Kind(Protocol):
     def check(self, flag: str, value: Any) -> None: ...
 
 
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, NumPy's among them."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class Whole:
     """Whole numbers. ``usage``: out of range is wrong usage, refused by the parser of the command line."""
@@ -43,7 +48,7 @@ class Whole:
     usage: bool = True
 
     def check(self, flag: str, value: Any) -> None:
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        whole = is_whole(value)
         if whole and int(value) > self.most:
             raise UnsupportedError(f"{flag} is a whole number up to {self.most}, not {_shown(value)}")
         if not whole or int(value) < self.least:
@@ -110,14 +115,14 @@ class Depth:
     def check(self, flag: str, value: Any) -> None:
         if value == FIXPOINT and isinstance(value, str):
             return
-        number = int(value) if isinstance(value, str) and _is_whole(value) else value
-        if isinstance(number, bool) or not (isinstance(number, Integral) and 0 <= int(number) <= MOST):
+        number = int(value) if isinstance(value, str) and _in_digits(value) else value
+        if not (is_whole(number) and 0 <= int(number) <= MOST):
             raise UnsupportedError(
                 f"{_quoted(value)} is no depth", hint=f"a whole number from 0 on, or '{FIXPOINT}'"
             )
 
 
-def _is_whole(text: str) -> bool:
+def _in_digits(text: str) -> bool:
     return len(text) < 1000 and text.strip().removeprefix("-").isdecimal()
 
 
@@ -131,7 +136,7 @@ class Amount:
 
 def amount(value: Any) -> tuple[float, str]:
     """A number and its unit, ``B``, ``K``, ``M``, ``G``, ``T`` or ``%``, of an amount of memory."""
-    if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= MOST:
+    if is_whole(value) and 0 <= int(value) <= MOST:
         return int(value), "B"
     found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
     unit = (found[2] or "B")[0].upper() if found else ""

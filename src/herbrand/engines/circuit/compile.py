@@ -126,7 +126,7 @@ class Compilation:
         """The circuit, or ``None`` if that takes more than so much work from here on."""
         before = self.work
         found = self._advanced(before + work)
-        loops.often(search, self.work - before)  # many small searches are worth compiling the loop as well
+        loops.spend(search, self.work - before)  # many small searches are worth compiling the loop as well
         return found
 
     def _advanced(self, limit: int) -> Circuit | None:

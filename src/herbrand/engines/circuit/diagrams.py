@@ -157,7 +157,7 @@ class Making:
                 before = int(at[STEPS])
                 some = min(steps - before, STEPS_AT_ONCE)
                 code = loops.run_often(conjoin, 0, self._rows, self._made, some)
-                loops.often(conjoin, PLAIN_STEP * (int(at[STEPS]) - before))
+                loops.spend(conjoin, PLAIN_STEP * (int(at[STEPS]) - before))
                 if code == DONE:
                     return True
                 self.too_large = at[NODES] > MOST_NODES

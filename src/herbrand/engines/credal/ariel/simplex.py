@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from herbrand.engines.credal.ariel.copies import copy_row, copy_table, fill_row
 from herbrand.engines.credal.rounding import UNIT
-from herbrand.loops import compiled, inlined, loop, often, plain_left
+from herbrand.loops import compiled, inlined, loop, plain_left, spend
 
 Array = NDArray[Any]
 
@@ -96,7 +96,7 @@ def tried(programs: Callable[..., int], room: Workspace, run: Trial) -> int:
     trial = room._replace(left=np.array([plain])) if has_time else room
     entries = trial.left[0]
     found = run(programs, trial, has_time)
-    often(programs, entries - trial.left[0])
+    spend(programs, entries - trial.left[0])
     if has_time and trial.left[0] < 0.0:
         return run(compiled(programs), room, False)
     return found
