@@ -233,6 +233,25 @@ def test_what_a_query_cannot_compute(goal: str, words: str, ask: str) -> None:
         getattr(model, ask)(goal)
 
 
+@pytest.mark.parametrize(
+    ("query", "constant"),
+    [
+        ('num("z", n) and n > 1', '"z" is no constant of type num_1'),
+        ('num(x, 5) and x < "c"', "5 is no constant of type num_2"),
+        ("count(x: num(x, 5)) = 0", "5 is no constant of type num_2"),
+        ('num(x, n) and n > 1 and not num("z", 1)', '"z" is no constant of type num_1'),
+    ],
+)
+@pytest.mark.parametrize("ask", ["query", "infer"])
+@pytest.mark.parametrize("on", ["memory", "database"])
+def test_constants_that_no_type_has(query: str, constant: str, ask: str, on: str, tmp_path: Any) -> None:
+    """A query that computes names them as any other query does."""
+    place = {} if on == "memory" else {"on": f"duckdb:{tmp_path}/w.duckdb"}
+    model = hb.Model(hb.parse('num("a", 1)\nnum("b", 2)'), **place)  # type: ignore[arg-type]
+    with pytest.raises(HerbrandError, match=constant):
+        getattr(model, ask)(query)
+
+
 def test_what_is_ignored_computes_nothing() -> None:
     """A count of uncertain atoms in a formula that is ignored is no concern of ``query``."""
     theory = hb.parse("predicate m(t, t)\npredicate e(t): observed\npredicate d(t)\nd(x) :- e(x)\n"

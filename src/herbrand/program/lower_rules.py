@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from herbrand.errors import LanguageError
+from herbrand.facts.domain import absence
 from herbrand.facts.facts import Facts
 from herbrand.graphs import Classes
 from herbrand.language.formulas import OPPOSITES, ORDERS
@@ -173,8 +174,10 @@ class _Lowering:
         return name
 
     def _index(self, constant: Constant, type_name: str) -> int:
-        index = self._facts.domains[type_name].index_of(constant.value)
-        assert index is not None, "constants of rules are in their domains"
+        domain = self._facts.domains[type_name]
+        index = domain.index_of(constant.value)
+        if index is None:  # a question named it: constants of a theory's rules are in their domains
+            raise LanguageError([absence(constant.value, domain, constant.span)])
         return index
 
     def _comparison(self, sign: str, part: Comparison) -> list[Literal]:
