@@ -17,7 +17,7 @@ from herbrand.errors import LanguageError
 from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of, with_assigned
 from herbrand.language.dialects.problog.early import open_places
-from herbrand.language.dialects.problog.goals import Body, PrologClause
+from herbrand.language.dialects.problog.goals import Body, PrologClause, no_value_yet
 from herbrand.language.dialects.problog.names import PredicateNames, valued
 from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
@@ -279,11 +279,8 @@ def _assigned(literal: BodyLiteral) -> str | None:
 def _refuse_unknown(call: Atom, known: set[str]) -> None:
     for term in call.arguments:
         if isinstance(term, Variable) and term.name not in known:
-            raise LanguageError(
-                f"{term.name} has no value yet where this goal is tried",
-                span=call.span,
-                hint="a clause computes with it: let a goal before this one bind it, or name a number",
-            )
+            hint = "a clause computes with it: let a goal before this one bind it, or name a number"
+            raise no_value_yet(term.name, call.span, hint)
 
 
 class _Calls:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.comparisons import variables_of
-from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by
+from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by, no_value_yet
 from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
     Atom,
@@ -50,7 +50,7 @@ def early_goals(
             known = _given(head, called.get(head.predicate, frozenset()))
             wanted = variables_of(head) if head.predicate in called else ()
             try:
-                refuse_early(clause.body, tests, known, unsure, wanted)
+                _refuse_early(clause.body, tests, known, unsure, wanted)
             except LanguageError as error:
                 found.setdefault(head.predicate, error)
     return found
@@ -84,6 +84,12 @@ def open_places(clauses: Sequence[PrologClause]) -> set[OpenPlace]:
 def has_value(term: Term, known: Collection[str]) -> bool:
     """``known``: the variables that have one."""
     return isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known)
+
+
+def holds_without(said: str | None, left: Term, right: Term) -> bool | None:
+    """Whether a test holds of which some variable has no value; ``said``: the test's name."""
+    same = left == right != Variable("_")
+    return {"==": same, "\\==": not same, "\\=": False, "not \\=": True}.get(said or "")
 
 
 def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[OpenPlace]) -> set[str]:
@@ -148,7 +154,7 @@ def _walked(
         known = bound_after(literal, known, unsure)
 
 
-def refuse_early(
+def _refuse_early(
     body: Body,
     tests: Collection[Span],
     known: set[str] | None = None,
@@ -168,11 +174,7 @@ def refuse_early(
             case _:
                 late = []
         if late:
-            raise LanguageError(
-                f"{late[0]} has no value yet where this goal is tried",
-                span=literal.span,
-                hint="let a goal that is not negated bind it before",
-            )
+            raise no_value_yet(late[0], literal.span)
 
 
 def _variables(literal: BodyLiteral) -> list[str]:

@@ -8,16 +8,18 @@ variables that it shares with the rest of its clause. Names that no language of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, count, product
+from typing import cast
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.names import PredicateNames
-from herbrand.language.dialects.problog.terms import PrologTerm, constant_value, parts_of
+from herbrand.language.dialects.problog.terms import PrologTerm, calculated, constant_value, parts_of
 from herbrand.language.formulas import OPPOSITES, Sign, compares
+from herbrand.language.show import show_expression
 from herbrand.language.syntax import (
     Arithmetic,
     Atom,
@@ -32,6 +34,7 @@ from herbrand.language.syntax import (
     Operator,
     Term,
     Truth,
+    Value,
     Variable,
     leaf_terms,
 )
@@ -67,6 +70,7 @@ _ARITHMETIC: dict[tuple[str, int], Sign] = {
     ("exp", 1): "exp", ("log", 1): "log", ("sqrt", 1): "sqrt", ("round", 1): "round",
     ("**", 2): "power", ("^", 2): "power",
 }  # fmt: skip
+_FUNCTIONS = {sign: function for function, sign in reversed(_ARITHMETIC.items())}
 LARGEST_EXPONENT = 9
 """Powers up to here are written as products."""
 _NUMERIC = {"is", "=:=", "=\\=", "<", "=<", ">", ">="}
@@ -309,6 +313,27 @@ class Goals:
             )
             raise LanguageError(f"{side.indicator} computes no number here", span=side.span, hint=hint)
         return Arithmetic(sign, tuple(self.number(operand) for operand in side.arguments), side.span)
+
+
+def value_of(side: Expression, values: Mapping[str, Term]) -> Value:
+    """The value of one side of a test, of what its variables are."""
+    match side:
+        case Variable(name=name) if isinstance(values.get(name), Variable | None):
+            raise no_value_yet(name, side.span)
+        case Variable(name=name):
+            return value_of(values[name], values)
+        case Constant(value=value):
+            return value
+    assert isinstance(side, Arithmetic)
+    numbers = [value_of(operand, values) for operand in side.operands]
+    if any(isinstance(number, str) for number in numbers):
+        raise LanguageError(f"{show_expression(side)} computes with a text", span=side.span)
+    return calculated(_FUNCTIONS[side.sign], cast(list[float], numbers), show_expression(side), side.span)
+
+
+def no_value_yet(name: str, span: Span | None, hint: str = "") -> LanguageError:
+    hint = hint or "let a goal that is not negated bind it before"
+    return LanguageError(f"{name} has no value yet where this goal is tried", span=span, hint=hint)
 
 
 def _floor(number: Expression, span: Span | None) -> Expression:

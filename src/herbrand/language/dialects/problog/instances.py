@@ -1,118 +1,276 @@
-"""What a query, or evidence, with a body stands for: its instances where the body holds of facts of the file.
+"""What a query, or evidence, stands for: its instances wherever its body, or its clauses, can hold.
 
->>> from herbrand.language.formulas import Atom, Constant, Variable
+Goals are tried as in Prolog, from left to right, with a table of answers for each call. A choice may be made
+or not, so an answer is one of some world, and what is negated fails only where it holds in all worlds.
+
 >>> from herbrand.language.dialects.problog.goals import PrologClause
 >>> facts = [PrologClause((Atom("node", (Constant(name),)),), ()) for name in "ab"]
 >>> x = Variable("X")
->>> [str(each.arguments[0].value) for each in instances(Atom("reached", (x,)), (Atom("node", (x,)),), facts)]
+>>> found = Solutions(facts, {}).instances(Atom("reached", (x,)), (Atom("node", (x,)),))
+>>> [str(each.arguments[0].value) for each in found]
 ['a', 'b']
 """
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import count
 
-from herbrand.errors import LanguageError
-from herbrand.language.dialects.problog.goals import Body, PrologClause
-from herbrand.language.formulas import Atom, Comparison, Constant, Not, Term, Truth, Variable, compares
-from herbrand.language.show import show_formula
+from herbrand.errors import LanguageError, Span
+from herbrand.language.comparisons import assigned, variables_of
+from herbrand.language.dialects.problog.early import holds_without
+from herbrand.language.dialects.problog.goals import Body, PrologClause, no_value_yet, value_of
+from herbrand.language.formulas import (
+    Atom,
+    Comparison,
+    Computed,
+    Constant,
+    Not,
+    Term,
+    Truth,
+    Variable,
+    compares,
+)
 
 Values = Mapping[str, Term]
+MOST_NUMBERS = 100_000
+"""That are computed for one query: a recursion without end comes there within seconds."""
 
 
-def instances(atom: Atom, body: Body, clauses: Sequence[PrologClause]) -> Iterator[Atom]:
-    """The atoms that are asked for, or observed, in the order of the facts: one for each way in which the
-    body holds where every choice is made."""
-    body = tuple(part for part in body if part != Truth(True))
-    if not body:
-        yield atom
-    if not body or Truth(False) in body:
-        return
-    atoms = [part for part in body if isinstance(part, Atom)]
-    tests = [part for part in body if isinstance(part, Comparison)]
-    absent = [part.operand for part in body if isinstance(part, Not) and isinstance(part.operand, Atom)]
-    derived = {head.predicate for clause in clauses if not clause.is_fact for head in clause.heads}
-    made = _holding({part.predicate for part in atoms} & derived, clauses)
-    known = len(atoms) + len(tests) + len(absent) == len(body)
-    if made is None or not known or any(part.predicate in derived for part in absent):
-        raise LanguageError(
-            "the body of a query, or of evidence, names facts, negates facts alone, and compares constants",
-            span=atom.span,
-            hint="name each instance without a body, as in query(p(a)). query(p(b)).",
-        )
-    facts = dict.fromkeys([*(clause.heads[0] for clause in clauses if clause.is_fact), *made])
-    found: list[Values] = [dict(pair for test in tests for pair in _given(test))]
-    for part in atoms:
-        own = [fact for fact in facts if fact.predicate == part.predicate]
-        found = [more for values in found for fact in own if (more := _bound(part, fact, values)) is not None]
-    for values in found:
-        if all(_passes(test, values) for test in tests) and not any(
-            _bound(part, fact, values) is not None
-            for part in absent
-            for fact in facts
-            if fact.predicate == part.predicate
-        ):
-            yield replace(atom, arguments=tuple(_value(term, values) for term in atom.arguments))
+@dataclass(frozen=True)
+class _Goal:
+    """The goal of a clause's body that is next, and what variables are by then; ``call``: what it answers."""
+
+    call: Atom
+    head: Atom
+    body: Body
+    place: int
+    values: Values
 
 
-def possible(atom: Atom, clauses: Sequence[PrologClause]) -> Iterator[Atom]:
-    """The instances of an atom that clauses can make true: those that hold where every choice is made."""
-    holding = _holding({atom.predicate}, clauses)
-    if holding is None:
-        hint = "its clauses negate or compute, or hold of anything; name each instance: evidence(a(1), true)."
-        raise LanguageError("evidence is a ground atom", span=atom.span, hint=hint)
-    yield from instances(atom, (atom,), [PrologClause((each,), ()) for each in holding])
+@dataclass
+class _Table:
+    """The answers to a call so far, and the goals that go on with each of them."""
+
+    answers: dict[Atom, None] = field(default_factory=dict)
+    waiting: list[_Goal] = field(default_factory=list)
 
 
-def _holding(named: Collection[str], clauses: Sequence[PrologClause]) -> Collection[Atom] | None:
-    """All that predicates, and those they rest on, have where every choice is made; ``None`` if a clause
-    negates or computes, or leaves an argument to anything."""
-    named, used = set(named), list[PrologClause]()
-    while len(found := [each for each in clauses if any(h.predicate in named for h in each.heads)]) > len(
-        used
-    ):
-        used = found
-        named |= {part.predicate for clause in used for part in clause.body if isinstance(part, Atom)}
-    if any(not isinstance(part, Atom | Comparison | Truth) for clause in used for part in clause.body):
-        return None
-    holding: dict[Atom, None] = {}
-    before = -1
-    while len(holding) > before:
-        before, facts = len(holding), [PrologClause((each,), ()) for each in holding]
-        for clause in used:
+class Solutions:
+    """What goals of a program come to. ``tests``: the names of comparisons that give no variable a value."""
+
+    def __init__(self, clauses: Sequence[PrologClause], tests: Mapping[Span, str]) -> None:
+        self._program, self.tests = clauses, tests
+        self._listed = dict[tuple[str, int], dict[Term | None, list[tuple[Atom, PrologClause]]]]()
+        self._known: dict[tuple[Atom, bool], Collection[Atom] | None] = {}
+        self.numbers = count(1)
+
+    @cached_property
+    def _clauses(self) -> Mapping[str, list[tuple[Atom, PrologClause]]]:
+        """Those of each predicate, by their heads; only bodies and variables of what is asked need them."""
+        found = defaultdict[str, list[tuple[Atom, PrologClause]]](list)
+        for clause in self._program:
             for head in clause.heads:
-                holding |= dict.fromkeys(instances(head, clause.body, facts))
-    return None if any(isinstance(term, Variable) for each in holding for term in each.arguments) else holding
+                found[head.predicate].append((head, clause))
+        return found
+
+    def instances(self, atom: Atom, body: Body) -> Iterator[Atom]:
+        """The atoms that are asked for, or observed: one for each way in which the body can hold."""
+        if not body:
+            yield atom
+            return
+        run = _Run(self, certain=False)
+        for found in run.answers_of(replace(atom, predicate=""), body):
+            pairs = zip(atom.arguments, found.arguments, strict=True)
+            yield replace(atom, arguments=tuple(t if isinstance(v, Variable) else v for t, v in pairs))
+
+    def possible(self, atom: Atom) -> list[Atom]:
+        """The instances of an atom that clauses can make true."""
+        found = list(self.instances(atom, (atom,)))
+        if any(isinstance(term, Variable) for each in found for term in each.arguments):
+            hint = "its clauses hold of anything; name each instance: evidence(a(1), true)."
+            raise LanguageError("evidence is a ground atom", span=atom.span, hint=hint)
+        return found
+
+    def answers(self, call: Atom, certain: bool) -> Collection[Atom]:
+        """All answers to a call; ``certain``: those that it has in every world."""
+        key = call, certain
+        if key not in self._known:
+            self._known[key] = None
+            self._known[key] = _Run(self, certain).answers_to(call)
+        found = self._known[key]
+        if found is None:
+            raise LanguageError(
+                f"{call.predicate} depends on its own negation", span=call.span, hint="break the cycle"
+            )
+        return found
+
+    def fitting(self, call: Atom, certain: bool) -> Iterator[tuple[Atom, Body]]:
+        """The clauses that may answer a call, by its first constant; no choice is certain."""
+        own = self._clauses[call.predicate]
+        place = next((i for i, term in enumerate(call.arguments) if isinstance(term, Constant)), None)
+        if place is not None:
+            listed = self._by_constant(call.predicate, place)
+            own = [*listed.get(call.arguments[place], ()), *listed.get(None, ())]
+        return ((head, clause.body) for head, clause in own if not (certain and clause.chances))
+
+    def _by_constant(self, name: str, place: int) -> Mapping[Term | None, list[tuple[Atom, PrologClause]]]:
+        """The clauses of a predicate by what their heads have at a place, a variable there as none."""
+        if (name, place) not in self._listed:
+            listed = self._listed[name, place] = defaultdict(list)
+            for head, clause in self._clauses[name]:
+                term = head.arguments[place]
+                listed[term if isinstance(term, Constant) else None].append((head, clause))
+        return self._listed[name, place]
 
 
-def _given(test: Comparison) -> Iterator[tuple[str, Term]]:
-    """The variable that a test gives a constant."""
-    if test.operator == "=" and isinstance(test.left, Variable) and isinstance(test.right, Constant):
-        yield test.left.name, test.right
+class _Run:
+    """The tables of calls that are made of each other, until none has another answer."""
+
+    def __init__(self, known: Solutions, certain: bool) -> None:
+        self._known, self._certain = known, certain
+        self._tables: dict[Atom, _Table] = {}
+        self._goals = deque[_Goal]()
+        self._computed = 0
+
+    def answers_to(self, call: Atom) -> Collection[Atom]:
+        self._table(call)
+        self._finish()
+        return self._tables[call].answers
+
+    def answers_of(self, head: Atom, body: Body) -> Collection[Atom]:
+        """Those of a clause that no other one calls."""
+        call = Atom(head.predicate, ())
+        table = self._tables[call] = _Table()
+        self._goals.append(_Goal(call, head, body, 0, {}))
+        self._finish()
+        return table.answers
+
+    def _finish(self) -> None:
+        while self._goals:
+            goal = self._goals.popleft()
+            if goal.place == len(goal.body):
+                self._answered(goal)
+            else:
+                self._tried(goal)
+
+    def _tried(self, goal: _Goal) -> None:
+        literal = goal.body[goal.place]
+        match literal:
+            case Atom():
+                self._called(goal, literal)
+                return
+            case Not(operand=Atom() as atom):
+                call = _called(atom, goal.values)
+                after = None if self._known.answers(call, not self._certain) else goal.values
+            case Truth(value=holds):
+                after = goal.values if holds else None
+            case Computed():
+                after = self._compared(literal, goal.values)
+            case Comparison(span=span):
+                said = self._known.tests.get(span) if span is not None else None
+                after = _tested(literal, goal.values, said)
+            case _:
+                raise AssertionError(literal)
+        if after is not None:
+            self._goals.append(_next(goal, after))
+
+    def _called(self, goal: _Goal, atom: Atom) -> None:
+        table = self._table(_called(atom, goal.values))
+        table.waiting.append(goal)
+        for answer in table.answers:
+            self._went_on(goal, answer)
+
+    def _table(self, call: Atom) -> _Table:
+        """The table of a call; of a new one its clauses are tried."""
+        if call not in self._tables:
+            self._tables[call] = _Table()
+            for head, body in self._known.fitting(call, self._certain):
+                values = unified(head.arguments, call.arguments, {})
+                if values is not None:
+                    self._goals.append(_Goal(call, head, body, 0, values))
+        return self._tables[call]
+
+    def _answered(self, goal: _Goal) -> None:
+        answer, table = _called(goal.head, goal.values), self._tables[goal.call]
+        if answer not in table.answers:
+            table.answers[answer] = None
+            for waiting in table.waiting:
+                self._went_on(waiting, answer)
+
+    def _went_on(self, goal: _Goal, answer: Atom) -> None:
+        atom = goal.body[goal.place]
+        assert isinstance(atom, Atom)
+        terms = answer.arguments
+        if any(isinstance(term, Variable) for term in terms):
+            own = next(self._known.numbers)
+            terms = tuple(Variable(f"{t.name} of {own}") if isinstance(t, Variable) else t for t in terms)
+        after = unified(atom.arguments, terms, goal.values)
+        if after is not None:
+            self._goals.append(_next(goal, after))
+
+    def _compared(self, test: Computed, values: Values) -> Values | None:
+        """What variables are behind a test that computes."""
+        known = {name for name in variables_of(test) if isinstance(_walked(Variable(name), values), Constant)}
+        if (given := assigned(test, known)) is None:
+            holds = compares(test.operator, value_of(test.left, values), value_of(test.right, values))
+            return values if holds else None
+        self._computed += 1
+        if self._computed > MOST_NUMBERS:
+            message = f"more than {MOST_NUMBERS:,} numbers are computed here: the recursion has no end"
+            raise LanguageError(message, span=test.span, hint="name each instance without a body")
+        return unified((Variable(given[0]),), (Constant(value_of(given[1], values)),), values)
 
 
-def _bound(pattern: Atom, fact: Atom, values: Values) -> Values | None:
-    """The values with those that a fact gives, one for all constants none; ``None`` where it does not fit."""
-    if len(pattern.arguments) != len(fact.arguments):
-        return None
+def _next(goal: _Goal, values: Values) -> _Goal:
+    return _Goal(goal.call, goal.head, goal.body, goal.place + 1, values)
+
+
+def _walked(term: Term, values: Values) -> Term:
+    """The constant that a variable is, or the variable that stands for it."""
+    while isinstance(term, Variable) and term.name in values:
+        term = values[term.name]
+    return term
+
+
+def unified(left: Sequence[Term], right: Sequence[Term], values: Values) -> Values | None:
+    """What variables are where both are equal; ``None`` if they cannot be."""
     found = dict(values)
-    for term, value in zip(pattern.arguments, fact.arguments, strict=True):
-        if not isinstance(value, Constant):
+    for one, other in zip(left, right, strict=True):
+        one, other = _walked(one, found), _walked(other, found)
+        if one == other or Variable("_") in (one, other):
             continue
-        known = found.setdefault(term.name, value) if isinstance(term, Variable) else term
-        if known != value:
+        if isinstance(one, Variable):
+            found[one.name] = other
+        elif isinstance(other, Variable):
+            found[other.name] = one
+        else:
             return None
     return found
 
 
-def _value(term: Term, values: Values) -> Term:
-    return values.get(term.name, term) if isinstance(term, Variable) else term
+def _called(atom: Atom, values: Values) -> Atom:
+    """The atom with what its variables are; those without a value are numbered as they come."""
+    names, terms = dict[str, Term](), list[Term]()
+    for place, term in enumerate(atom.arguments):
+        term = _walked(term, values)
+        if isinstance(term, Variable):
+            term = names.setdefault(f"_{place}" if term.anonymous else term.name, Variable(f"{len(names)}"))
+        terms.append(term)
+    return replace(atom, arguments=tuple(terms))
 
 
-def _passes(test: Comparison, values: Values) -> bool:
-    """Whether constants compare so."""
-    left, right = _value(test.left, values), _value(test.right, values)
-    if not isinstance(left, Constant) or not isinstance(right, Constant):
-        raise LanguageError(f"{show_formula(test)} has no values to compare", span=test.span)
-    return compares(test.operator, left.value, right.value)
+def _tested(test: Comparison, values: Values, said: str | None) -> Values | None:
+    """What variables are behind a comparison; ``said``: its name if it gives none a value."""
+    left, right = _walked(test.left, values), _walked(test.right, values)
+    if said is None and test.operator == "=":
+        return unified((left,), (right,), values)
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return values if compares(test.operator, left.value, right.value) else None
+    holds = holds_without(said, left, right)
+    if holds is None:
+        raise no_value_yet(next(iter(variables_of([left, right]))), test.span)
+    return values if holds else None

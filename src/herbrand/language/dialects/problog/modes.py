@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from herbrand.errors import Span
 from herbrand.graphs import reached
-from herbrand.language.dialects.problog.early import has_value, open_places
+from herbrand.language.dialects.problog.early import has_value, holds_without, open_places
 from herbrand.language.dialects.problog.goals import PrologClause, bound_by
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.formulas import unnegated
@@ -215,7 +215,7 @@ class _Work:
             case Not(operand=Atom() as atom):
                 yield (replace(literal, operand=_of_anything(atom, bound)), None, ()), bound
             case Comparison() if self._is_test(literal) and not _valued(literal, bound):
-                if self._holds_without(literal, bound):
+                if self._holds_without(literal):
                     yield None, bound
             case Comparison(operator="=") if not any(has_value(t, bound) for t in leaf_terms(literal)):
                 raise NotReadError
@@ -225,12 +225,13 @@ class _Work:
     def _is_test(self, literal: Comparison) -> bool:
         return literal.operator == "!=" or literal.span in self.tests
 
-    def _holds_without(self, literal: Comparison, bound: frozenset[str]) -> bool:
+    def _holds_without(self, literal: Comparison) -> bool:
         """Whether a comparison holds, of which some variable has no value."""
         said = self.tests.get(literal.span) if literal.span is not None else None
-        if literal.left == literal.right or said not in ("==", "\\==", "\\="):
+        holds = holds_without(said, literal.left, literal.right)
+        if holds is None:
             raise NotReadError
-        return said == "\\=="
+        return holds
 
 
 _Step = tuple[BodyLiteral, Way | None, Pattern]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -251,17 +251,26 @@ def constant_value(term: PrologTerm) -> int | float | None:
     numbers = [value for value in values if value is not None]
     if term.kind != "name" or len(numbers) < len(values):
         return None
-    computed = _FUNCTIONS.get((term.name, len(numbers)))
-    if computed is None:
-        return None
+    function = (term.name, len(numbers))
+    return calculated(function, numbers, str(term), term.span) if function in FUNCTIONS else None
+
+
+def calculated(
+    function: tuple[str, int], numbers: Iterable[float], shown: str, span: Span | None
+) -> int | float:
+    """What a function of :data:`FUNCTIONS` gives for numbers; a mistake where it has no value.
+
+    >>> calculated(("max", 2), [3, 5], "max(3, 5)", None)
+    5
+    """
     try:
-        number = computed(*numbers)
+        number = FUNCTIONS[function](*numbers)
         if math.isinf(number):
             raise OverflowError
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-        raise LanguageError(f"{term} has no value", span=term.span) from None
+        raise LanguageError(f"{shown} has no value", span=span) from None
     if isinstance(number, int) and not fits(number):
-        raise LanguageError(f"{term} is too large for a constant", span=term.span)
+        raise LanguageError(f"{shown} is too large for a constant", span=span)
     return number
 
 
@@ -270,7 +279,7 @@ def _power(base: float, exponent: float) -> float:
     return base**exponent
 
 
-_FUNCTIONS: dict[tuple[str, int], Callable[..., Any]] = {
+FUNCTIONS: dict[tuple[str, int], Callable[..., Any]] = {
     ("+", 2): operator.add, ("-", 2): operator.sub, ("*", 2): operator.mul, ("/", 2): operator.truediv,
     ("//", 2): operator.floordiv, ("div", 2): operator.floordiv, ("mod", 2): operator.mod,
     ("rem", 2): operator.mod, ("xor", 2): operator.xor, ("**", 2): _power, ("^", 2): _power,

@@ -23,7 +23,7 @@ from dataclasses import replace
 from herbrand.errors import LanguageError, Mistakes, Source
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.calls import computed_in, with_calls, without_unasked
-from herbrand.language.dialects.problog.early import early_goals, refuse_early
+from herbrand.language.dialects.problog.early import early_goals
 from herbrand.language.dialects.problog.goals import (
     BUILT_IN,
     NO_ATOMS,
@@ -32,7 +32,7 @@ from herbrand.language.dialects.problog.goals import (
     PrologClause,
     not_in_the_language,
 )
-from herbrand.language.dialects.problog.instances import instances, possible
+from herbrand.language.dialects.problog.instances import Solutions
 from herbrand.language.dialects.problog.modes import by_way_of_calling
 from herbrand.language.dialects.problog.names import (
     LinkedPlaces,
@@ -230,23 +230,15 @@ class _Reader:
         return Query(Not(atom, atom.span), f"\\+{shown}", atom.span)
 
     def _instantiate_queries(self) -> None:
-        """Each query and each evidence whose body holds as one of its own."""
+        """Each query and each evidence whose body can hold as one of its own."""
+        solutions = Solutions(self._clauses, self._goals.tests)
         for atom, positive, body in self._conditional:
             with self._mistakes.collecting():
-                found = instances(atom, body, self._clauses)
-                self._queries += [(each, positive) for each in found]
+                self._queries += [(each, positive) for each in solutions.instances(atom, body)]
         for atom, holds, body in self._observed:
             with self._mistakes.collecting():
-                self._evidence += [(each, holds) for each in self._observed_instances(atom, holds, body)]
-
-    def _observed_instances(self, atom: Atom, holds: bool, body: Body) -> list[Atom]:
-        """As ProbLog takes a variable in evidence: all that the atom can be is observed."""
-        found = list[Atom]()
-        for each in instances(atom, body, self._clauses):
-            found += [each] if _is_ground(each) else possible(each, self._clauses)
-        if holds and not found and not body:
-            raise LanguageError("no clause can make this evidence true", span=atom.span)
-        return found
+                found = _observed_instances(solutions, atom, holds, body)
+                self._evidence += [(each, holds) for each in found]
 
     # The program as a whole
 
@@ -272,10 +264,6 @@ class _Reader:
 
     def _keep_calls_apart(self, asked: Sequence[Atom]) -> None:
         """Goals that are tried before their variables have values mean what they mean for each caller."""
-        for _, _, body in (*self._conditional, *self._observed):
-            if body:
-                with self._mistakes.collecting():
-                    refuse_early(body, self._goals.tests)
         early = early_goals(self._clauses, asked, self._goals.tests)
         if not early:
             return
@@ -374,6 +362,16 @@ class _Reader:
         derived = {head.predicate for c in self._clauses if not c.is_fact for head in c.heads}
         asked = {atom.predicate for atom, _ in self._queries}
         return derived | asked | {atom.predicate for atom, _ in self._evidence}
+
+
+def _observed_instances(solutions: Solutions, atom: Atom, holds: bool, body: Body) -> list[Atom]:
+    """As ProbLog takes a variable in evidence: all that the atom can be is observed."""
+    found = list[Atom]()
+    for each in solutions.instances(atom, body):
+        found += [each] if _is_ground(each) else solutions.possible(each)
+    if holds and not found and not body:
+        raise LanguageError("no clause can make this evidence true", span=atom.span)
+    return found
 
 
 def _names_twice(atom: Atom) -> bool:
