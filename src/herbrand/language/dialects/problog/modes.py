@@ -10,13 +10,15 @@ known while reading: a comparison of what has no value holds or fails whatever t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from herbrand.errors import Span
 from herbrand.graphs import reached
 from herbrand.language.dialects.problog.early import has_value, holds_without, open_places
 from herbrand.language.dialects.problog.goals import PrologClause, bound_by
+from herbrand.language.dialects.problog.instances import unified
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
@@ -24,6 +26,7 @@ from herbrand.language.syntax import (
     BodyLiteral,
     Comparison,
     Not,
+    Term,
     Truth,
     Variable,
     leaf_terms,
@@ -41,16 +44,17 @@ class NotReadError(Exception):
 
 def by_way_of_calling(
     clauses: Sequence[PrologClause],
-    asked: Collection[Atom],
+    queries: Sequence[Atom],
+    evidence: Sequence[Atom],
     tests: Mapping[Span, str],
     late: Collection[str],
     names: PredicateNames,
-) -> list[PrologClause] | None:
-    """The clauses with the predicates that rest on ``late`` ones kept apart, as far as queries lead to them;
-    ``None`` where that is not possible, or nothing is asked. ``tests``: the names of comparisons that give no
-    variable a value.
+) -> tuple[list[PrologClause], dict[Atom, Atom]] | None:
+    """The clauses with the predicates that rest on ``late`` ones kept apart, as far as queries lead to them,
+    and what is asked by other names; ``None`` where that is not possible, or nothing is asked. ``tests``: the
+    names of comparisons that give no variable a value.
     """
-    if not asked:
+    if not queries and not evidence:
         return None
     apart = _resting_on(late, clauses)
     own: dict[str, list[PrologClause]] = {name: [] for name in apart}
@@ -59,16 +63,44 @@ def by_way_of_calling(
             own[name].append(clause)
     work = _Work(own, tests)
     try:
-        asked_ways = {work.way(atom, frozenset()) for atom in asked if atom.predicate in apart}
-        if len({name for name, _ in asked_ways}) < len(asked_ways):
-            return None
-        work.run(asked_ways)
+        asked = {
+            atom: work.way(atom, frozenset()) for atom in (*queries, *evidence) if atom.predicate in apart
+        }
+        _refuse_two_answers({atom: asked[atom] for atom in queries if atom in asked})
+        work.run(dict.fromkeys(asked.values()))
+        heads = _asked_names(asked.values(), names)
         made = [clause for way in work.answers for clause in work.clauses_of(way, names)]
-        made += [clause for way in sorted(asked_ways) for clause in work.asked(way, names)]
+        made += [clause for way, name in heads.items() for clause in work.asked(way, name, names)]
     except NotReadError:
         return None
     others = (clause for clause in clauses if not _heads(clause) & apart)
-    return [*others, *_needed(made, {name for name, _ in asked_ways})]
+    renamed = {atom: replace(atom, predicate=heads[way]) for atom, way in asked.items()}
+    return [*others, *_needed(made, set(heads.values()))], renamed
+
+
+def _refuse_two_answers(ways: Mapping[Atom, Way]) -> None:
+    """Raise where queries call a predicate in two ways and may list one atom, with two answers then."""
+    for (one, way), (other, another) in combinations(ways.items(), 2):
+        apart = way[0] == another[0] and way != another
+        if apart and unified(one.arguments, _apart(other), {}) is not None:
+            raise NotReadError
+
+
+def _apart(atom: Atom) -> list[Term]:
+    """Its arguments with variables that no other atom has."""
+    return [Variable(f"other {t.name}") if isinstance(t, Variable) else t for t in atom.arguments]
+
+
+def _asked_names(ways: Iterable[Way], names: PredicateNames) -> dict[Way, str]:
+    """What is asked in each way: the first one of a predicate has its name."""
+    found = dict[Way, str]()
+    for way in ways:
+        name, before = way
+        if way not in found and any(name == other for other, _ in found):
+            found[way] = names.of(f"{name} asked {_marks(before)}", len(before), about=name)
+            names.spelled[found[way]] = names.spelled.get(name, name)
+        found.setdefault(way, name)
+    return found
 
 
 def _heads(clause: PrologClause) -> set[str]:
@@ -153,10 +185,9 @@ class _Work:
             case _:
                 yield literal
 
-    def asked(self, way: Way, names: PredicateNames) -> Iterator[PrologClause]:
-        """What a query calls, by its own name; an answer without a value is none."""
-        name, before = way
-        head = Atom(name, tuple(Variable(f"A{place}") for place in range(len(before))))
+    def asked(self, way: Way, name: str, names: PredicateNames) -> Iterator[PrologClause]:
+        """What a query calls, by the name of what it asks; an answer without a value is none."""
+        head = Atom(name, tuple(Variable(f"A{place}") for place in range(len(way[1]))))
         if any(not all(after) for after in self.answers[way]):
             raise NotReadError
         for after in sorted(self.answers[way]):
@@ -266,6 +297,9 @@ def _of_anything(atom: Atom, bound: Collection[str]) -> Atom:
 def _kept_apart(atom: Atom, way: Way, after: Pattern, names: PredicateNames) -> Atom:
     """The atom of one way of calling and answering, over the arguments that have a value in the end."""
     kept = tuple(term for term, has in zip(atom.arguments, after, strict=True) if has)
-    marks = "".join("b" if has else "f" for has in way[1]), "".join("b" if has else "f" for has in after)
-    name = names.of(f"{way[0]} called {' to '.join(marks)}", len(kept), about=way[0])
+    name = names.of(f"{way[0]} called {_marks(way[1])} to {_marks(after)}", len(kept), about=way[0])
     return Atom(name, kept, atom.span)
+
+
+def _marks(pattern: Pattern) -> str:
+    return "".join("b" if has else "f" for has in pattern)

@@ -102,9 +102,9 @@ class _Reader:
         self._define_all()
         self._mistakes.raise_any()
         self._instantiate_queries()
-        asked = [atom for atom, _ in (*self._queries, *self._evidence)]
-        self._keep_calls_apart(asked)
+        self._keep_calls_apart()
         self._mistakes.raise_any()
+        asked = self._asked_atoms()
         self._clauses = [*map(settled, unfolded(self._clauses, {atom.predicate for atom in asked}))]
         self._clauses = with_calls(self._clauses, asked, self._names)
         self._condition()
@@ -262,8 +262,12 @@ class _Reader:
                 hint = "what libraries define is not read" if self._uses_libraries else ""
                 self._mistakes.note(f"no clause defines {indicator}", part.span, hint)
 
-    def _keep_calls_apart(self, asked: Sequence[Atom]) -> None:
+    def _asked_atoms(self) -> list[Atom]:
+        return [atom for atom, _ in (*self._queries, *self._evidence)]
+
+    def _keep_calls_apart(self) -> None:
         """Goals that are tried before their variables have values mean what they mean for each caller."""
+        asked = self._asked_atoms()
         early = early_goals(self._clauses, asked, self._goals.tests)
         if not early:
             return
@@ -271,12 +275,16 @@ class _Reader:
         early = early_goals(self._clauses, asked, self._goals.tests)
         if not early:
             return
-        apart = by_way_of_calling(self._clauses, asked, self._goals.tests, early, self._names)
+        queries, evidence = ([atom for atom, _ in each] for each in (self._queries, self._evidence))
+        tests = self._goals.tests
+        apart = by_way_of_calling(self._clauses, queries, evidence, tests, early, self._names)
         if apart is None:
             for error in early.values():
                 self._mistakes.add_all(error)
-        else:
-            self._clauses = apart
+            return
+        self._clauses, renamed = apart
+        self._queries = [(renamed.get(atom, atom), positive) for atom, positive in self._queries]
+        self._evidence = [(renamed.get(atom, atom), holds) for atom, holds in self._evidence]
 
     def _condition(self) -> None:
         """Without choices a fact of what rules derive holds by itself: as certain choices these rules have to
