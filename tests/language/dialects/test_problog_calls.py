@@ -527,9 +527,9 @@ def test_a_query_with_a_body_is_of_what_can_hold(body: str, asked: list[str]) ->
     assert [*answers(f"{program} query(p(X)) :- {body}.")] == asked
 
 
-@pytest.mark.parametrize("value", ["sin(X)", "sign(X)", "X xor 1"])
+@pytest.mark.parametrize("value", ["sin(X)", "X xor 1"])
 def test_what_computes_no_number_here_is_refused_by_name(value: str) -> None:
-    with pytest.raises(LanguageError, match=r"((sin|sign)/1|xor/2) computes no number here"):
+    with pytest.raises(LanguageError, match=r"(sin/1|xor/2) computes no number here"):
         read_theory_text(f"f(7). h(Y) :- f(X), Y is {value}. query(h(_)).", "pl")
 
 

@@ -8,7 +8,7 @@ found here, but where every call that the queries lead to brings the value: wher
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.comparisons import variables_of
@@ -22,6 +22,7 @@ from herbrand.language.syntax import (
     Constant,
     Not,
     Term,
+    Value,
     Variable,
     leaf_terms,
 )
@@ -30,6 +31,17 @@ Places = frozenset[int]
 """The arguments of a predicate that have a value in every call."""
 OpenPlace = tuple[str, int]
 """A predicate, and an argument that some answer of it may leave without a value."""
+
+
+TYPE_TESTS: dict[str, Callable[[Value], bool]] = {
+    "number": lambda value: not isinstance(value, str),
+    "integer": lambda value: isinstance(value, int),
+    "float": lambda value: isinstance(value, float),
+    **dict.fromkeys(["atom", "callable"], lambda value: isinstance(value, str)),
+    **dict.fromkeys(["nonvar", "ground", "atomic", "simple"], lambda value: True),
+    **dict.fromkeys(["var", "compound", "is_list"], lambda value: False),
+}
+"""What each says of a value; of a variable without one ``var`` alone holds."""
 
 
 def early_goals(
@@ -89,7 +101,16 @@ def has_value(term: Term, known: Collection[str]) -> bool:
 def holds_without(said: str | None, left: Term, right: Term) -> bool | None:
     """Whether a test holds of which some variable has no value; ``said``: the test's name."""
     same = left == right != Variable("_")
-    return {"==": same, "\\==": not same, "\\=": False, "not \\=": True}.get(said or "")
+    found = {"==": same, "\\==": not same, "\\=": False, "not \\=": True}.get(said or "")
+    if said is None or (name := said.removeprefix("not ")) not in TYPE_TESTS:
+        return found
+    return (said == name) == (name == "var")
+
+
+def passes(said: str, value: Value) -> bool | None:
+    """Whether a value passes a test of types; ``None`` if a test of this name is none."""
+    name = said.removeprefix("not ")
+    return (said == name) == TYPE_TESTS[name](value) if name in TYPE_TESTS else None
 
 
 def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[OpenPlace]) -> set[str]:

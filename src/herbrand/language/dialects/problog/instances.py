@@ -21,7 +21,7 @@ from itertools import count
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.comparisons import assigned, variables_of
-from herbrand.language.dialects.problog.early import holds_without
+from herbrand.language.dialects.problog.early import holds_without, passes
 from herbrand.language.dialects.problog.goals import Body, PrologClause, no_value_yet, value_of
 from herbrand.language.formulas import (
     Atom,
@@ -269,8 +269,10 @@ def _tested(test: Comparison, values: Values, said: str | None) -> Values | None
     if said is None and test.operator == "=":
         return unified((left,), (right,), values)
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return values if compares(test.operator, left.value, right.value) else None
-    holds = holds_without(said, left, right)
+        holds = passes(said or "", left.value)
+        holds = compares(test.operator, left.value, right.value) if holds is None else holds
+    else:
+        holds = holds_without(said, left, right)
     if holds is None:
         raise no_value_yet(next(iter(variables_of([left, right]))), test.span)
     return values if holds else None

@@ -17,11 +17,12 @@ b(1)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.errors import LanguageError, Mistakes, Source
 from herbrand.language.comparisons import variables_of
+from herbrand.language.dialects.problog.builtins import READ, decided, with_tests
 from herbrand.language.dialects.problog.calls import computed_in, with_calls, without_unasked
 from herbrand.language.dialects.problog.early import early_goals
 from herbrand.language.dialects.problog.goals import (
@@ -105,6 +106,7 @@ class _Reader:
         self._keep_calls_apart()
         self._mistakes.raise_any()
         asked = self._asked_atoms()
+        self._clauses = decided(self._clauses, asked, self._goals.tests, self._names)
         self._clauses = [*map(settled, unfolded(self._clauses, {atom.predicate for atom in asked}))]
         self._clauses = with_calls(self._clauses, asked, self._names)
         self._condition()
@@ -246,14 +248,21 @@ class _Reader:
         """Every predicate that a goal names has a clause; else it is an error, or has none."""
         defined = {head.predicate for clause in self._clauses for head in clause.heads}
         used = [unnegated(part) for clause in self._clauses for part in clause.body]
-        used += [part for a, _, body in (*self._conditional, *self._observed) for part in (a, *body)]
+        used += [
+            part
+            for a, _, body in (*self._conditional, *self._observed)
+            for part in (a, *map(unnegated, body))
+        ]
+        own = dict[str, str]()
         for part in used:
             if not isinstance(part, Atom) or part.predicate in defined:
                 continue
             defined.add(part.predicate)
             name = self._names.spelled.get(part.predicate, part.predicate)
             indicator = f"{name}/{len(part.arguments)}"
-            if indicator in BUILT_IN:
+            if indicator in READ:
+                own[part.predicate] = indicator
+            elif indicator in BUILT_IN:
                 self._mistakes.add_all(not_in_the_language(indicator, part.span))
             elif self._undefined_fails and not self._uses_libraries:
                 head = Atom(part.predicate, tuple(Variable(f"A{i}") for i in range(len(part.arguments))))
@@ -261,6 +270,19 @@ class _Reader:
             else:
                 hint = "what libraries define is not read" if self._uses_libraries else ""
                 self._mistakes.note(f"no clause defines {indicator}", part.span, hint)
+
+        if own:
+            self._read_as_tests(own)
+
+    def _read_as_tests(self, own: Mapping[str, str]) -> None:
+        """Built-in predicates as comparisons; ``own``: by their names here what they are in the file."""
+        tests = self._goals.tests
+        self._clauses = [
+            replace(clause, body=with_tests(clause.body, clause.heads, own, tests))
+            for clause in self._clauses
+        ]
+        for asked in (self._conditional, self._observed):
+            asked[:] = [(atom, holds, with_tests(body, (), own, tests)) for atom, holds, body in asked]
 
     def _asked_atoms(self) -> list[Atom]:
         return [atom for atom, _ in (*self._queries, *self._evidence)]

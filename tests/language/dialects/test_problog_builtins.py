@@ -1,0 +1,104 @@
+"""Built-in predicates that are read: equations of whole numbers, and tests of types."""
+
+from __future__ import annotations
+
+import pytest
+
+from herbrand.errors import LanguageError
+from herbrand.language.dialects import read_theory_text
+from tests.language.dialects.test_problog_calls import answers
+
+
+def held(text: str) -> dict[str, float]:
+    return {atom: p for atom, p in answers(text).items() if p}
+
+
+@pytest.mark.parametrize(
+    ("goal", "equation"),
+    [
+        ("n(X), succ(X, Y)", "n(X), Y is X + 1"),
+        ("n(X), succ(Y, X)", "n(X), Y is X - 1"),
+        ("n(X), n(Y), succ(X, Y)", "n(X), n(Y), Y =:= X + 1"),
+        ("n(X), n(Y), \\+succ(X, Y)", "n(X), n(Y), Y =\\= X + 1"),
+        ("n(Y), succ(X, Y), n(X)", "n(Y), n(X), Y =:= X + 1"),
+        ("n(X), plus(X, 3, Y)", "n(X), Y is X + 3"),
+        ("n(X), plus(3, Y, X)", "n(X), Y is X - 3"),
+        ("n(X), plus(X, Y, 9)", "n(X), Y is 9 - X"),
+        ("n(X), n(Y), plus(X, X, Y)", "n(X), n(Y), Y =:= X * 2"),
+        ("n(Y), succ(3, 4), \\+plus(1, 2, 4)", "n(Y)"),
+        ("n(Y), succ(3, 5)", "n(Y), fail"),
+        ("n(X), Y is sign(X - 2)", "n(X), Y is (X - 2) // max(1, abs(X - 2))"),
+    ],
+)
+def test_equations_of_whole_numbers(goal: str, equation: str) -> None:
+    numbers = "0.5::n(1). 0.4::n(2). 0.3::n(3). 0.2::n(4). "
+    found = held(f"{numbers} p(Y) :- {goal}. query(p(_)).")
+    assert found == pytest.approx(held(f"{numbers} p(Y) :- {equation}. query(p(_))."))
+    assert bool(found) == ("fail" not in equation)
+
+
+@pytest.mark.parametrize(
+    "step", ["N > 0, succ(M, N), c(M, G)", "N > 0, plus(M, 1, N), c(M, G)", "N > 0, plus(N, -1, M), c(M, G)"]
+)
+def test_a_count_down_by_equations(step: str) -> None:
+    text = f"c(0, 1). c(N, F) :- {step}, plus(G, G, F). 0.3::n(3). 0.5::n(5). p(F) :- n(N), c(N, F)."
+    text += " query(p(_))."
+    assert held(text) == pytest.approx({"p(8)": 0.3, "p(32)": 0.5})
+
+
+VALUES = {1: 0.3, 2.5: 0.4, "a": 0.5, "b c": 0.6}
+TYPES = {
+    "number": (1, 2.5),
+    "integer": (1,),
+    "float": (2.5,),
+    "atom": ("a", "b c"),
+    "callable": ("a", "b c"),
+    **dict.fromkeys(("atomic", "ground", "nonvar", "simple"), tuple(VALUES)),
+    **dict.fromkeys(("var", "compound", "is_list"), ()),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("sign", ["", "\\+"])
+@pytest.mark.parametrize("kind", ["all", "numbers", "texts"])
+def test_types_of_values(name: str, sign: str, kind: str) -> None:
+    values = {v: p for v, p in VALUES.items() if kind == "all" or isinstance(v, str) == (kind == "texts")}
+    facts = " ".join(f"{p}::v('{v}')." if isinstance(v, str) else f"{p}::v({v})." for v, p in values.items())
+    wanted = {f"p({v})": p for v, p in values.items() if (v in TYPES[name]) != bool(sign)}
+    found = held(f"{facts} p(X) :- v(X), {sign}{name}(X). query(p(_)).")
+    assert found == pytest.approx(wanted)
+    asked = held(f"{facts} query(v(X)) :- v(X), {sign}{name}(X). query(z). 0.1::z.")
+    assert asked == pytest.approx({"z": 0.1, **{f"v({v[2:-1]})": p for v, p in wanted.items()}})
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("kind(X, free) :- var(X). kind(X, bound) :- nonvar(X). p(K) :- kind(_, K).", {"p(free)": 1}),
+        (
+            "kind(X, free) :- var(X). kind(X, bound) :- nonvar(X). p(K) :- n(X), kind(X, K).",
+            {"p(bound)": 0.5},
+        ),
+        ("get(X) :- var(X), X = 7. get(X) :- nonvar(X), n(X). p(X) :- get(X).", {"p(7)": 1}),
+        ("get(X) :- var(X), X = 7. get(X) :- \\+var(X), n(X). p(1) :- get(2).", {"p(1)": 0.5}),
+        ("p(X) :- \\+number(X), n(X).", {"p(2)": 0.5}),
+        ("p(Y) :- n(X), Y is X + 3, number(Y), \\+atom(Y).", {"p(5)": 0.5}),
+        ("number(2). number(3). p(X) :- n(X), number(X).", {"p(2)": 0.5}),  # the file's own
+    ],
+)
+def test_types_of_what_has_a_value_or_none(program: str, expected: dict[str, float]) -> None:
+    """The numbers are those of ProbLog 2.3, but for the last one, which it refuses."""
+    assert held(f"0.5::n(2). {program} query(p(_)).") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("p(Y) :- n(X), Y is X / 2, integer(Y). n(4).", "integer/1 is read of constants alone"),
+        ("p(X) :- n(X), float(X). n(4). n(2.0).", "float/1 is read of constants alone"),
+        ("p(X) :- number(X), n(X). n(4).", "X has no value yet"),
+    ],
+)
+def test_types_that_are_not_known_are_refused(text: str, said: str) -> None:
+    with pytest.raises(LanguageError, match=said):
+        read_theory_text(text, "pl")
