@@ -153,6 +153,27 @@ def test_facts_of_the_program_are_evidence_that_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "certain",
+    [
+        "1 :: a",
+        "0.25 :: a; 0.75 :: a",
+        "a :- b\n1 :: c\na :- c",
+        "? :: a\n1 :: a",
+        "type chance = number\npredicate o(chance): observed\npredicate a\npredicate b\no(1)\np :: a :- o(p)",
+    ],
+)
+@pytest.mark.parametrize("evidence", ["not a", "not a\nb ~ 0.9"])
+def test_what_is_certain_cannot_be_denied(certain: str, evidence: str) -> None:
+    """No probability to be learned makes up for a choice whose outcomes leave nothing."""
+    model = hb.Model(hb.parse(f"? :: b\n{certain}"))
+    with pytest.raises(HerbrandError, match="the evidence of world 2 has probability 0: not a"):
+        model.learn("likelihood", worlds=[hb.parse("b"), hb.parse(evidence)])
+    found = model.learn("likelihood", worlds=[hb.parse("a\nb"), hb.parse("not b")])
+    assert [w.weight for w in found.weights if w.statement == "? :: b"] == pytest.approx([0.5], abs=1e-6)
+    assert found.metrics["log_likelihood"] == pytest.approx(2 * math.log(0.5), abs=1e-9)
+
+
+@pytest.mark.parametrize(
     ("program", "reason"),
     {
         "t(1.5)::a.": "1.5 is no start of a probability",

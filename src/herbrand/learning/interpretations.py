@@ -207,7 +207,7 @@ class _World:
     ) -> _World:
         """Compile what is known; raises where no probabilities allow it. ``number``: which of several worlds
         it is."""
-        made, budget = ChoiceConstraints(scaled=True), settings.budget
+        made, budget = ChoiceConstraints(unweighed=True), settings.budget
         worlds = Worlds(ground(program, budget, MOST_GROUNDINGS), budget, made)
         if worlds.exclusive:
             _refuse_lost_worlds(cls._compiled(worlds, theory, numbers, 1), theory, worlds)

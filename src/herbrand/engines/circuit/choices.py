@@ -112,12 +112,13 @@ class ChoiceConstraints(WeightedConstraints):
 
     ``whole``: single worlds are looked at, so that choices weigh by ``weigh_made`` only where they are made;
     sums over worlds need not care, and are cheaper without. ``scaled``: probabilities will be made smaller,
-    so that every choice may come to nothing. ``has_laws``: more than choices weighs worlds.
+    so that every choice may come to nothing. ``unweighed``: which probabilities lie between 0 and 1 is told
+    by weights that come later. ``has_laws``: more than choices weighs worlds.
     """
 
-    def __init__(self, whole: bool = False, scaled: bool = False) -> None:
+    def __init__(self, whole: bool = False, scaled: bool = False, unweighed: bool = False) -> None:
         super().__init__()
-        self.whole, self.scaled = whole, scaled
+        self.whole, self.scaled, self.unweighed = whole, scaled, unweighed or scaled
         self.normal: set[int] = set()
         self.evidence: list[Stipulation] = []
         self.has_laws = False
@@ -154,7 +155,7 @@ class ChoiceConstraints(WeightedConstraints):
         """A two-way choice, of an outcome and what is left ``behind`` it."""
         variable = self.net.variable()
         yes, no = 2 * variable, 2 * variable + 1
-        if not (self.scaled or self.whole):  # else the weights come later
+        if not (self.unweighed or self.whole):  # else the weights come later
             self._weigh_shares(yes, no, chance, behind)
         if not self.whole:
             self.normal.add(variable)
