@@ -166,6 +166,16 @@ def equated(test: Test) -> Iterator[tuple[str, Expression]]:
             yield name.name, value
 
 
+def steps_in(test: Test) -> Iterator[tuple[str, str, int]]:
+    """Two variables, of which the first is the second and a whole number that stands in an equation."""
+    for made, value in equated(test):
+        match value:
+            case Arithmetic(sign="+" | "-" as sign, operands=(Variable(name=old), Constant(value=int(step)))):
+                yield made, old, step if sign == "+" else -step
+            case Arithmetic(sign="+", operands=(Constant(value=int(step)), Variable(name=old))):
+                yield made, old, step
+
+
 def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | None:
     """The variable that a test gives a value, if it is an equation with one that has none yet."""
     return next((one for one in equated(test) if one[0] not in known), None)

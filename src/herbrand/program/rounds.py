@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from herbrand.language.comparisons import Test, equated, variables_of
+from herbrand.language.comparisons import Test, equated, steps_in, variables_of
 from herbrand.language.computed import Definition
 from herbrand.language.formulas import (
     AnyAtom,
@@ -97,7 +97,7 @@ class Rounds:
         if not isinstance(own, Variable) or not all(isinstance(term, Variable) for term in called):
             return False
         fixed = variables_of([rule.head.arguments[kept] for kept in self._kept])
-        steps = [step for test in tests for step in _steps_in(test)]
+        steps = [step for test in tests for step in steps_in(test)]
         above = {(one, other) if step > 0 else (other, one) for one, other, step in steps if step}
         listed = own.name in variables_of(self.free(rule))
         if listed:  # of so many values, whatever lies between them
@@ -123,7 +123,7 @@ def has_end(made: str, definition: Definition, fixed: Collection[str] = ()) -> b
     return any(made == one for test in tests for one in _divided(test, body)) or any(
         one == made and _limits(part, {made, old}, fixed, below=step < 0)
         for test in tests
-        for one, old, step in _steps_in(test)
+        for one, old, step in steps_in(test)
         for part in (*body, *tests)
     )
 
@@ -166,16 +166,6 @@ def _is_positive(name: str, part: Test) -> bool:
     return not isinstance(least.value, str) and (
         least.value >= 0 if part.operator in ("<", ">") else part.operator in ("<=", ">=") and least.value > 0
     )
-
-
-def _steps_in(test: Test) -> Iterator[tuple[str, str, int]]:
-    """Two variables, of which the first is the second and a whole number that stands in an equation."""
-    for made, value in equated(test):
-        match value:
-            case Arithmetic(sign="+" | "-" as sign, operands=(Variable(name=old), Constant(value=int(step)))):
-                yield made, old, step if sign == "+" else -step
-            case Arithmetic(sign="+", operands=(Constant(value=int(step)), Variable(name=old))):
-                yield made, old, step
 
 
 def _limits(part: object, names: Collection[str], fixed: Collection[str], below: bool) -> bool:

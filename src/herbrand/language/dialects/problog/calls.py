@@ -157,17 +157,32 @@ def _called_places(clauses: Sequence[PrologClause], first: Places) -> tuple[Plac
 
 
 def _handed_computed(clauses: Sequence[PrologClause], places: Places) -> Places:
-    """These places, with all for which a call has what is computed: a count of rounds ends what else callers
-    hand on, though atoms of the clause would list it as well."""
+    """These places, with all for which a call has what is computed, and those of limits: a count of rounds
+    ends what else callers hand on, though atoms of the clause would list it as well."""
     found = dict(places)
     for clause in clauses:
         computed = computed_in(clause.body)
         for atom in map(unnegated, clause.body) if computed else ():
             if isinstance(atom, Atom) and atom.predicate in found:
-                terms = enumerate(atom.arguments)
-                own = {place for place, t in terms if isinstance(t, Variable) and t.name in computed}
-                found[atom.predicate] = tuple(sorted(own.union(found[atom.predicate])))
+                _give(found, atom, computed)
+        for head in clause.heads if computed else ():
+            if head.predicate in places:
+                _give(found, head, set(_limits(clause.body, variables_of(_at(head, places)).keys())))
     return found
+
+
+def _give(found: dict[str, tuple[int, ...]], atom: Atom, names: Set[str]) -> None:
+    """Add the places where an atom has one of these variables."""
+    own = {place for place, t in enumerate(atom.arguments) if isinstance(t, Variable) and t.name in names}
+    found[atom.predicate] = tuple(sorted(own.union(found[atom.predicate])))
+
+
+def _limits(body: Body, names: Set[str]) -> Iterator[str]:
+    """The variables that one of these is above or below."""
+    for part in body:
+        if isinstance(part, Comparison) and part.operator not in ("=", "!="):
+            compared = variables_of(part).keys()
+            yield from compared - names if compared & names else ()
 
 
 def _handed_numbers(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
@@ -335,12 +350,29 @@ class _Calls:
                 continue
             tests = [part for part in clause.body if isinstance(part, Comparison | Computed)]
             before = self._giving(variables_of(call).keys(), clause.body[:place], tests)
+            before += self._limiting(clause.body[:place], before, tests)
             known = valued([*before, *tests], self._silent)
             _refuse_unknown(call, known)
             before += [test for test in tests if variables_of(test).keys() <= known]
             before = _without_unused(before, call)
             if before != [call]:
                 yield PrologClause((call,), tuple(before) or (Truth(True),), span=literal.span)
+
+    def _limiting(
+        self, body: Body, before: Sequence[BodyLiteral], tests: Sequence[BodyLiteral]
+    ) -> list[BodyLiteral]:
+        """The atoms that give limits to what is computed from the goals that stand there."""
+        if not computed_in(body):
+            return []
+        known = valued([*before, *tests], self._silent)
+        limits = {*_limits(body, known)} - known
+        return [
+            part
+            for part in body
+            if isinstance(part, Atom)
+            and part.predicate not in self._places
+            and not limits.isdisjoint(variables_of(part))
+        ]
 
     def _giving(
         self, wanted: Set[str], body: Sequence[BodyLiteral], tests: Sequence[BodyLiteral]

@@ -34,6 +34,7 @@ from herbrand.language.dialects.problog.goals import (
     not_in_the_language,
 )
 from herbrand.language.dialects.problog.instances import Solutions
+from herbrand.language.dialects.problog.limits import with_limits
 from herbrand.language.dialects.problog.modes import by_way_of_calling
 from herbrand.language.dialects.problog.names import (
     LinkedPlaces,
@@ -106,7 +107,7 @@ class _Reader:
         self._keep_calls_apart()
         self._mistakes.raise_any()
         asked = self._asked_atoms()
-        self._clauses = decided(self._clauses, asked, self._goals.tests, self._names)
+        self._clauses = with_limits(decided(self._clauses, asked, self._goals.tests, self._names))
         self._clauses = [*map(settled, unfolded(self._clauses, {atom.predicate for atom in asked}))]
         self._clauses = with_calls(self._clauses, asked, self._names)
         self._condition()
