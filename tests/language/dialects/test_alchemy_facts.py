@@ -83,6 +83,13 @@ def test_soft_evidence_values_of_functions_and_constants_of_types() -> None:
     assert father.columns == (("Anna", "Bob"), ("Carl", "De Lux"))
 
 
+@pytest.mark.parametrize("line", ["0.7 Alarm", "Alarm .7 // so", "0.7 Alarm()", " Alarm  0.7"])
+def test_soft_evidence_for_an_atom_without_arguments(line: str) -> None:
+    (soft,) = read_db(Source("t.db", f"{line}\n"))
+    assert isinstance(soft, FactRows)
+    assert (soft.predicate, soft.kind, soft.columns, soft.numbers) == ("Alarm", "soft", (), (0.7,))
+
+
 @pytest.mark.parametrize("text", ["", "\n \n", "// nothing", "/* nothing\n */", "# nothing"])
 def test_files_that_say_nothing(text: str) -> None:
     assert read(text) == ()
@@ -103,6 +110,8 @@ MISTAKES = {
     "Smokes(Anna)\nSmokes(Anna, Bob)": "t.db:2:1: 'Smokes' has 2 arguments here and 1 before",
     "?Smokes(Anna)": "t.db:1:1: '?' marks an atom as unknown; a fact is true or false",
     "Age(Anna) 3.5": "t.db:1:1: 3.5 is no probability: soft evidence lies between 0 and 1",
+    "0.7 !Alarm": "t.db:1:1: a probability goes with an atom without '!'",
+    "Alarm 0.7 Fire": "t.db:1:7: expected '(', found '0.7'",
     "Carl = Father(Anna": "t.db:1:6: expected '(', found '='",
     "person = {}": "t.db:1:10: a type needs at least one constant",
     "Smokes(x=y)": "t.db:1:9: expected ',' or ')', found '='",

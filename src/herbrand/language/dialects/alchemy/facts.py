@@ -35,8 +35,9 @@ _FACT = re.compile(
     rf"(!?)\s*({NAME})(?:\s*\(\s*({_CONSTANT}(?:{_SEPARATOR}{_CONSTANT})*)?\s*\))?(?:\s+(?![-\d.({{=])|(?=!)|$)"
 )
 _PROBABILITY = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_CALL = rf"({NAME})\s*\(\s*((?:{_CONSTANT}(?:{_SEPARATOR}{_CONSTANT})*)?)\s*\)"
-_NUMBERED = re.compile(rf"(?:({_PROBABILITY})\s+)?{_CALL}(?:\s+({_PROBABILITY}))?\s*")
+_ARGUMENTS = rf"\s*\(\s*((?:{_CONSTANT}(?:{_SEPARATOR}{_CONSTANT})*)?)\s*\)"
+_CALL = rf"({NAME}){_ARGUMENTS}"
+_NUMBERED = re.compile(rf"(?:({_PROBABILITY})\s+)?({NAME})(?:{_ARGUMENTS})?(?:\s+({_PROBABILITY}))?\s*")
 _VALUE_FIRST = re.compile(rf"({_CONSTANT})\s*=\s*{_CALL}\s*")
 _VALUE_LAST = re.compile(rf"{_CALL}\s*=\s*({_CONSTANT})\s*")
 _TYPE = re.compile(rf"({NAME})\s*:?=\s*(?=\{{)")
@@ -134,7 +135,7 @@ class _DbReader:
         elif valued := _VALUE_LAST.fullmatch(text, start, end):
             self._add_value(valued[1], valued[2], valued[3], start)
         elif (soft := _NUMBERED.fullmatch(text, start, end)) and (soft[1] is None) != (soft[4] is None):
-            self._add(soft[2], "soft", _constants_in(soft[3]), [start])
+            self._add(soft[2], "soft", _constants_in(soft[3] or ""), [start])
             self._tables[soft[2], "soft"].numbers.append(self._probability(soft[1] or soft[4], start, end))
         else:
             return False
