@@ -150,6 +150,26 @@ def test_diagrams_that_grow_too_large_are_given_up(monkeypatch: pytest.MonkeyPat
     assert lost == [True, True] and row.probability == pytest.approx(expected, abs=1e-12)
 
 
+def test_the_order_that_has_come_further_gets_more_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("herbrand.engines.circuit.diagrams.EVEN", 500)
+    monkeypatch.setattr(bounds, "DIAGRAMS_FROM", 100)
+    asked: list[tuple[int, float]] = []
+    advanced = Making.advanced
+
+    def watched(self: Making, steps: int, until: float) -> bool:
+        asked.append((steps, self.part))
+        return advanced(self, steps, until)
+
+    monkeypatch.setattr(Making, "advanced", watched)
+    hb.Model(read_theory_text(f"{circles(17)}query(path(0, 16)).", "pl")).infer()
+    rounds = [*zip(asked[::2], asked[1::2], strict=False)]
+    alike = [(one, other) for one, other in rounds if one[0] == other[0]]
+    apart = [sorted(pair, key=lambda told: told[0]) for pair in rounds if pair not in alike]
+    assert alike and all(one[0] <= 500 for one, _ in alike)
+    assert len(apart) >= 5 and all(behind[1] <= ahead[1] for behind, ahead in apart)
+    assert all(behind[0] == max(500, ahead[0] // 4) for behind, ahead in apart)
+
+
 def test_gates_with_weights_of_their_own_are_decided_too() -> None:
     made = ChoiceConstraints()
     literals = [made.choice([0.5]).outcomes[0] for _ in range(3)]

@@ -222,7 +222,7 @@ class Unfinished:
         until = time_beside_compiling() + seconds
         try:
             while self.failure is None:
-                work = min(max(DIAGRAMS_FROM, self.search.work), WORK_AT_ONCE)
+                work = min(max(DIAGRAMS_FROM, self.search.work // 2), WORK_AT_ONCE)
                 circuit = self.advanced(work)
                 if circuit is not None:
                     return self.counted(circuit)

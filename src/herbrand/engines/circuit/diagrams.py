@@ -39,6 +39,7 @@ from herbrand.engines.circuit.diagram_circuit import circuit_of
 from herbrand.engines.circuit.diagram_loop import (
     NEVER,
     NODES,
+    ROW,
     STEPS,
     Diagrams,
     Rows,
@@ -56,9 +57,10 @@ STEPS_AT_ONCE = 20_000
 """Between two looks at the clock."""
 PLAIN_STEP = 10.0
 """Microseconds of a step in plain Python."""
-STEPS_A_WORK = 0.25
+STEPS_A_WORK, AHEAD, BEHIND = 0.25, 0.5, 0.125
 """How many steps of each order are made for each work of the search beside them: together they take a few
-times as long as that."""
+times as long as that. Beyond ``EVEN`` steps the order that has come further gets more, the other fewer."""
+EVEN = 40_000
 MOST_NODES = 2_000_000
 """Beyond it tables are copied for longer than a clock may wait, and the search goes on alone."""
 
@@ -102,9 +104,9 @@ class Beside:
 
     def advanced(self, work: int, until: float) -> Making | None:
         """What is made, if as many steps are enough as the search's work allows."""
-        for making in list(self._left):
+        for making, steps in [(each, self._allowed(each, work)) for each in self._left]:
             try:
-                if making.advanced(int(STEPS_A_WORK * work), until):
+                if making.advanced(steps, until):
                     return making
             except BudgetError:  # the search may do with less memory
                 self._left.remove(making)
@@ -112,6 +114,14 @@ class Beside:
             if making.too_large:
                 self._left.remove(making)
         return None
+
+    def _allowed(self, making: Making, work: int) -> int:
+        """The steps of one order from the beginning."""
+        alike = int(STEPS_A_WORK * work)
+        if alike <= EVEN:
+            return alike
+        ahead = making is max(self._left, key=lambda each: each.part)
+        return max(EVEN, int((AHEAD if ahead else BEHIND) * work))
 
     def give_up(self) -> None:
         """Let the search go on alone."""
@@ -166,6 +176,11 @@ class Making:
                 if self.too_large or self._budget.ended or time_beside_compiling() >= until:
                     break
         return False
+
+    @property
+    def part(self) -> float:
+        """The part of the conjunctions that are made."""
+        return self._made.at[ROW] / len(self._rows.targets)
 
     def counted(self, log_weights: np.ndarray) -> Counted | None:
         """What a circuit gives; ``None`` where all weight is too little for a number."""
