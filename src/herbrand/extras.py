@@ -8,9 +8,10 @@ installation leaves out; what to install where one is missed.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from herbrand.errors import UnsupportedError
 
@@ -37,10 +38,24 @@ def imported(module: str) -> ModuleType:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        raise MissingPackageError(
-            f"this needs {NAMES.get(package, package)}, which is not installed",
-            hint=f"pip install 'herbrand[{EXTRAS[package]}]'",
-        ) from None
+        raise _missing(package) from None
+
+
+def require(package: str) -> None:
+    """Raise :class:`MissingPackageError` where a package of an extra is missing; it is not imported."""
+    try:
+        found = importlib.util.find_spec(package)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        raise _missing(package)
+
+
+def _missing(package: str) -> MissingPackageError:
+    return MissingPackageError(
+        f"this needs {NAMES.get(package, package)}, which is not installed",
+        hint=f"pip install 'herbrand[{EXTRAS[package]}]'",
+    )
 
 
 def member(named: str) -> Any:
@@ -69,3 +84,10 @@ class Late:
 
 duckdb, pc = Late("duckdb"), Late("pyarrow.compute")
 """Importing them takes as long as a small call."""
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+else:
+    torch, Tensor = Late("torch"), Any
+"""For what plans in memory and computes with tensors: only the computing imports torch."""

@@ -55,6 +55,32 @@ def test_a_small_exact_run_loads_little(facts: list[str]) -> None:
     assert loaded(["infer", SMOKERS, *facts], ["torch", *NOT_FOR_A_SMALL_RUN]) == []
 
 
+COSTED = {
+    "a hard statement": "hard: smokes(x) => cancer(x)\n0.5: smokes(x)\n",
+    "atoms that are one": "hard: smokes(x) <=> cancer(x)\n0.5: smokes(x) and cancer(y)\n",
+    "a quantifier": "-0.4: exists y: friends(x, y) and smokes(y)\n",
+    "a quantifier with shared atoms": "0.4: exists x, y: friends(x, y) and smokes(x) and cancer(y)\n",
+    "an opinion": 'smokes("anna") ~ 0.7\n0.5: smokes(x) => cancer(x)\n',
+    "what is known alone": 'friends("anna", "bob")\n0.2: friends(x, y)\n0.5: smokes(x)\n',
+    "rows of what is known": (
+        'predicate knows(person, person): observed\nknows("anna", "bob")\n'
+        "0.5: knows(x, y) and knows(y, z) and smokes(x) => smokes(z)\n"
+    ),
+}
+DECLARED = (
+    'type person = {"anna", "bob"}\npredicate friends(person, person)\n'
+    "predicate smokes(person)\npredicate cancer(person)\n"
+)
+
+
+@pytest.mark.parametrize("named", COSTED)
+def test_telling_what_engines_cost_needs_no_tensors(named: str, tmp_path: Path) -> None:
+    """Importing torch would take most of the time of a small check: mean field imports it when it runs."""
+    theory = tmp_path / "theory.hb"
+    theory.write_text(DECLARED + COSTED[named])
+    assert loaded(["check", str(theory)], ["torch"]) == []
+
+
 def test_bounds_need_no_tensors() -> None:
     assert loaded(["bound", "examples/alarm_bounds/alarm.hb"], ["torch", "herbrand.scale.place"]) == []
 

@@ -188,7 +188,12 @@ def _each(pieces: Iterable[Block], work: Callable[[Block], T], like: Tensor) -> 
 
 def _one_thread(like: Tensor) -> AbstractContextManager[None]:
     """A context in which an operation starts no threads of its own; NumPy's never do."""
-    return nullcontext() if isinstance(like, Array) else _torch().OneThread()
+    return nullcontext() if isinstance(like, Array) else one_thread()
+
+
+def one_thread() -> AbstractContextManager[None]:
+    """A context in which torch starts no threads of its own."""
+    return _torch().OneThread()
 
 
 @lru_cache(maxsize=1)

@@ -320,7 +320,7 @@ def test_relations_by_hand() -> None:
     for observed, expected in cases.items():
         assert relations.relation(observed).to_dense().tolist() == expected, str(observed)
         assert relations.relation(observed) is relations.relation(observed)
-        single = relations.relation(observed, torch.float32)
+        single = relations.relation(observed, "float32")
         assert single.dtype == "float32" and single.to_dense().tolist() == expected
 
 

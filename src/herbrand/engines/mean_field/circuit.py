@@ -20,10 +20,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from herbrand.errors import BudgetError
+from herbrand.extras import Tensor, torch
 from herbrand.graphs import linked
 
 Values = frozenset[int]

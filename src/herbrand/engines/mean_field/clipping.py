@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from torch import Tensor
-
 from herbrand.engines.mean_field.grounded import is_silent
 from herbrand.engines.mean_field.unknowns import Unknowns
 from herbrand.errors import UnsupportedError
+from herbrand.extras import Tensor, torch
 from herbrand.program.program import Program
 
 Tables = dict[str, Tensor]
@@ -39,7 +38,7 @@ def clipped(unknowns: Unknowns, speak: Speak, weights: Sequence[Tensor | float],
             continue
         said = unknowns.heard(speak([float(one == number) for one in range(len(weights))]))
         for name, table in unknowns.tables.items():
-            worth = weight.to(said[name]) if isinstance(weight, Tensor) else weight
+            worth = weight.to(said[name]) if isinstance(weight, torch.Tensor) else weight
             found = worth * table.limited(said[name], clip)
             total[name] = total[name] + found if name in total else found
     return total

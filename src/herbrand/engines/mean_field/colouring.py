@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from scipy.sparse import csr_array
-from torch import Tensor
 
 from herbrand.budget import Budget
 from herbrand.engines.mean_field.problem import Problem
+from herbrand.extras import Tensor, torch
 from herbrand.program.ground import SATISFIED, GroundConjunction, LatentAtoms, ground_template
 from herbrand.program.program import literals_of
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
@@ -20,10 +21,12 @@ from herbrand.engines.loop import Schedule
 from herbrand.engines.mean_field.colouring import AtomClass, colouring
 from herbrand.engines.mean_field.explanation import explained
 from herbrand.engines.mean_field.formulas import formula_rows
-from herbrand.engines.mean_field.problem import Problem, prepared
+from herbrand.engines.mean_field.outline import Outline, outlined
+from herbrand.engines.mean_field.problem import Problem, problem_of
 from herbrand.engines.mean_field.reading import tables_asked_for
 from herbrand.engines.mean_field.run import MeanFieldRun, in_parallel, in_turn, started
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
+from herbrand.extras import require
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
@@ -80,6 +83,7 @@ class MeanField:
 
     @classmethod
     def with_settings(cls, settings: Settings) -> MeanField:
+        require("torch")  # which only a run imports
         return cls(
             settings.budget,
             cls.schedule if settings.schedule is None else settings.schedule,
@@ -93,21 +97,27 @@ class MeanField:
         self, program: Program, question: Question, within: Budget
     ) -> Prepared[MeanFieldState] | Refusal:
         try:
-            state = self._started(program, question, within)
+            outline = self._outlined(program, question, within)
+            cost = Cost(outline.operations, outline.bytes)  # a contraction that does not fit is refused here
+            begin = partial(self._started, outline, question, within)
+            if self.schedule == Schedule.sequential:  # so are too many atoms to colour
+                return Prepared.ready(begin(), cost)
         except HerbrandError as error:  # a contradiction among hard statements, too
             return Refusal(error)
-        return Prepared.ready(state, Cost(state.problem.operations, state.problem.bytes))
+        return Prepared(begin, lambda: cost)
 
-    def _started(self, program: Program, question: Question, within: Budget) -> MeanFieldState:
+    def _outlined(self, program: Program, question: Question, within: Budget) -> Outline:
         if self.clip is not None and question.most_probable:
             raise UnsupportedError(
                 "with clipped messages worlds have no weights to compare", hint="leave out --clip"
             )
-        problem = prepared(program, within, clip=self.clip)
-        _ = problem.operations  # a contraction that does not fit is refused here
+        return outlined(program, within, clip=self.clip)
+
+    def _started(self, outline: Outline, question: Question, within: Budget) -> MeanFieldState:
+        problem = problem_of(outline, within, self.clip)
         seeds = [None, *(self.seed + number for number in range(1, self.starts))]
         stride = 1.0 if self.damping is None else 1 - self.damping
-        classes = colouring(problem, within) if self.schedule == "sequential" else None
+        classes = colouring(problem, within) if self.schedule == Schedule.sequential else None
         return MeanFieldState(
             problem, question, tuple(started(problem, stride, seed) for seed in seeds), 0, classes
         )

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
@@ -25,6 +23,7 @@ from herbrand.engines.mean_field.grounded import Events, MarginalPlaces, merged_
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.reading import by_number
 from herbrand.engines.reading import ExplainedAtom, forced
+from herbrand.extras import Tensor, torch
 from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.names import shown_constant
 from herbrand.language.show import statement_text

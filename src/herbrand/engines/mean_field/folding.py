@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from herbrand.contraction import Contraction, Statistics, plan, statistics
-from herbrand.contraction.algebra import algebra_named
+from herbrand.contraction import Contraction, Statistics, plan
 from herbrand.contraction.expression import Sizes
 from herbrand.engines.mean_field.products import Observed, Operand, Product, Together
 from herbrand.engines.mean_field.relations import KnownRelations
@@ -34,9 +33,7 @@ def folded(product: Product, relations: KnownRelations) -> Product:
     inside = Sizes({axis: size for axis, size in product.sizes.items() if axis in bound})
     rest = Sizes({axis: size for axis, size in product.sizes.items() if axis not in bound - needed})
     smaller = Product((*others, Together(known, axes, inside)), rest)
-    listed: dict[Operand, Statistics] = {
-        x: statistics(relations.relation(x), algebra_named("real")) for x in known
-    }
+    listed: dict[Operand, Statistics] = {x: relations.statistics(x) for x in known}
     return smaller if _operations(smaller, {}) <= _operations(product, listed) else product
 
 

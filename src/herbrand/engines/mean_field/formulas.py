@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from herbrand.answers.marginals import Row
 from herbrand.engines.mean_field.circuit import Circuit
 from herbrand.engines.mean_field.grounded import Events, MarginalPlaces
 from herbrand.engines.mean_field.problem import Problem
+from herbrand.extras import Tensor, torch
 from herbrand.factors.ground_graph import ground_cases
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from herbrand.engines.mean_field.circuit import Circuit, Compiled, Event, Values
 from herbrand.engines.mean_field.tables import PredicateTable
+from herbrand.extras import Tensor, torch
 from herbrand.factors.ground_graph import Cases, ground_cases
 from herbrand.factors.ground_quantifiers import Columns
 from herbrand.factors.pieces import ABSENT, Allowed, shapes, together
@@ -178,7 +177,7 @@ class GroundScore:
 
 def is_silent(weight: Tensor | float) -> bool:
     """Whether a weight is a plain 0: nothing is to be computed, nor differentiated."""
-    return not isinstance(weight, Tensor) and not weight
+    return not isinstance(weight, torch.Tensor) and not weight
 
 
 def _weight(ground: GroundTemplate) -> int:

@@ -10,13 +10,10 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-import torch
-from torch import Tensor
-
-from herbrand.contraction.blocks import FEWEST_IN_PARALLEL
-from herbrand.contraction.torch_blocks import OneThread
+from herbrand.contraction.blocks import FEWEST_IN_PARALLEL, one_thread
 from herbrand.engines.mean_field.stride import Slope
 from herbrand.engines.mean_field.tables import PredicateTable
+from herbrand.extras import Tensor, torch
 
 BLOCK = 1 << 16
 
@@ -50,7 +47,7 @@ def moved(
     if plain and logits.is_contiguous() and target.is_contiguous():
         move = _in_blocks(logits, target, marginals, before, stride)
     else:
-        with OneThread():
+        with one_thread():
             move = _whole(table, logits, target, marginals, before, stride, free)
     return replace(move, slope=move.slope + shared)
 
@@ -103,7 +100,7 @@ def _in_blocks(logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor
     threads = torch.get_num_threads()
 
     def work(piece: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Slope, float]:
-        with torch.no_grad(), OneThread():
+        with torch.no_grad(), one_thread():
             return _block_moved(*piece, stride)
 
     if threads == 1 or len(pieces) < FEWEST_IN_PARALLEL:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
-from torch import Tensor
 
 from herbrand.answers.marginals import AtomTable
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.engines.reading import atom_tables
+from herbrand.extras import Tensor
 from herbrand.program.ground import Ground, LatentAtoms
 from herbrand.program.question import AtomPattern, Question
 

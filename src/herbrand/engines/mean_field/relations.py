@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
+from dataclasses import dataclass
 
-from herbrand.arrays import type_name
-from herbrand.contraction import Contraction, Dense, Relation, Sparse, Support, contract
+import numpy as np
+
+from herbrand.contraction import Contraction, Dense, Relation, Sparse, Statistics, Support, contract, plan
 from herbrand.contraction.relation import converted
 from herbrand.engines.mean_field.products import Observed, Together, is_relation
+from herbrand.extras import torch
 from herbrand.program.evidence import Evidence
 from herbrand.row_keys import row_keys
 
-CPU = torch.device("cpu")
+CPU = "cpu"
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """A relation that is ``value`` at the entries of its support, and 1 minus that elsewhere."""
+
+    support: Support
+    value: float
+
+
+def _contraction(operand: Together) -> Contraction:
+    return Contraction(tuple(x.axes for x in operand.literals), operand.axes, operand.sizes)
 
 
 class KnownRelations:
@@ -20,47 +33,63 @@ class KnownRelations:
 
     def __init__(self, evidence: Evidence, memory: int) -> None:
         self.evidence, self.memory = evidence, memory
-        self._made: dict[tuple[Observed | Together, torch.dtype, torch.device], Relation] = {}
+        self._listed: dict[Observed, float | Listed] = {}
+        self._made: dict[tuple[Observed | Together, str, str], Relation] = {}
+
+    def statistics(self, operand: Observed | Together, itemsize: int = 8, device: str = CPU) -> Statistics:
+        """What planning may know of a relation, no tensor made; raises ``BudgetError`` where known
+        relations cannot be multiplied within the memory. Accelerators have whole tables only."""
+        if isinstance(operand, Together):
+            known = [self.statistics(x) for x in operand.literals]
+            plan(_contraction(operand), known, self.memory)
+            return Statistics(itemsize=itemsize)
+        listed = self._listing(operand)
+        if not isinstance(listed, Listed) or device != CPU:
+            return Statistics(itemsize=itemsize)
+        return Statistics(len(listed.support), listed.value == 0, itemsize)
 
     def relation(
-        self,
-        operand: Observed | Together,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device = CPU,
+        self, operand: Observed | Together, dtype: str = "float64", device: str | torch.device = CPU
     ) -> Relation:
         """Cached lookup of known values."""
-        key = (operand, dtype, device)
+        key = (operand, dtype, str(device))
         if key not in self._made:
-            self._made[key] = self._relation(operand, dtype, device)
+            self._made[key] = self._relation(*key)
         return self._made[key]
 
-    def _relation(self, operand: Observed | Together, dtype: torch.dtype, device: torch.device) -> Relation:
-        if dtype != torch.float64 or device.type != "cpu":
-            made = self.relation(operand)
-            return (
-                Dense(made.to_dense().to(device, dtype))
-                if device.type != "cpu"
-                else converted(made, type_name(dtype))
-            )
+    def _relation(self, operand: Observed | Together, dtype: str, device: str) -> Relation:
+        if device != CPU:
+            return Dense(self.relation(operand, dtype).to_dense().to(device))
+        if dtype != "float64":
+            return converted(self.relation(operand), dtype)
         return self._together(operand) if isinstance(operand, Together) else self._observed(operand)
 
     def _together(self, operand: Together) -> Relation:
-        contraction = Contraction(tuple(x.axes for x in operand.literals), operand.axes, operand.sizes)
-        return Dense(
-            contract(contraction, list(map(self.relation, operand.literals)), self.memory).to_dense()
-        )
+        relations = list(map(self.relation, operand.literals))
+        return Dense(contract(_contraction(operand), relations, self.memory).to_dense())
 
     def _observed(self, observed: Observed) -> Relation:
+        listed = self._listing(observed)
+        if not isinstance(listed, Listed):
+            return Dense(torch.tensor(listed, dtype=torch.float64))
+        values = torch.full((len(listed.support),), listed.value, dtype=torch.float64)
+        return Sparse(listed.support, values, 1 - listed.value)
+
+    def _listing(self, observed: Observed) -> float | Listed:
+        if observed not in self._listed:
+            self._listed[observed] = self._looked_up(observed)
+        return self._listed[observed]
+
+    def _looked_up(self, observed: Observed) -> float | Listed:
         literal = observed.literal
         if is_relation(literal, self.evidence):
-            rows, listed = self.evidence.rows(literal.predicate, literal.allowed), 1.0
+            rows, value = self.evidence.rows(literal.predicate, literal.allowed), 1.0
         else:
-            rows, listed = self.evidence.rows(literal.predicate, (1,)), 0.0
+            rows, value = self.evidence.rows(literal.predicate, (1,)), 0.0
         kept, shape = self._selected(observed, rows)
         if not shape:
-            return Dense(torch.tensor(listed if len(kept) else 1 - listed, dtype=torch.float64))
-        support = Support(np.ascontiguousarray(kept), shape)
-        return Sparse(support, torch.full((len(kept),), listed, dtype=torch.float64), 1 - listed)
+            return value if len(kept) else 1 - value
+        return Listed(Support(np.ascontiguousarray(kept), shape), value)
 
     def _selected(self, observed: Observed, rows: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
         """The rows that fit the literal's constants, repeated variables and pairs, a column an axis."""

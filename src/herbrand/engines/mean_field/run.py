@@ -10,16 +10,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
-from herbrand.contraction.reused_memory import spare
 from herbrand.engines.mean_field.colouring import AtomClass
 from herbrand.engines.mean_field.moves import moved
-from herbrand.engines.mean_field.problem import FLOAT, Problem
+from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.stride import Slope, after_slope
+from herbrand.extras import Tensor, later, torch
 
 Tables = Mapping[str, Tensor]
+_spare = later("herbrand.contraction.reused_memory:spare")
 
 LARGE = 1 << 18
 """Tables from this many entries on are kept to be written over: smaller ones cost nothing to make."""
@@ -48,9 +46,9 @@ def started(problem: Problem, stride: float, seed: int | None = None) -> MeanFie
     generator = None if seed is None else torch.Generator().manual_seed(seed)
     for name, table in problem.unknowns.tables.items():
         unary = problem.unknowns.unary.get(name)
-        logits[name] = torch.zeros(table.shape, dtype=FLOAT) if unary is None else unary.clone()
+        logits[name] = torch.zeros(table.shape, dtype=torch.float64) if unary is None else unary.clone()
         if generator is not None:
-            logits[name] += 2 * torch.randn(table.shape, generator=generator, dtype=FLOAT)
+            logits[name] += 2 * torch.randn(table.shape, generator=generator, dtype=torch.float64)
     marginals = problem.unknowns.marginals(logits)
     return MeanFieldRun(logits, marginals, {name: table.clone() for name, table in marginals.items()}, stride)
 
@@ -58,7 +56,7 @@ def started(problem: Problem, stride: float, seed: int | None = None) -> MeanFie
 def updated(problem: Problem, marginals: Tables, over: Sequence[Tensor] = ()) -> dict[str, Tensor]:
     """The logits that the marginals call for; the tables are the caller's own, some of them those ``over``
     which results may be written."""
-    with spare(over):
+    with _spare(over):
         messages = problem.sent(marginals)
     for name, unary in problem.unknowns.unary.items():
         messages[name] = messages[name] + unary

@@ -20,14 +20,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from herbrand.contraction import Contraction, Dense, Plan, Relation, Sparse, Statistics, plan, run, statistics
-from herbrand.contraction.algebra import algebra_named
+from herbrand.arrays import type_name
+from herbrand.contraction import Contraction, Dense, Plan, Relation, Sparse, Statistics, plan, run
+from herbrand.contraction.blocks import one_thread
 from herbrand.contraction.expression import Sizes
 from herbrand.contraction.relation import positions
-from herbrand.contraction.torch_blocks import OneThread
 from herbrand.engines.mean_field.folding import folded
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import (
@@ -42,11 +41,12 @@ from herbrand.engines.mean_field.products import (
 )
 from herbrand.engines.mean_field.relations import CPU, KnownRelations
 from herbrand.engines.mean_field.tables import PredicateTable
+from herbrand.extras import Tensor, torch
 
 # No event of many
 
 
-ALMOST_ONE = {torch.float64: 1 - 1e-15, torch.float32: 1 - 1e-7}
+ALMOST_ONE = {"float64": 1 - 1e-15, "float32": 1 - 1e-7}
 """Keeps log(1 - p) finite, so that a product with a factor of 0 still has derivatives."""
 
 
@@ -54,7 +54,7 @@ def none_of(table: Relation, kept: int) -> Tensor:
     """The product of 1 - p over all but the first ``kept`` axes."""
     if len(table.shape) == kept:
         return 1 - table.to_dense()
-    if isinstance(table, Sparse) and not isinstance(table.default, Tensor) and table.default == 0:
+    if isinstance(table, Sparse) and not isinstance(table.default, torch.Tensor) and table.default == 0:
         shape = table.shape[:kept]
         rows = torch.from_numpy(positions(table.indices[:, :kept], shape))
         logs = table.values.new_zeros(math.prod(shape)).index_add(0, rows, _log_of_none(table.values))
@@ -64,7 +64,7 @@ def none_of(table: Relation, kept: int) -> Tensor:
 
 
 def _log_of_none(probabilities: Tensor) -> Tensor:
-    return torch.log1p(-probabilities * ALMOST_ONE.get(probabilities.dtype, 1 - 1e-3))
+    return torch.log1p(-probabilities * ALMOST_ONE.get(type_name(probabilities.dtype), 1 - 1e-3))
 
 
 # The score
@@ -133,27 +133,34 @@ class Score:
     ) -> None:
         self.relations, self.tables, self.memory = relations, tables, relations.memory
         self._plans: dict[object, Plan] = {}
-        self.constants: dict[int, float] = {}
+        self.known: list[CountedProduct] = []
         self.parts: list[CountedProduct] = []
         for product, worth in products.items():
-            self._add(product, worth)
+            if all(isinstance(operand, Observed) for operand in product.operands):
+                self.known.append(CountedProduct(product, worth))
+            else:
+                self.parts.append(CountedProduct(folded(product, self.relations), worth))
 
-    def _add(self, product: Product, worth: Mapping[int, float]) -> None:
-        """A product without latent literals is a number; known relations of others are multiplied now."""
-        if not all(isinstance(operand, Observed) for operand in product.operands):
-            self.parts.append(CountedProduct(folded(product, self.relations), worth))
-            return
-        value = float(self._total(CountedProduct(product, worth), Leaves(self.tables, {}), ()))
-        for weight, count in worth.items():
-            self.constants[weight] = self.constants.get(weight, 0.0) + count * value
+    @cached_property
+    def constants(self) -> dict[int, float]:
+        """What products without latent literals, which are numbers, count times each weight."""
+        found: dict[int, float] = {}
+        for part in self.known:
+            value = float(self._total(part, Leaves(self.tables, {}), ()))
+            for weight, count in part.worth.items():
+                found[weight] = found.get(weight, 0.0) + count * value
+        return found
 
     @cached_property
     def plans(self) -> list[Plan]:
-        """How each product is computed for one world; raises ``BudgetError`` where that does not fit."""
-        return [
-            self._plan(p.product.operands, (), p.product.sizes, frozenset(), None, torch.float64)
-            for p in self.parts
-        ]
+        """How each product is computed for one world, no tensor made; raises ``BudgetError`` where that, or
+        a product of known literals alone, does not fit."""
+        for part in self.known:
+            self._planned(part)
+        return list(map(self._planned, self.parts))
+
+    def _planned(self, part: CountedProduct) -> Plan:
+        return self._plan(part.product.operands, (), part.product.sizes, frozenset(), None, "float64")
 
     @property
     def operations(self) -> float:
@@ -234,10 +241,10 @@ class Score:
         for weight, count in part.worth.items():
             value = weights[weight]
             if by_constant:
-                counts = isinstance(value, Tensor) and (value.requires_grad or bool(value.any()))
+                counts = isinstance(value, torch.Tensor) and (value.requires_grad or bool(value.any()))
                 return float(count) if counts else None
             total = total + value * count
-        return total if isinstance(total, Tensor) or total else None
+        return total if isinstance(total, torch.Tensor) or total else None
 
     def _total(self, part: CountedProduct, leaves: Leaves, weights: Weights) -> Tensor:
         """The value [batch] of one product."""
@@ -255,7 +262,13 @@ class Score:
         leaves: Leaves,
     ) -> Relation:
         made = self._plan(
-            operands, output, sizes, distinct, leaves.batch, leaves.like.dtype, leaves.like.device
+            operands,
+            output,
+            sizes,
+            distinct,
+            leaves.batch,
+            type_name(leaves.like.dtype),
+            leaves.like.device.type,
         )
         return run(made, relations, leaves.like)
 
@@ -266,26 +279,26 @@ class Score:
         sizes: Mapping[str, int],
         distinct: frozenset[tuple[str, str]],
         batch: int | None,
-        dtype: torch.dtype,
-        device: torch.device = CPU,
+        dtype: str,
+        device: str = CPU,
     ) -> Plan:
-        key = (tuple(operands), output, sizes, distinct, batch, dtype, device.type)
+        key = (tuple(operands), output, sizes, distinct, batch, dtype, device)
         if key not in self._plans:
             lead = () if batch is None else (BATCH,)
             axes = [(*(lead if _varies(x) else ()), *x.axes) for x in operands]
             everything = Sizes({**sizes, **dict.fromkeys(lead, batch or 0)})
             contraction = Contraction(tuple(axes), (*lead, *output), everything, distinct)
-            known = [self._statistics(operand, dtype, device) for operand in operands]
+            known = [self._statistics(operand, np.dtype(dtype).itemsize, device) for operand in operands]
             self._plans[key] = plan(contraction, known, self.memory, True)
         return self._plans[key]
 
-    def _statistics(self, operand: Operand, dtype: torch.dtype, device: torch.device) -> Statistics:
+    def _statistics(self, operand: Operand, itemsize: int, device: str) -> Statistics:
         """What planning may know of an operand before there are any values."""
         if isinstance(operand, Observed | Together):
-            return statistics(self.relations.relation(operand, dtype, device), algebra_named("real"))
+            return self.relations.statistics(operand, itemsize, device)
         if isinstance(operand, Reading) and (listed := self.tables[operand.source].listed) is not None:
-            return Statistics(listed, True, dtype.itemsize)
-        return Statistics(itemsize=dtype.itemsize)
+            return Statistics(listed, True, itemsize)
+        return Statistics(itemsize=itemsize)
 
     def _relation(self, operand: Operand, leaves: Leaves, weights: Weights) -> Relation:
         like = leaves.like
@@ -293,7 +306,7 @@ class Score:
             case Reading():
                 return leaves.relation(operand)
             case Observed() | Together():
-                return self.relations.relation(operand, like.dtype, like.device)
+                return self.relations.relation(operand, type_name(like.dtype), like.device)
             case PerConstant(weight=weight):
                 table = torch.as_tensor(weights[weight]).to(like)
                 return Dense(operand.reading.region(table, False))
@@ -337,7 +350,7 @@ def _varies(operand: Operand) -> bool:
 
 def _threads(operations: float) -> AbstractContextManager[object]:
     """Torch's own threads for large products only: in small ones they mostly wait for each other."""
-    return nullcontext() if operations >= WORTH_THREADS else OneThread()
+    return nullcontext() if operations >= WORTH_THREADS else one_thread()
 
 
 def _is_own(gradient: Tensor, times: Counter[int]) -> bool:

@@ -18,11 +18,10 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from herbrand.contraction import Dense, Relation, Sparse, Support
 from herbrand.engines.mean_field.literal_view import Reading
+from herbrand.extras import Tensor, torch
 from herbrand.program.evidence import arguments_of
 from herbrand.program.program import FALSE
 from herbrand.row_keys import Keys, places_among

@@ -11,10 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import torch
-from torch import Tensor
-
 from herbrand.engines.mean_field.tables import PredicateTable
+from herbrand.extras import Tensor, torch
 
 Logits = Mapping[str, Tensor]
 

@@ -1,0 +1,166 @@
+"""A program's shapes for mean field, worked out without a tensor: its tables, what hard statements settle,
+and what a step would cost. :mod:`herbrand.engines.mean_field.problem` goes on from here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from herbrand.budget import UNLIMITED, Budget, readable
+from herbrand.engines.mean_field.clipping import refuse_clip
+from herbrand.engines.mean_field.grounded import Leaders
+from herbrand.engines.mean_field.hard import SettledAtoms, settled
+from herbrand.engines.mean_field.listing import exceptions
+from herbrand.engines.mean_field.products import products_of
+from herbrand.engines.mean_field.quantifiers import independent
+from herbrand.engines.mean_field.relations import KnownRelations
+from herbrand.engines.mean_field.score import Score
+from herbrand.engines.mean_field.tables import DenseTable, ListedTable, PredicateTable
+from herbrand.errors import BudgetError, ContradictionError
+from herbrand.program.evidence import Evidence
+from herbrand.program.ground import Ground, LatentAtoms, ground, ground_template
+from herbrand.program.program import Program, Template, literals_of
+
+TABLES_AT_A_TIME = 6
+"""Tables of the size of the marginals that a step has at a time: logits, marginals old and new, messages."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """``score`` of the ``regular`` templates, which are sums of products over variables; ``irregular``: the
+    ground rows of all others. ``settled``: what hard statements, if there are any, leave of their ``atoms``.
+    """
+
+    evidence: Evidence
+    tables: Mapping[str, PredicateTable]
+    score: Score
+    regular: tuple[Template, ...]
+    irregular: Ground | None
+    atoms: LatentAtoms | None
+    settled: SettledAtoms | None
+
+    @property
+    def operations(self) -> float:
+        """Of one step, roughly; raises ``BudgetError`` for a contraction that does not fit."""
+        return self.score.operations
+
+    @property
+    def bytes(self) -> float:
+        """The most that a step needs, roughly."""
+        tables = sum(math.prod(table.shape) for table in self.tables.values())
+        return 8 * TABLES_AT_A_TIME * tables + self.score.bytes
+
+
+def outlined(
+    program: Program, budget: Budget = UNLIMITED, listing: bool = True, clip: float | None = None
+) -> Outline:
+    """The program's outline; ``listing``: large predicates may be kept by their exceptions.
+
+    Raises ``UnsupportedError`` for hard statements that mean field cannot keep, and ``BudgetError`` before
+    anything large is allocated.
+    """
+    refuse_clip(clip, program)
+    allowed = budget.bytes
+    evidence = Evidence(program)
+    hard = tuple(t for t in program.templates if t.weight is None)
+    weighted = [t for t in program.templates if t.weight is not None]
+    irregular = [t for t in weighted if t.conjunction.blocks and not independent(t.conjunction, evidence)]
+    atoms, done = None, None
+    if hard:
+        grounded = ground(replace(program, templates=hard), budget)
+        atoms = grounded.atoms
+        done = settled(grounded)
+        tied = _tied_predicates(atoms, done.leaders)
+        irregular += [t for t in weighted if t not in irregular and _speaks_twice(t, tied)]
+    regular = [t for t in weighted if t not in irregular]
+    products = products_of(program, regular, evidence)
+    relations = KnownRelations(evidence, allowed)
+    needed_whole = {x.predicate for t in (*irregular, *hard) for x in literals_of(t.conjunction)}
+    tables: dict[str, PredicateTable] = {}
+    for name in program.signature.predicates:
+        if evidence.known(name).latent_count():
+            listed = None
+            if listing and name not in needed_whole:
+                listed = exceptions(name, products, evidence, relations)
+            tables[name] = _table(name, evidence, listed, atoms, done)
+    _refuse_too_much(tables, allowed)
+    rows = None
+    if irregular:
+        atoms = atoms or LatentAtoms(evidence, budget)
+        templates = tuple(ground_template(t, evidence, atoms, budget) for t in irregular)
+        rows = Ground(program, evidence, atoms, templates)
+    return Outline(evidence, tables, Score(relations, tables, products), tuple(regular), rows, atoms, done)
+
+
+def _table(
+    name: str,
+    evidence: Evidence,
+    listed: np.ndarray | None,
+    atoms: LatentAtoms | None,
+    done: SettledAtoms | None,
+) -> PredicateTable:
+    known = evidence.known(name)
+    codes, values = known.codes, known.values
+    if listed is not None:
+        return ListedTable(name, known.sizes, listed, codes, values)
+    width = evidence.program.value_count(name) if evidence.is_valued(name) else None
+    excluded, lost = evidence.excluded(name)
+    impossible = excluded * (width or 1) + lost
+    if atoms is not None and done is not None and name in atoms.codes:
+        first, own = atoms.start[name], atoms.codes[name]
+        ours = {own[a - first]: v for a, v in done.allowed.items() if first <= a < first + len(own)}
+        if width is None:
+            settled_codes = np.array([c for c, v in ours.items() if len(v) == 1], dtype=np.int64)
+            settled_values = np.array([next(iter(v)) for v in ours.values() if len(v) == 1], dtype=np.int64)
+            codes, values = np.append(codes, settled_codes), np.append(values, settled_values)
+        else:
+            every = frozenset(range(width))
+            gone = [int(c) * width + value for c, v in ours.items() for value in every - v]
+            impossible = np.append(impossible, np.array(gone, dtype=np.int64))
+    table = DenseTable(name, known.sizes, width, codes, values, impossible)
+    _refuse_impossible(table, evidence)
+    return table
+
+
+def _refuse_impossible(table: DenseTable, evidence: Evidence) -> None:
+    """A many-valued atom with no value left."""
+    if table.values is None or not len(table.excluded):
+        return
+    codes, lost = np.unique(np.unique(table.excluded) // table.values, return_counts=True)
+    gone = codes[lost == table.values]
+    if len(gone):
+        atom = evidence.atom_text(table.predicate, gone[:1])[0]
+        raise ContradictionError(f"the facts and hard statements exclude every value of {atom}")
+
+
+def _tied_predicates(atoms: LatentAtoms, leaders: Leaders) -> frozenset[str]:
+    """Predicates of atoms that became one with others."""
+    tied = leaders.leader != np.arange(atoms.count)
+    tied[leaders.leader[tied]] = True
+    names = []
+    for name, codes in atoms.codes.items():
+        if tied[atoms.start[name] : atoms.start[name] + len(codes)].any():
+            names.append(name)
+    return frozenset(names)
+
+
+def _speaks_twice(template: Template, tied: frozenset[str]) -> bool:
+    return sum(x.predicate in tied for x in literals_of(template.conjunction)) > 1
+
+
+def _refuse_too_much(tables: Mapping[str, PredicateTable], allowed: int) -> None:
+    entries = {name: math.prod(table.shape) for name, table in tables.items()}
+    needed = 8 * TABLES_AT_A_TIME * sum(entries.values())
+    if needed > allowed:
+        largest = max(entries, key=lambda name: entries[name])
+        total, most = sum(entries.values()), entries[largest]
+        raise BudgetError(
+            f"mean field keeps a number for {total:,} latent atoms, {most:,} of them of {largest}: "
+            f"about {readable(needed)}, and {readable(allowed)} are allowed",
+            hint=f"declare {largest} as observed if what is not listed is false, allow more by --memory, "
+            "or keep them on disk by --on duckdb:FILE",
+        )
