@@ -43,6 +43,7 @@ from typing import Any, TypeVar
 
 from herbrand.errors import BudgetError, OutOfTimeError, Span
 from herbrand.loops import COMPILER
+from herbrand.options.kinds import Number
 from herbrand.options.kinds import amount as parsed_amount
 
 SHARE = 0.7
@@ -358,8 +359,10 @@ def budget_of(given: Mapping[str, Any]) -> Budget:
     >>> found.memory, found.seconds
     (2147483648, 5.0)
     """
-    memory = given.get("memory")
-    return Budget(None if memory is None else bytes_of(memory), given.get("time_limit"))
+    memory, seconds = given.get("memory"), given.get("time_limit")
+    if seconds is not None:
+        Number(0).check("--time-limit", seconds)
+    return Budget(None if memory is None else bytes_of(memory), seconds)
 
 
 UNLIMITED = Budget()

@@ -257,9 +257,9 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: object, known: Iterable[str]) -> str:
     """The known name most like ``name``, as an ending for a hint, or nothing."""
-    close = difflib.get_close_matches(name, sorted(set(known)), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(name), sorted(set(known)), n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else ""
 
 

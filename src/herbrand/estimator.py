@@ -37,6 +37,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import Learned, PredicateDeclaration, Theory, Value
 from herbrand.model import Model
 from herbrand.options.keywords import InferOptions, LearnOptions
+from herbrand.options.kinds import Flag, Text
 
 Row = tuple[Value, ...]
 ASKED = "asked for"
@@ -91,6 +92,8 @@ class LinkClassifier:
         """Learn the weights from rows of constants ``X`` [rows, arguments] and whether each holds, ``y``."""
         theory = _stated(self.theory)
         signature = check(theory)
+        Text(path=False).check("target", self.target)
+        Flag().check("known", self.known)
         target = signature.predicate(self.target)
         if target.value_type is not None:
             raise UnsupportedError(
@@ -211,6 +214,8 @@ def _stated(theory: Any) -> Theory:
 
 def _rows(X: Any) -> list[Row]:
     """Rows of constants of a list, an array or a DataFrame; a row of one constant may stand alone."""
+    if isinstance(X, str | bytes | Mapping) or not hasattr(X, "__iter__"):
+        raise ValueError(f"X is a list, an array or a DataFrame of rows, not {type(X).__name__}")
     if hasattr(X, "itertuples"):  # of pandas: each column keeps its type, and moments are no numbers
         return list(X.itertuples(index=False, name=None))
     values = X.to_numpy() if hasattr(X, "to_numpy") else X

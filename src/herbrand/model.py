@@ -37,7 +37,7 @@ from herbrand.language.syntax import (
     Theory,
     Value,
 )
-from herbrand.options.kinds import Text, texts
+from herbrand.options.kinds import Text, check_functions, texts
 from herbrand.options.table import check, options_of, refuse_unknown
 from herbrand.program.dependencies import derived_by, refuse_resting, refuse_weighted
 from herbrand.program.knowledge import Knowledge
@@ -108,6 +108,9 @@ class Model:
             progress=progress,
             note=note,
         )
+        if on is not None:
+            Text(path=False).check("--on", on)
+        check_functions(note=note, progress=progress)
         self._on = on
         self._progress = progress
         self._queried: dict[tuple[tuple[str, ...], bool], Any] = {}
@@ -226,6 +229,7 @@ class Model:
         """
         named = {"engine": engine, "map": map, "log_partition": log_partition}
         check("infer", {**named, "top": top, "min": min, "resume": resume})
+        check_functions(note=note)
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         settings = settings_from(options, within)
         asked, chosen = texts(query), texts(of)
@@ -337,6 +341,7 @@ class Model:
         asking = importlib.import_module("herbrand.engines.credal.bounding")
         self._knowledge.refuse_unusable("bound", "bounds", "rules")
         check("bound", {"engine": engine, "resume": resume})
+        check_functions(note=note, progress=progress)
         queries, chosen = texts(query), asking.bound_settings(options, within)
         refuse_unused("bound", engine, chosen)
         with self._elsewhere(chosen.budget, note, resume=resume) as there:
@@ -372,7 +377,8 @@ class Model:
         """
         refuse_unknown("explain", options)
         check("explain", {**options, "engine": engine, "top": top})
-        Text().check("--query", query)
+        Text(path=False).check("--query", query)
+        check_functions(note=note)
         chosen = {name: value for name, value in options.items() if value is not None}
         limits = budget_of(chosen) if within is None else within
         self._refuse_on()
@@ -589,6 +595,8 @@ class Model:
         part is used already.
         ``options``: as on the command line; one that the method does not use is refused.
         """
+        check("learn", {"method": method})
+        check_functions(watch=watch, note=note)
         methods = imported("herbrand.learning.methods")
         choices = methods.choices_to_learn(self._knowledge.used_as_written, options.get("relearn", False))
         if method in ("auto", "likelihood") and choices is not None:

@@ -149,7 +149,7 @@ def test_calls_that_are_refused() -> None:
         (typed() + "hard: forall x: s(x)\n", {"ragged": ["t"]}, "a hard statement speaks of t"),
         (typed() + "0.5: exists y: e(x, y) and s(y)\n", {"observed": ["e"]}, "quantifiers"),
         (typed(), {"hard": "often"}, "hard statements are 'often'"),
-        (typed(), {"hard": "penalised", "penalty": -1.0}, "a penalty of -1.0"),
+        (typed(), {"hard": "penalised", "penalty": -1.0}, "a penalty is a number above 0, not -1.0"),
     ]:
         with pytest.raises(HerbrandError, match=told):
             layer_of(text, **options)

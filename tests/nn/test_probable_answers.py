@@ -207,6 +207,40 @@ def test_scenes_in_other_algebras_are_calls_of_their_own(algebra: str) -> None:
     assert torch.allclose(slope, torch.autograd.grad(torch.stack(alone).sum(), scenes)[0])
 
 
+SEEN = "type t = {0, 1}\npredicate seen(t): observed\npredicate hit(t)\nhit(x) :- seen(x)\n"
+
+
+def seen_layer(algebra: str) -> QueryLayer:
+    return QueryLayer(hb.Model(hb.parse(SEEN)), "hit(x)", given=[], neural=["seen"], algebra=algebra)
+
+
+@pytest.mark.parametrize("algebra", ["probability", "top-k"])
+@pytest.mark.parametrize("wrong", [1.5, -0.25, math.nan, math.inf])
+def test_scores_that_are_no_probabilities_are_refused(algebra: str, wrong: float) -> None:
+    layer, told = seen_layer(algebra), f"a fact of seen weighs {wrong:g}, which is no probability"
+    for scores in (torch.tensor([0.5, wrong]), torch.tensor([[0.5, 0.5], [wrong, 0.5]])):
+        with pytest.raises(UnsupportedError, match=told):
+            layer(scores={"seen": scores})
+    with pytest.raises(UnsupportedError, match=told):
+        torch.func.vmap(lambda each: layer(scores={"seen": each}))(torch.tensor([[0.5, wrong]]))
+
+
+@pytest.mark.parametrize("algebra", ["probability", "top-k"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.int64], ids=str)
+def test_scores_may_be_certain_and_off_by_rounding(algebra: str, dtype: torch.dtype) -> None:
+    scores = torch.tensor([0, 1], dtype=dtype)
+    if dtype.is_floating_point:
+        scores[1] += torch.finfo(dtype).eps
+    found = seen_layer(algebra)(scores={"seen": scores})
+    torch.testing.assert_close(found.flatten().double(), torch.tensor([0.0, 1.0], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("algebra", ["count", "max"])
+def test_other_algebras_take_any_scores(algebra: str) -> None:
+    found = seen_layer(algebra)(scores={"seen": torch.tensor([0.5, 1.5])})
+    assert found.flatten().tolist() == [0.5, 1.5]
+
+
 @pytest.mark.parametrize("algebra", ["count", "max", "probability", "top-k"])
 def test_one_scene_and_none(algebra: str) -> None:
     layer = QueryLayer(hb.Model(hb.parse(PATHS)), "path(x, y)", neural=["edge"], algebra=algebra, depth=3)

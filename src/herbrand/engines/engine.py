@@ -209,13 +209,21 @@ def options_in(command: str, settings: Any) -> dict[str, Any]:
     found = {
         name: value
         for name, default in _defaults(kind).items()
-        if (value := getattr(settings, name)) != default and name in known
+        if name in known and not _equal(value := getattr(settings, name), default)
     }
     for option, field in LIMITS.items():
         value = getattr(settings.budget, field)
         if value is not None and option in known:
             found[option] = value
     return found
+
+
+def _equal(value: Any, default: Any) -> bool:
+    """Whether they are equal; a value that cannot be compared, such as a table, is no default."""
+    try:
+        return bool(value == default)
+    except (TypeError, ValueError, RuntimeError):
+        return False
 
 
 @cache

@@ -33,8 +33,9 @@ from herbrand.induction.task import Sample, Task
 from herbrand.induction.training import Plan, Training
 from herbrand.induction.weighted import weighted
 from herbrand.language.show import show, statement_text
-from herbrand.language.syntax import PredicateDeclaration, Statement, Theory
-from herbrand.options.table import check
+from herbrand.language.syntax import PredicateDeclaration, Statement, Theory, refuse_no_theory
+from herbrand.options.kinds import check_functions
+from herbrand.options.table import check, check_all
 
 LARGEST = 60
 """Worlds with more objects are searched without a machine: its tensors grow with the cube."""
@@ -181,13 +182,15 @@ def induce(
     ``probabilities`` (``weight :: head :- body``). ``resume``: a file
     that keeps the run, piece by piece; where it is there already, the run goes on from it. ``header`` and
     ``note`` are those of a model too. ``seed`` draws what is drawn. ``watch`` is called after each step."""
+    check_all("induce", {"engine": engine, "target": target, "worlds": worlds})
     if engine not in ENGINES:
         raise UnsupportedError(f"there is no engine '{engine}' for induce", hint=" or ".join(ENGINES))
-    if weights is not None:
-        check("induce", {"weights": weights})
-    check("induce", {"budget": budget, "noise": noise, "seed": seed})
+    check_all("induce", {"budget": budget, "noise": noise, "seed": seed})
+    check("induce", {"weights": weights, "resume": resume})
+    check_functions(watch=watch, note=note)
     began = time.monotonic()
-    theory = theory or Theory()
+    theory = Theory() if theory is None else theory
+    refuse_no_theory("induce", theory)
     given = read_worlds(theory, target, worlds, watch, facts, header, note)
     kept, held_out = _split(given.worlds, seed)
     journal = None

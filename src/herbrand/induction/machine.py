@@ -11,8 +11,8 @@ conclusions are ``None``. A widest group that only quantifiers read is never sto
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -20,6 +20,7 @@ from torch import nn
 from herbrand.budget import allowed_bytes, readable
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.induction.layer import Group, LogicLayer
+from herbrand.options.kinds import Flag, Whole, is_whole
 
 WIDEST = 4
 """The largest breadth: quaternary predicates."""
@@ -56,7 +57,10 @@ class LogicMachine(nn.Module):
         rebuild_widest: bool = False,
     ) -> None:
         super().__init__()
+        _check_counts(inputs=inputs, width=[width] if is_whole(width) else width, hidden=hidden)
         _check(inputs, depth, breadth, width, target_arity)
+        for name, flag in (("residual", residual), ("rebuild_widest", rebuild_widest)):
+            Flag().check(name, flag)
         self.breadth, self.depth, self.target_arity = breadth, depth, target_arity
         self.inputs = (*inputs, *[0] * (breadth + 1 - len(inputs)))[: breadth + 1]
         self.rebuild_widest = rebuild_widest and breadth > 1
@@ -191,20 +195,30 @@ def draw_weights(module: nn.Module, seed: int, spread: float) -> None:
                     nn.init.uniform_(weight, -bound, bound, generator)
 
 
+def _check_counts(**given: Any) -> None:
+    """Raise for what should be counts and is not; a text is no sequence of them."""
+    for name, counts in given.items():
+        listed = isinstance(counts, Collection) and not isinstance(counts, str | bytes | Mapping)
+        if not listed or not all(is_whole(count) and int(count) >= 0 for count in counts):
+            raise UnsupportedError(f"{name} {counts!r}", hint="expected whole numbers from 0 on, in a list")
+
+
 def _check(
     inputs: Sequence[int], depth: int, breadth: int, width: int | Sequence[int], target: int | None
 ) -> None:
+    if not is_whole(depth) or depth < 1:
+        raise UnsupportedError(f"a depth of {depth!r}", hint="a machine has at least one layer")
+    if not is_whole(breadth) or not 0 <= breadth <= WIDEST:
+        raise UnsupportedError(f"a breadth of {breadth!r}", hint=f"from 0 to {WIDEST}")
     widest = max((arity for arity, count in enumerate(inputs) if count), default=0)
-    if depth < 1:
-        raise UnsupportedError(f"a depth of {depth}", hint="a machine has at least one layer")
-    if not 0 <= breadth <= WIDEST:
-        raise UnsupportedError(f"a breadth of {breadth}", hint=f"from 0 to {WIDEST}")
     if widest > breadth:
         raise UnsupportedError(
             f"predicates of arity {widest} are wider than the machine's breadth, {breadth}",
             hint=f"choose breadth={widest}",
         )
-    if target is not None and not 0 <= target <= breadth:
+    if target is not None:
+        Whole(0).check("the target's arity", target)
+    if target is not None and target > breadth:
         raise UnsupportedError(
             f"a target of arity {target} is wider than the machine's breadth, {breadth}",
             hint=f"choose breadth={target}",

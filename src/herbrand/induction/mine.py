@@ -17,8 +17,9 @@ from herbrand.induction.link_prediction import LinkScores, link_scores
 from herbrand.induction.mining import MinedRule, MiningLimits
 from herbrand.induction.mining import mine as mined
 from herbrand.language.show import show
-from herbrand.language.syntax import Statement, Theory
-from herbrand.options.table import check
+from herbrand.language.syntax import Statement, Theory, refuse_no_theory
+from herbrand.options.kinds import check_functions
+from herbrand.options.table import check, check_all
 
 SHOWN = 20
 """Rules that are listed with their counts; JSON has all."""
@@ -113,9 +114,12 @@ def mine(
     ``resume``: a file that keeps the rules, relation by relation; where it is there already, the run goes on
     from it. ``header`` and ``note`` are those of a model. ``seed`` draws what is drawn. ``watch`` is called
     with what is done and how much of it."""
-    check("induce", {"seed": seed, "length": length, "weights": weights})
+    check_all("induce", {"seed": seed, "length": length, "weights": weights})
+    check("induce", {"target": target, "resume": resume})
+    check_functions(watch=watch, note=note)
     began = time.monotonic()
-    theory = theory or Theory()
+    theory = Theory() if theory is None else theory
+    refuse_no_theory("mine", theory)
     graph, notes = read_graph(theory, facts, header)
     if note is not None:
         for text in notes:

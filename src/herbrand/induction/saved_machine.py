@@ -18,6 +18,7 @@ import torch
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals
 from herbrand.errors import FactsError, HerbrandError
+from herbrand.facts.source import fact_sources
 from herbrand.induction.checkpoint import load_machine, save_machine
 from herbrand.induction.given_sample import Vocabulary, fitting_rows, sample_of
 from herbrand.induction.given_worlds import read_world
@@ -25,6 +26,7 @@ from herbrand.induction.target import TargetMachine
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show
 from herbrand.language.syntax import Theory
+from herbrand.options.kinds import Text, check_functions
 from herbrand.tensor_files import restoring
 
 
@@ -76,8 +78,10 @@ def conclude(
     not among them holds of nothing, and what it does not read is noted. ``header`` and ``note`` are those of
     a model."""
     began = time.monotonic()
+    Text().check("the machine's file", machine)
+    check_functions(note=note)
     learned, about = load(machine)
-    if not facts:
+    if not fact_sources(facts):
         raise FactsError("a machine concludes from facts, and none are given", hint="name tables by --facts")
     arity = learned.shape.target_arity
     reads = {name: width for width, names in about.vocabulary.items() for name in names}

@@ -25,6 +25,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
     formulas_in,
     predicates_in,
+    refuse_no_theory,
 )
 
 STATEMENTS_SHOWN = 60
@@ -57,6 +58,7 @@ class Drawing:
 
 def drawn(theory: Theory) -> Drawing:
     """The weighted formulas, bounds, rules and choices of a theory, and the predicates that they name."""
+    refuse_no_theory("draw", theory)
     wanted = (s for s in theory.singly() if isinstance(s, WeightedFormula | Bound | Rule | Choice))
     statements = list(islice(wanted, STATEMENTS_SHOWN))
     names = list(dict.fromkeys(chain.from_iterable(map(_named, statements))))

@@ -31,7 +31,8 @@ from herbrand.language.dialects import (
 from herbrand.language.formatting import spaced
 from herbrand.language.parse import Reading, parse_theory, read_theory, refuse_no_text
 from herbrand.language.show import show
-from herbrand.language.syntax import PredicateDeclaration, Theory, TypeDeclaration
+from herbrand.language.syntax import PredicateDeclaration, Theory, TypeDeclaration, refuse_no_theory
+from herbrand.options.kinds import Text
 from herbrand.visible import shortened
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
@@ -46,6 +47,8 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
     Where one of them cannot be read, all their mistakes are raised in one ``LanguageError``.
     """
     several = _several(paths)
+    if dialect is not None:
+        Text().check("--dialect", dialect)
     first = sorted(several, key=lambda path: path.suffix.lower() in fact_endings())
     read: dict[Path, Reading] = {}
     for path in first:
@@ -96,6 +99,8 @@ def _is_text(path: str) -> bool:
 
 def written(theory: Theory, dialect: str = OWN) -> str:
     """The theory's text, in the language itself or in a dialect that can say it."""
+    refuse_no_theory("written", theory)
+    Text().check("--dialect", dialect)
     return show(theory) if dialect == OWN else write(theory, check(theory), dialect, beside=(OWN,))
 
 
@@ -120,6 +125,8 @@ def written_by_ending(path: str | PathLike[str]) -> str:
 
 def written_facts(theory: Theory, dialect: str) -> tuple[str, str] | None:
     """Ending and text of a ``theory``'s second file, where a ``dialect`` keeps facts in one of its own."""
+    refuse_no_theory("written_facts", theory)
+    Text().check("--dialect", dialect)
     name = DIALECTS[dialect].facts if dialect in DIALECTS else None
     if name is None or not theory.facts:
         return None
@@ -143,6 +150,7 @@ def formatted(text: str, name: str = "theory") -> str:
 
 def formatted_file(path: str | PathLike[str]) -> str | None:
     """What the theory file at a ``path`` should hold in the one style, if that is not what it holds."""
+    Text().check("the path of a theory file", path)
     place = Path(path)
     if place.suffix.lower() not in (".hb", ""):
         raise UnsupportedError(

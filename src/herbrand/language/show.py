@@ -61,6 +61,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
     Xor,
     merged,
+    refuse_no_theory,
 )
 
 _IFF, _IMPLIES, _OR, _XOR, _AND, _NOT, _LEAF = range(7)
@@ -69,6 +70,7 @@ _SUM, _PRODUCT, _SIGNED, _OPERAND = range(4)
 
 def show(theory: Theory) -> str:
     """The text of a theory, one statement a line, neighbouring facts of one predicate together."""
+    refuse_no_theory("show", theory)
     return "".join(f"{line}\n" for part in merged(theory.statements) for line in show_statement(part))
 
 

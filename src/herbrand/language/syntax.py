@@ -28,7 +28,7 @@ from itertools import chain
 from math import fsum
 from typing import Any, Literal
 
-from herbrand.errors import LanguageError, Span
+from herbrand.errors import LanguageError, Span, UnsupportedError
 from herbrand.language.formulas import (
     Aggregate,
     And,
@@ -581,6 +581,13 @@ class Theory:
             elif isinstance(statement, Choice):
                 found.update((alternative.predicate, None) for alternative in statement.alternatives)
         return found
+
+
+def refuse_no_theory(call: str, given: object) -> None:
+    """Refuse what a program gives to a call in place of a theory."""
+    if not isinstance(given, Theory):
+        hint = "hb.parse(text) and hb.read(file) give theories"
+        raise UnsupportedError(f"{call} takes a theory, not {type(given).__name__}", hint=hint)
 
 
 def formulas_in(statement: Statement) -> tuple[Formula, ...]:

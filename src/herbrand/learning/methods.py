@@ -68,6 +68,10 @@ def learned(
         return [World(*knowledge.open_facts(each, settings.budget)) for each in sources]
 
     apart = [] if settings.held_out is None else separate_facts(settings.held_out)
+    if settings.held_out is not None and not apart:
+        raise UnsupportedError(
+            "--held-out: no world is given", hint="name a folder that holds a folder a world"
+        )
     held_out = sources_apart(knowledge, apart)
     stated = read(worlds)
     whole = Aim(*aim, tuple(read(held_out)))

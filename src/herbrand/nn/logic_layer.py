@@ -33,6 +33,7 @@ from herbrand.nn.given_tables import given_tables
 from herbrand.nn.implicit import attached
 from herbrand.nn.layer import Layer
 from herbrand.nn.masks import Masks, finite
+from herbrand.options.kinds import Number, texts
 from herbrand.options.table import check
 from herbrand.program.dependencies import refuse_resting
 from herbrand.program.independent_clauses import with_independent_clauses
@@ -108,7 +109,7 @@ class LogicLayer(Layer):
         self.iterations, self.damping, self.tolerance = iterations, damping, tolerance
         self.program = program
         self.theory = Theory(program.statements) if isinstance(model, Program) else model.theory
-        self.observed, self.ragged = tuple(observed), tuple(ragged)
+        self.observed, self.ragged = texts(observed, "observed"), texts(ragged, "ragged")
         self._refuse_observed()
         self.hard, self.penalty = hard, penalty
         updated = self._updated(clauses, budget)
@@ -513,10 +514,9 @@ def _refuse_settings(
 ) -> None:
     """Raise for settings that are none, or that cannot stand together."""
     for what, value, known in (("clauses", clauses, CLAUSES), ("hard statements", hard, HARD)):
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise UnsupportedError(f"{what} are '{value}'", hint=f"one of {', '.join(known)}")
-    if not 0 < penalty < math.inf:
-        raise UnsupportedError(f"a penalty of {penalty}", hint="expected a number above 0")
+    Number(above=0).check("a penalty", penalty)
     for what, is_asked in (
         ("annealed penalties", hard == "annealed"),
         ("clipped messages", clip is not None),

@@ -42,7 +42,12 @@ from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 
 from herbrand.budget import Budget, allowed_bytes, bytes_of, readable
-from herbrand.engines.proof.chances import chances_of, check_probabilities, refuse_uncertain_absence
+from herbrand.engines.proof.chances import (
+    chances_of,
+    check_probabilities,
+    no_probability,
+    refuse_uncertain_absence,
+)
 from herbrand.engines.proof.differentiable import scores as scores_of
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
 from herbrand.engines.proof.goals import Goal, NarrowError
@@ -66,7 +71,7 @@ from herbrand.nn.given_tables import given_tables
 from herbrand.nn.layer import Layer
 from herbrand.nn.rule_weights import RuleWeights, as_rule, rule_of_totals, rules_of_alternatives
 from herbrand.nn.transformed import called
-from herbrand.options.kinds import FIXPOINT, is_whole, texts
+from herbrand.options.kinds import FIXPOINT, Text, is_whole, texts
 from herbrand.program.choice_instances import with_choice_instances
 from herbrand.program.clauses import Clause
 from herbrand.program.formula_rules import with_formulas_as_rules
@@ -80,6 +85,8 @@ FLOAT = 8
 WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64)
 """The types of indices of constants."""
 MOST_SHOWN = 20
+ROUNDED = 1e-4
+"""By so much a probability may be off."""
 """Weights that are shown with their rules."""
 COUNT, MAX, TOP_K = "count", "max", "top-k"
 MADE = ("_sources", "_road")
@@ -161,7 +168,8 @@ class QueryLayer(Layer):
     ) -> None:
         super().__init__()
         refuse_no_model("QueryLayer", model)
-        if algebra not in ALGEBRAS:
+        Text(path=False).check("--query", goal)
+        if not isinstance(algebra, str) or algebra not in ALGEBRAS:
             raise UnsupportedError(
                 f"there is no algebra '{algebra}' of layers", hint=f"one of {', '.join(ALGEBRAS)}"
             )
@@ -357,6 +365,9 @@ class QueryLayer(Layer):
 
     def _by_forms(self, call: _Call) -> Tensor:
         """[question or scene, asked...], in the scores' own precision."""
+        if self._are_probabilities:
+            for name in self.shapes:
+                _refuse_no_probability(name, call.facts[name])
         precise = call.dtype if call.dtype in (torch.float32, torch.float64) else torch.float32
         like = call.tables[0]
         tables = [table.to(like.device, precise) for table in call.tables if table.shape[-1]]
@@ -513,7 +524,7 @@ def _constants(name: str, values: Any) -> list[Value]:
 
 def _depth(depth: int | str, algebra: str) -> int | str:
     """Calls, or any number of them."""
-    if depth == FIXPOINT and algebra == PROBABILITY:
+    if isinstance(depth, str) and depth == FIXPOINT and algebra == PROBABILITY:
         return depth
     if not is_whole(depth) or int(depth) < 0:
         raise UnsupportedError(f"'{depth}' is no depth of a layer", hint="a whole number from 0 on")
@@ -532,6 +543,14 @@ def _examples(questions: int, given: Mapping[str, Tensor]) -> int:
             hint="a scene for each question, or one of either",
         )
     return sizes.pop() if sizes else 1
+
+
+def _refuse_no_probability(name: str, scores: Tensor) -> None:
+    """Raise for scores outside of 0 to 1; a slope that is checked by differences steps a little outside."""
+    known = scores.detach()
+    wrong = known[~((known >= -ROUNDED) & (known <= 1 + ROUNDED))]
+    if len(wrong):
+        raise no_probability(name, float(wrong[0]))
 
 
 def _flat(name: str, scores: Tensor, expected: tuple[int, ...]) -> Tensor:

@@ -113,7 +113,7 @@ class Depth:
     """A whole number from 0 on, also as a text, or ``"fixpoint"``."""
 
     def check(self, flag: str, value: Any) -> None:
-        if value == FIXPOINT and isinstance(value, str):
+        if isinstance(value, str) and value == FIXPOINT:
             return
         number = int(value) if isinstance(value, str) and _in_digits(value) else value
         if not (is_whole(number) and 0 <= int(number) <= MOST):
@@ -157,11 +157,29 @@ class Flag:
 
 @dataclass(frozen=True)
 class Text:
-    """A text, or a path. What it names is looked up where it is used."""
+    """A text, or a path where it may name a file. What it names is looked up where it is used."""
+
+    path: bool = True
 
     def check(self, flag: str, value: Any) -> None:
-        if not isinstance(value, str | PathLike):
+        if not isinstance(value, str | PathLike if self.path else str):
             raise UnsupportedError(f"{flag} is a text, not {_shown(value)}")
+
+
+@dataclass(frozen=True)
+class Function:
+    """What can be called."""
+
+    def check(self, flag: str, value: Any) -> None:
+        if not callable(value):
+            raise UnsupportedError(f"{flag} is a function, not {_shown(value)}")
+
+
+def check_functions(**given: Any) -> None:
+    """Raise for what cannot be called; ``None`` leaves it out."""
+    for name, value in given.items():
+        if value is not None:
+            Function().check(name, value)
 
 
 @dataclass(frozen=True)

@@ -300,6 +300,13 @@ def check(command: str, given: Mapping[str, Any]) -> None:
             known[name].check(value)
 
 
+def check_all(command: str, given: Mapping[str, Any]) -> None:
+    """As :func:`check`, of options that have a value: ``None`` is none."""
+    known = options_of(command)
+    for name, value in given.items():
+        known[name].kind.check(known[name].flag, value)
+
+
 def refuse_unknown(command: str, given: Iterable[str]) -> None:
     """Raise for the first keyword that a call of this command does not take."""
     for name in given:

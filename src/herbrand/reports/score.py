@@ -32,6 +32,7 @@ from herbrand.facts.source import fact_sources
 from herbrand.language.check import check
 from herbrand.language.drawing import Drawing
 from herbrand.language.syntax import Theory
+from herbrand.options.kinds import texts
 from herbrand.reports.metrics import (
     Bin,
     Cut,
@@ -183,7 +184,7 @@ def score_file(
     ``closed``: predicates of which what is not listed is false.
     ``header`` and ``note`` are those of a model."""
     rows = rows_of(result)
-    return score(rows, read_labels(facts, header, note), (closed,) if isinstance(closed, str) else closed)
+    return score(rows, read_labels(facts, header, note), texts(closed, "--closed"))
 
 
 def read_labels(

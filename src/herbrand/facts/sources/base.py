@@ -30,6 +30,7 @@ from herbrand.facts.place import Place
 from herbrand.facts.store import Progress, Store
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import TypeDeclaration, Value
+from herbrand.options.kinds import Flag
 
 MARKS = ("truth", "probability", "weight")
 """What a column after a predicate's own may be named."""
@@ -47,6 +48,10 @@ class Reading:
     header: bool | None = None
     strict: bool = False
     note: Callable[[str], object] = lambda text: None
+
+    def __post_init__(self) -> None:
+        if self.header is not None:
+            Flag().check("--header", self.header)
 
     def empty(self, predicate: str, name: str) -> EmptyTable:
         """A table without a row, as wide as its predicate is known to be."""
