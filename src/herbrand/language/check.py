@@ -27,6 +27,7 @@ from herbrand.errors import LanguageError, Mistake, Mistakes, Span, in_order, ne
 from herbrand.language.collection import collector_paused
 from herbrand.language.comparisons import negated_equations
 from herbrand.language.computed import Separated, separated, with_inner
+from herbrand.language.computed_dates import wrong_dates
 from herbrand.language.formulas import BODY_HOLDS, opposite_hint
 from herbrand.language.names import shown_constant, shown_name, wrong_moment
 from herbrand.language.parse import Reading
@@ -87,15 +88,11 @@ class ConstantCheck:
             if name is None:
                 continue
             known = self._types[name]
-            wrong = None if known.calendar is None else wrong_moment(known.calendar, use.value)
-            if wrong is not None:
-                self._note(Mistake(wrong[0], use.span, wrong[1], places(_declared(known))))
-                continue
             if use.limit and known.values is not None and kind_of(use.value) == known.kind:
                 continue
             if use.limit and known.kind is None and isinstance(use.value, str):
                 continue  # a type without constants fits every comparison
-            if self._fits(known, use.value, use.span) and not use.limit:
+            if self._fits(known, use.value, use.span, written=True) and not use.limit:
                 self._mentioned[name].setdefault(use.value)
 
     def check_numeric(self, uses: Iterable[tuple[str | None, Variable]]) -> None:
@@ -135,22 +132,25 @@ class ConstantCheck:
             else:
                 self._mistakes.unlisted += 1
 
-    def _fits(self, known: Type, value: Value, span: Span | None) -> bool:
+    def _fits(self, known: Type, value: Value, span: Span | None, written: bool = False) -> bool:
+        """Whether a value is of a type; one that is ``written`` in a formula has the form of its constant."""
         if known.values is None and known.kind is None:
             self._witnesses.setdefault(known.name, _Witness(value, span))
-        misfit = self._misfit(known, value)
+        misfit = self._misfit(known, value, written)
         if misfit is not None:
             hint = self._likely_member(known, value) or misfit[1]
-            self._note(Mistake(misfit[0], span, hint, places(misfit[2])))
+            self.note(Mistake(misfit[0], span, hint, places(misfit[2])))
         return misfit is None
 
-    def _note(self, mistake: Mistake) -> None:
+    def note(self, mistake: Mistake) -> None:
         """Note a mistake once: what is computed stands in several rules, each with all that gives types."""
         if mistake.span is None or mistake not in self._noted:
             self._noted.add(mistake)
             self._mistakes.add(mistake)
 
-    def _misfit(self, known: Type, value: Value) -> tuple[str, str, tuple[str, Span | None]] | None:
+    def _misfit(
+        self, known: Type, value: Value, written: bool = False
+    ) -> tuple[str, str, tuple[str, Span | None]] | None:
         """What is wrong, a hint, and the place that says otherwise; ``None`` if the value is of the type."""
         if known.values is not None:
             if kind_of(value) == known.kind and value in self._members_of(known):
@@ -161,9 +161,11 @@ class ConstantCheck:
                 ("declared here", known.span),
             )
         if known.kind is not None:
-            if kind_of(value) == known.kind:
+            fits = kind_of(value) == known.kind
+            calendar = None if fits and not written else known.calendar
+            wrong = None if calendar is None else wrong_moment(calendar, value)
+            if fits and wrong is None:
                 return None
-            wrong = None if known.calendar is None else wrong_moment(known.calendar, value)
             message, hint = wrong or (f"{shown_constant(value)} is not a number", "")
             return message, hint, _declared(known)
         witness = self._witnesses.get(known.name)
@@ -283,9 +285,12 @@ def _signature(
         constants.check_rows(rows, predicates[rows.predicate])
     constants.check_numeric((uses.classes.name_of(key), variable) for key, variable in uses.numeric)
     types |= {name: replace(types[name], kind=kind) for name, kind in constants.kinds.items()}
-    return Signature(
-        types, predicates, vocabulary.strict, constants.mentioned, {**theory.spelled, **theory.made_for}
-    )
+    spelled = {**theory.spelled, **theory.made_for}
+    found = Signature(types, predicates, vocabulary.strict, constants.mentioned, spelled)
+    for one in () if len(mistakes) else with_inner(apart.definitions):
+        for mistake in wrong_dates(one, found):
+            constants.note(mistake)
+    return found
 
 
 def _refuse_negated_equations(statements: Iterable[Statement], mistakes: Mistakes) -> None:

@@ -1,0 +1,95 @@
+"""Texts beside computed dates and times: such a text has the one form of its constant, or is a mistake.
+
+Texts are compared by code point, which is the order of time only in that form: ``d + 1 > "2024-2-3"`` would
+be decided by the length of the month. What ``+`` and ``-`` make beside a text is a date or a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from herbrand.errors import Mistake
+from herbrand.language.comparisons import Test, aggregates, equated, inner_parts, outer_parts
+from herbrand.language.computed import Definition
+from herbrand.language.formulas import (
+    Aggregate,
+    Arithmetic,
+    Comparison,
+    Computed,
+    Constant,
+    Expression,
+    Variable,
+)
+from herbrand.language.names import wrong_moment
+from herbrand.language.scope import variable_types
+from herbrand.language.signature import Signature, Type
+
+
+def wrong_dates(definition: Definition, signature: Signature) -> Iterator[Mistake]:
+    """Texts in other forms in a definition's comparisons with dates and times, and in its sums with them."""
+    tests = [*definition.tests, *_inside(definition)]
+    types = variable_types([definition.head, *definition.typing.body], signature)
+    given = {name: value for test in tests for name, value in equated(test)}
+    dates = _Dates({name: signature.types[kind] for name, kind in types.items()}, given)
+    for test in tests:
+        for part in outer_parts(test):
+            yield from dates.mistakes(part)
+
+
+def _inside(definition: Definition) -> Iterator[Any]:
+    """The comparisons in the bodies of aggregates."""
+    for test in definition.tests:
+        for one in aggregates(test):
+            yield from inner_parts(one, Computed | Comparison)
+
+
+@dataclass(frozen=True)
+class _Dates:
+    """``types`` of variables, and what equations give to others."""
+
+    types: Mapping[str, Type]
+    given: Mapping[str, Expression]
+
+    def mistakes(self, part: Test | Expression) -> Iterator[Mistake]:
+        """The text beside a date, where it has another form."""
+        match part:
+            case Computed(left=left, right=right) | Comparison(left=left, right=right):
+                yield from self._beside(left, right)
+            case Arithmetic(sign="+" | "-", operands=(left, right)):
+                yield from self._beside(left, right)
+
+    def _beside(self, left: Expression, right: Expression) -> Iterator[Mistake]:
+        for text, other in ((left, right), (right, left)):
+            if isinstance(text, Constant) and isinstance(text.value, str):
+                calendar = self._calendar(other, frozenset())
+                wrong = None if calendar is None else wrong_moment(calendar, text.value)
+                if wrong is not None and (calendar == "time" or wrong_moment("time", text.value)):
+                    yield Mistake(wrong[0], text.span, wrong[1])
+
+    def _calendar(self, value: Expression, seen: frozenset[str]) -> str | None:
+        """That of a date or a time, as far as can be told before there are facts."""
+        match value:
+            case Variable(name=name) if name in self.types:
+                return self.types[name].calendar
+            case Variable(name=name) if name in self.given and name not in seen:
+                return self._calendar(self.given[name], seen | {name})
+            case Arithmetic(sign="+", operands=(first, _)):
+                return None if self._is_number(first) else self._calendar(first, seen) or "date"
+            case Arithmetic(sign="-", operands=(first, second)) if self._is_number(second):
+                return None if self._is_number(first) else self._calendar(first, seen) or "date"
+            case Aggregate(function="min" | "max", terms=(first, *_)):
+                return self._calendar(first, seen)
+        return None
+
+    def _is_number(self, value: Expression) -> bool:
+        """Whether a value is a number for sure."""
+        match value:
+            case Constant(value=constant):
+                return not isinstance(constant, str)
+            case Variable(name=name):
+                return name in self.types and self.types[name].kind == "number"
+            case Arithmetic(sign="+" | "-", operands=(first, *_)):
+                return self._is_number(first)
+        return isinstance(value, Arithmetic)
