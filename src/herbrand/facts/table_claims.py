@@ -307,23 +307,34 @@ def _moments(
     claims: Claims, column: Column, number: int, name: str, calendar: Calendar
 ) -> tuple[Column, list[Mistake]]:
     """Dates or times in their one form."""
-    texts, good = column.values.to_pylist(), np.ones(len(column.values), bool)
-    for place, text in enumerate(texts):
-        try:
-            texts[place] = moment(calendar, text.strip())
-        except ValueError:
-            good[place] = False
-    written = dictionary_column(pa.array(texts, pa.large_string()))  # two forms of a date are one constant
+    texts, good = in_one_form(column.values, calendar)
+    written = dictionary_column(texts)  # two forms of a date are one constant
     codes = np.append(written.codes, np.int32(ABSENT))[column.codes]
     if good.all():
         return Column(written.values, codes), []
 
     def message(position: int) -> str:
         text = column.values[int(column.codes[position])].as_py()
-        example = moment(calendar, "2026-11-22")
-        return f"{shown(text)} in column {number} is no {calendar}; type '{name}' holds such as {example}"
+        return f"{shown(text)} in column {number} is no {calendar}; type '{name}' holds {such_as(calendar)}"
 
     return Column(written.values, codes), claims.mistakes_at(rows_with(column, ~good), message)
+
+
+def in_one_form(written: pa.Array, calendar: str) -> tuple[pa.Array, np.ndarray]:
+    """Texts of dates or times in the form of their constants, and which of them are any; others stay."""
+    texts, good = written.to_pylist(), np.ones(len(written), bool)
+    for place, text in enumerate(texts):
+        try:
+            texts[place] = moment(calendar, text.strip())
+        except ValueError:
+            good[place] = False
+    return pa.array(texts, pa.large_string()), good
+
+
+def such_as(calendar: str) -> str:
+    """What a type of dates or times holds, as messages say it."""
+    finest = ", to the microsecond" if calendar == "time" else ""
+    return f"such as {moment(calendar, '2026-11-22')}{finest}"
 
 
 def _not_finite(claims: Claims, column: Column, number: int) -> list[Mistake]:

@@ -119,6 +119,10 @@ MIDNIGHT = r"[T ]00:00:00(\.0+)?$"
 """What may stand behind a date: as data frames keep days."""
 
 
+FINER = r"[.,]\d{6}\d*[1-9]"
+"""A part of a second that no constant keeps."""
+
+
 def moment(calendar: str, text: str) -> str:
     """A date or a time in the one form that its constant has; a ``ValueError`` where it is none.
 
@@ -134,6 +138,8 @@ def moment(calendar: str, text: str) -> str:
     """
     if calendar == "date":
         return date.fromisoformat(re.sub(MIDNIGHT, "", text)).isoformat()
+    if re.search(FINER, text):
+        raise ValueError("finer than a microsecond")
     found = datetime.fromisoformat(text)
     if found.tzinfo is not None:
         try:
@@ -143,7 +149,10 @@ def moment(calendar: str, text: str) -> str:
     return found.isoformat()
 
 
-EXPECTED_MOMENT = {"date": 'expected: date "2026-11-22"', "time": 'expected: time "2026-11-22T09:30"'}
+EXPECTED_MOMENT = {
+    "date": 'expected: date "2026-11-22"',
+    "time": 'expected: time "2026-11-22T09:30", to the microsecond at most',
+}
 
 
 def wrong_moment(calendar: str, value: Value) -> tuple[str, str] | None:

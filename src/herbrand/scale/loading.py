@@ -27,7 +27,7 @@ from herbrand.relations.expression import TYPES
 from herbrand.relations.expression import Kind as ValueKind
 from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.sql_phrases import equal, sigmoid_of
-from herbrand.scale.table_query import Said, in_place, judged, kind_of
+from herbrand.scale.table_query import Said, in_one_form, in_place, judged, kind_of
 
 Report = Callable[[str, float], None]
 LOADING = "loading"
@@ -106,7 +106,20 @@ class Loading:
             claims = read_claims(table, predicate, signature)
             self.notes += [claims.note] if claims.note else []
             return self._through_memory(claims)
-        return judged(in_place(table, predicate, signature.types), table, self.database, signature.types)
+        found = self._in_one_form(in_place(table, predicate), signature)
+        return judged(found, table, self.database, signature.types)
+
+    def _in_one_form(self, said: Said, signature: Signature) -> Said:
+        """The same, dates and times in the form of their constants."""
+        for place, name in enumerate(said.predicate.column_types):
+            calendar, forms = signature.types[name].calendar, f"staged_{len(self.staged)}"
+            if calendar is None or said.kinds[place] != "text":
+                continue
+            found = in_one_form(said, place, calendar, self.database, forms)
+            if found is not None:
+                self.staged.append(forms)
+                said = found
+        return said
 
     def _through_memory(self, claims: Claims) -> Said:
         """Rows that were judged in memory, put into the database."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from herbrand.errors import FactsError, UnsupportedError, counted
 from herbrand.facts.place import shown
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.stored import StoredTable, quoted
-from herbrand.facts.table_claims import mark_of
-from herbrand.language.names import MIDNIGHT, moment
+from herbrand.facts.table_claims import in_one_form as written_in_one_form
+from herbrand.facts.table_claims import mark_of, such_as
 from herbrand.language.signature import Kind, Predicate, Type
 from herbrand.language.syntax import Value
 from herbrand.relations.database import Database
@@ -30,13 +32,10 @@ class Said:
     weighted: bool
 
 
-def in_place(table: StoredTable, predicate: Predicate, types: Mapping[str, Type]) -> Said:
-    """A table that the database can read itself. A date may stand there as a time at midnight."""
+def in_place(table: StoredTable, predicate: Predicate) -> Said:
+    """A table that the database can read itself."""
     mark = mark_of(table, predicate)
     expressions = table.constants(len(predicate.column_types))
-    for place, name in enumerate(predicate.column_types):
-        if types[name].calendar == "date" and "VARCHAR" in expressions[place]:
-            expressions[place] = f"REGEXP_REPLACE({expressions[place]}, '{MIDNIGHT}', '')"
     chosen = [f"{expression} AS c{place}" for place, expression in enumerate(expressions)]
     cell = quoted(table.columns[-1])
     p = "CAST(1 AS DOUBLE)"
@@ -63,6 +62,22 @@ _MOMENTS = {
 """Whether a text is a date or a time of the calendar in the one form that these have as constants."""
 
 
+def in_one_form(found: Said, place: int, calendar: str, database: Database, forms: str) -> Said | None:
+    """The same with dates or times that have another form in that of their constants, as memory puts them
+    there; ``None`` where none has. ``forms`` is the table that is made for it."""
+    own = f"c{place}"
+    others = f"{own} IS NOT NULL AND NOT ({_MOMENTS[calendar].format(own)})"
+    written = database.arrow(f"SELECT DISTINCT {own} AS written FROM ({found.query}) q WHERE {others}")
+    if not written.num_rows:
+        return None
+    texts = written.column("written").combine_chunks()
+    database.put(forms, pa.table({"written": texts, "kept": written_in_one_form(texts, calendar)[0]}))
+    columns = (f"c{other}" for other in range(len(found.kinds)) if other != place)
+    listed = ", ".join((f"COALESCE(f.kept, q.{own}) AS {own}", *columns, "p", "w"))
+    query = f"SELECT {listed} FROM ({found.query}) q LEFT JOIN {forms} f ON q.{own} = f.written"
+    return replace(found, query=query)
+
+
 def judged(found: Said, table: StoredTable, database: Database, types: Mapping[str, Type]) -> Said:
     """The same, if no cell is empty and all are what they should be; raises ``FactsError`` else."""
     predicate = found.predicate
@@ -76,9 +91,9 @@ def judged(found: Said, table: StoredTable, database: Database, types: Mapping[s
         calendar = types[name].calendar
         form = None if calendar is None else f"NOT ({_MOMENTS[calendar].format(f'c{place}')})"
         if form is not None and "VARCHAR" in expression and (wrong := _count(found, form, database)):
-            example = moment(calendar or "date", "2026-11-22")
             rows = counted(wrong, "row")
-            message = f"column {place + 1} holds no {calendar} in {rows}; expected such as {example}"
+            expected = such_as(calendar or "date")
+            message = f"column {place + 1} holds no {calendar} in {rows}; expected {expected}"
             raise FactsError(table.whole.mistake(message))
         if "DOUBLE" in expression and _count(found, f"NOT ISFINITE(c{place})", database):
             message = (

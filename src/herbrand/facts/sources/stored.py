@@ -42,11 +42,13 @@ _DATED = {
     "TIMESTAMP_MS": "{}",
     "TIMESTAMP_NS": "{}",
     "TIMESTAMP WITH TIME ZONE": "make_timestamp(epoch_us({}))",
-    "TIMESTAMPTZ_NS": "make_timestamp(epoch_us({}::TIMESTAMPTZ))",
+    "TIMESTAMPTZ_NS": "make_timestamp_ns(epoch_ns({}))",
 }
 """Dates and moments, these as the timestamps that they are in UTC."""
-_MOMENT = "replace(strftime(({})::TIMESTAMP, '%Y-%m-%dT%H:%M:%S.%f'), '.000000', '')"
-"""As Python writes one: the one form of a constant of type ``time``."""
+_WRITTEN = "regexp_replace(strftime({}, '%Y-%m-%dT%H:%M:%S.%n'), '000$', '')"
+_MOMENT = f"regexp_replace({_WRITTEN}, '[.]000000$', '')::VARCHAR"
+"""As Python writes one, the one form of a constant of type ``time``; nanoseconds, if there are any, are not
+left out."""
 
 
 class StoredTable(OpenTable):
@@ -105,7 +107,7 @@ class StoredTable(OpenTable):
             return f"{name}::DOUBLE"
         if kind in _DATED:
             moment = _DATED[kind].format(name)
-            return moment if kind == "DATE" else _MOMENT.format(moment) + "::VARCHAR"
+            return moment if kind == "DATE" else _MOMENT.format(moment)
         raise FactsError(not_constants(self.name, column, self.kinds[column]))
 
 
