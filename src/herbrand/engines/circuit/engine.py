@@ -143,7 +143,8 @@ class CircuitEngine:
     def _over(self, program: Program, question: Question, made: ChoiceConstraints) -> CircuitState:
         """The program and what is asked, as constraints."""
         worlds = Worlds(ground(program, self.budget, MOST_GROUNDINGS), self.budget, made)
-        refuse_long_answer(worlds.ground.evidence, question, self.budget, _sparse(worlds))
+        evidence = worlds.ground.evidence
+        refuse_long_answer(evidence, question, self.budget, _sparse(evidence, worlds.derived))
         worlds.solve([*worlds.stated, *_patterns(worlds, question)])  # at once: each time goes through all
         worlds.add_formulas()
         if made.whole:
@@ -244,7 +245,7 @@ class CircuitEngine:
     def _read_tables(self, state: WholeTables, status: Status) -> Marginals:
         """The same where no circuit was needed."""
         evidence, question = state.evidence, state.question
-        sparse = _many(evidence, state.found)
+        sparse = _sparse(evidence, state.found)
         refuse_long_answer(evidence, question, self.budget, sparse)
         asked = asked_codes(evidence, question, {name: state.found[name][0] for name in sparse})
         tables = _marked(listed_tables(evidence, state.look_up, asked), question, sparse)
@@ -266,7 +267,7 @@ class CircuitEngine:
             return own[places_among(places, ground.atoms.numbers(predicate, codes))]
 
         tables = listed_tables(ground.evidence, look_up, state.listed)
-        return list(_marked(tables, state.question, _sparse(state.worlds)))
+        return list(_marked(tables, state.question, _sparse(ground.evidence, state.worlds.derived)))
 
     def explain(self, state: CircuitState | WholeTables, status: Status) -> Explanation:
         """The probability of the atom asked for, shared out among the choices that it rests on."""
@@ -358,7 +359,8 @@ def _reach_of(reach: np.ndarray, literal: int) -> float:
 
 def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndarray], ...], tuple[int, ...]]:
     """The atoms that a question names, and the latent ones among them, their literals made."""
-    ground, found, sparse = worlds.ground, list[int](), _sparse(worlds)
+    ground, found = worlds.ground, list[int]()
+    sparse = _sparse(ground.evidence, worlds.derived)
     possible = {name: worlds.possible(name) for name in sparse}
     listed = list(asked_codes(ground.evidence, question, possible))
     for predicate, codes in listed:
@@ -385,13 +387,8 @@ def _patterns(worlds: Worlds, question: Question) -> Iterator[tuple[str, Sequenc
             yield pattern.predicate, [*arguments, ANY] if valued else arguments
 
 
-def _sparse(worlds: Worlds) -> set[str]:
+def _sparse(evidence: Evidence, derived: Iterable[str]) -> set[str]:
     """The derived predicates of which only atoms that may hold are listed: all would be too many."""
-    counts = worlds.ground.atoms.counts
-    return {name for name in worlds.derived if counts.get(name, 0) > MOST_LISTED}
-
-
-def _many(evidence: Evidence, derived: Iterable[str]) -> set[str]:
     return {name for name in derived if evidence.known(name).latent_count() > MOST_LISTED}
 
 
