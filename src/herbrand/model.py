@@ -49,6 +49,7 @@ from herbrand.program.question import (
     queried_predicates,
     read_explained,
     read_question,
+    with_own_names,
 )
 from herbrand.program.remarks import question_remarks
 
@@ -650,7 +651,9 @@ class Model:
         valued, knowledge = self.signature.valued_names, self._knowledge
         own = self._own_queries
         parsed = (
-            own[text].formula if text in own else parse_formula(text, "<query>", valued, computes=True)
+            own[text].formula
+            if text in own
+            else with_own_names(parse_formula(text, "<query>", valued, computes=True), self.signature)
             for text in query
         )
         queries = tuple(in_formula(formula) for formula in parsed)

@@ -121,7 +121,7 @@ def test_no_dates_are_still_dates(body: str, tmp_path: Path) -> None:
     ("calendar", "text"),
     [
         *(("date", text) for text in ("2023-02-29", "2026-13-01", "0000-01-01", "soon")),
-        *(("time", f"2026-11-22T{text}") for text in ("24:00:00", "23:60:00", "09:30:00.000000")),
+        *(("time", f"2026-11-22T{text}") for text in ("24:00:00", "23:60:00")),
         ("time", "2023-02-29T09:30:00"),
     ],
 )

@@ -134,7 +134,7 @@ def asked_codes(
     """
     possible = possible or {}
     if question.everything:
-        for predicate in evidence.program.signature.named:
+        for predicate in evidence.program.signature.listed:
             if evidence.known(predicate).latent_count():
                 yield predicate, _latent_codes(evidence.known(predicate), possible.get(predicate))
         return

@@ -286,7 +286,8 @@ def _signature(
     constants.check_numeric((uses.classes.name_of(key), variable) for key, variable in uses.numeric)
     types |= {name: replace(types[name], kind=kind) for name, kind in constants.kinds.items()}
     spelled = {**theory.spelled, **theory.made_for}
-    found = Signature(types, predicates, vocabulary.strict, constants.mentioned, spelled)
+    made = frozenset(theory.made_for)
+    found = Signature(types, predicates, vocabulary.strict, constants.mentioned, spelled, made)
     for one in () if len(mistakes) else with_inner(apart.definitions):
         for mistake in wrong_dates(one, found):
             constants.note(mistake)

@@ -111,7 +111,8 @@ class Signature:
 
     ``strict``: some predicate is declared, so all must be. ``mentioned``: constants that formulas and rules
     name, by type; they belong to an open type whether or not a fact has them. ``spelled``: the name that
-    predicates have in messages where it is not their own.
+    predicates have in messages where it is not their own; ``made``: those that a reader made, which no answer
+    lists unless they are asked for.
     """
 
     types: Mapping[str, Type]
@@ -119,6 +120,16 @@ class Signature:
     strict: bool = False
     mentioned: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     spelled: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    made: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+
+    def of_arity(self, name: str, arity: int) -> str:
+        """The predicate that a question names so: in the file there may be several, which differ in how many
+        arguments they have."""
+        known = self.predicates.get(name)
+        if known is None or known.arity == arity:
+            return name
+        spelled = (own for own, shown in self.spelled.items() if shown == name and own not in self.made)
+        return next((own for own in spelled if self.predicates[own].arity == arity), name)
 
     def shown(self, predicate: str) -> str:
         """The name of a predicate as its file has it."""
@@ -160,6 +171,11 @@ class Signature:
     def named(self) -> dict[str, Predicate]:
         """The predicates that a text can name: all but those that stand for what statements compute."""
         return {name: known for name, known in self.predicates.items() if not known.computed}
+
+    @cached_property
+    def listed(self) -> dict[str, Predicate]:
+        """Those that an answer lists where nothing is asked for by name."""
+        return {name: known for name, known in self.named.items() if name not in self.made}
 
     @cached_property
     def observed(self) -> frozenset[str]:

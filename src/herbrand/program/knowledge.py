@@ -311,10 +311,9 @@ class Knowledge:
         others = [row for row in rows if row not in evidence]
         return self._listed(others, signature, mentioned_with(signature, evidence), budget)
 
-    @staticmethod
-    def evidence(given: Sequence[str]) -> tuple[FactRows, ...]:
+    def evidence(self, given: Sequence[str]) -> tuple[FactRows, ...]:
         """What is given as true or false."""
-        return tuple(row for row in map(parse_literal, given) if row.kind in ("true", "false"))
+        return evidence_of(given, self.signature)
 
     def open_facts(
         self, more: Sequence[FactSource] = (), budget: Budget = UNLIMITED
@@ -433,7 +432,7 @@ class Knowledge:
 
     def with_given(self, given: Sequence[str]) -> tuple[tuple[FactRows, ...], Signature]:
         """What is given, as rows of facts, and the vocabulary with what it names."""
-        rows = tuple(map(parse_literal, given))
+        rows = _literals(given, self.signature)
         if not rows:
             return rows, self.signature
         signature = check(self.theory + Theory(rows))
@@ -571,3 +570,19 @@ def refuse_disagreeing(given: FactRows, holds: bool) -> None:
             span=given.span,
             hint="give facts of what the rules derive it from",
         )
+
+
+def evidence_of(given: Sequence[str], signature: Signature) -> tuple[FactRows, ...]:
+    """What is given as true or false."""
+    return tuple(row for row in _literals(given, signature) if row.kind in ("true", "false"))
+
+
+def _literals(given: Sequence[str], signature: Signature) -> tuple[FactRows, ...]:
+    """What is given, of the predicates that it means."""
+    rows = map(parse_literal, given)
+    return tuple(
+        replace(row, predicate=own)
+        if (own := signature.of_arity(row.predicate, len(row.columns))) != row.predicate and not row.valued
+        else row
+        for row in rows
+    )

@@ -43,6 +43,7 @@ from herbrand.language.syntax import (
     ValueIs,
     Variable,
     WeightedFormula,
+    replace_leaves,
     walk,
 )
 from herbrand.program.program import Argument
@@ -102,7 +103,20 @@ def _parsed(query: str | Formula, signature: Signature) -> Formula:
     """A query as a formula; one that is given as a formula is read already."""
     if not isinstance(query, str):
         return query
-    return parse_formula(query, "<query>", signature.valued_names)
+    return with_own_names(parse_formula(query, "<query>", signature.valued_names), signature)
+
+
+def with_own_names(formula: Formula, signature: Signature) -> Formula:
+    """A formula of a question with the predicates that it means, where the file tells them apart by how many
+    arguments they have."""
+
+    def named(leaf: Formula) -> Formula:
+        if not isinstance(leaf, Atom):
+            return leaf
+        own = signature.of_arity(leaf.predicate, len(leaf.arguments))
+        return leaf if own == leaf.predicate else replace(leaf, predicate=own)
+
+    return replace_leaves(formula, named) if signature.spelled else formula
 
 
 @dataclass(frozen=True)

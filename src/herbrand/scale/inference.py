@@ -42,7 +42,7 @@ from herbrand.learning.learned import Learning
 from herbrand.learning.methods import with_curve
 from herbrand.learning.settings import LearningSettings
 from herbrand.program.dependencies import refuse_weighted, resting_on_weights
-from herbrand.program.knowledge import Knowledge, mentioned_with, refuse_disagreeing
+from herbrand.program.knowledge import Knowledge, evidence_of, mentioned_with, refuse_disagreeing
 from herbrand.program.lower import lower
 from herbrand.program.question import named_predicates, queried_predicates, read_question
 from herbrand.program.remarks import nothing_uncertain
@@ -158,7 +158,7 @@ class StoredModel:
             names = self.signature.predicates
             found = self._facts(database, given, False)
             signature, facts = self._computed(*found, listed=names, complete=False)
-            evidence, choices = Knowledge.evidence(given), self.theory.choices if drawn else ()
+            evidence, choices = evidence_of(given, self.signature), self.theory.choices if drawn else ()
             rules = StoredRules.of(self.theory.rules, signature, facts, evidence, choices, drawn)
             return run(StoredProofs(request), rules, goals)
 
@@ -239,7 +239,7 @@ class StoredModel:
     def _evidence(self, database: Database, used: Used, given: Sequence[str], resume: bool) -> StoredEvidence:
         refuse_unserved(self.theory.statements, used.command)
         heads = self.theory.derived.keys()
-        on_derived = [row for row in Knowledge.evidence(given) if row.predicate in heads]
+        on_derived = [row for row in evidence_of(given, self.signature) if row.predicate in heads]
         found = self._facts(database, given, resume, used.queried, apart=on_derived)
         signature, facts = self._computed(*found)
         if used.predicates:

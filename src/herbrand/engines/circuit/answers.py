@@ -15,6 +15,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.language.parse import parse_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, Value, Variable
+from herbrand.program.question import with_own_names
 
 PASSED_ON = ("memory", "time_limit", "seed")
 
@@ -32,7 +33,7 @@ def request_of(options: Mapping[str, Any]) -> tuple[Request, dict[str, Any]]:
 
 def goal_atom(goal: str, signature: Signature) -> Atom:
     """The goal as one atom over different variables and constants."""
-    atom = parse_formula(goal, "<goal>", signature.valued_names)
+    atom = with_own_names(parse_formula(goal, "<goal>", signature.valued_names), signature)
     if not isinstance(atom, Atom) or signature.predicate(atom.predicate, atom.span).value_type is not None:
         raise UnsupportedError(
             f"under choices (::) a goal is one atom that is true or false, and this is not: {goal}",

@@ -376,9 +376,10 @@ def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndar
 
 def _patterns(worlds: Worlds, question: Question) -> Iterator[tuple[str, Sequence[int]]]:
     """What to solve: the derived atoms that may be asked for."""
-    predicates = worlds.program.signature.predicates
+    signature = worlds.program.signature
+    predicates = signature.predicates
     if question.everything:
-        stated = sorted(name for name in worlds.derived if not predicates[name].computed)
+        stated = sorted(name for name in worlds.derived if name in signature.listed)
         yield from ((name, (ANY,) * len(predicates[name].column_types)) for name in stated)
     for pattern in question.atoms:
         if pattern.predicate in worlds.derived:

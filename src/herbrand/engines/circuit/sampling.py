@@ -112,10 +112,11 @@ def _holds(row: np.ndarray, literal: int) -> bool:
 def drawn_atom(worlds: Worlds, axis: int) -> tuple[str, DrawnAtom]:
     """An atom's text, and what it stands for."""
     name, row = worlds.atom(axis)
-    predicate, facts = worlds.program.signature.predicates[name], worlds.program.facts
+    signature, facts = worlds.program.signature, worlds.program.facts
+    predicate, shown = signature.predicates[name], signature.spelled.get(name, name)
     arguments = tuple(facts.constants(predicate.types, row))
     if predicate.value_type is None:
-        return show_atom(name, arguments), DrawnAtom(name, arguments)
+        return show_atom(shown, arguments), DrawnAtom(name, arguments)
     values = facts.domains[predicate.value_type]
     constants = tuple(values.value(i) for i in range(len(values)))
-    return show_atom(name, arguments), DrawnAtom(name, arguments, constants)
+    return show_atom(shown, arguments), DrawnAtom(name, arguments, constants)

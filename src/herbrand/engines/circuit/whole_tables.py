@@ -200,7 +200,7 @@ class _Asked:
         for one in self.question.atoms:
             found.setdefault(one.predicate, []).append(one)
         if self.question.everything:
-            latent = (name for name in signature.named if self._evidence.known(name).latent_count())
+            latent = (name for name in signature.listed if self._evidence.known(name).latent_count())
             found = {name: [AtomPattern.whole(signature.predicates[name])] for name in latent}
         if not found.keys() <= set(derived):
             raise NotInStepsError

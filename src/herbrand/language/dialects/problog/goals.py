@@ -170,7 +170,8 @@ class Goals:
     def auxiliary(self, bodies: list[Body], shared: list[str], like: PrologTerm) -> Atom:
         """An atom that holds where one of the bodies does."""
         arguments = tuple(Variable(name) for name in shared)
-        head = Atom(self._names.of(f"part {next(self._numbers)}", len(arguments)), arguments, like.span)
+        name = f"part {next(self._numbers)}"
+        head = Atom(self._names.of(name, len(arguments), about=name), arguments, like.span)
         self.made += [PrologClause((head,), body, span=like.span) for body in bodies]
         return head
 
