@@ -240,6 +240,35 @@ def test_what_is_not_served_is_named(
         learned(place=f"duckdb:{tmp_path / 'w.duckdb'}", text=SMOKERS + statement, **options)
 
 
+@pytest.mark.parametrize(
+    ("law", "broken"),
+    [
+        ("not friends(x, x)", True),
+        ("friends(x, y) => friends(y, x)", True),
+        ('has(x, "odd") => friends(x, "a")', True),
+        ('mood(x) = "good" => has(x, "fine")', True),
+        ('friends(x, y) and mood(x) = "none" => mood(y) in {"good", "none"}', True),
+        ('friends("a", "a")', False),
+        ('has(x, "odd") => friends(x, "c")', False),
+        ('mood(x) = "good" => has(x, "odd") and not friends(x, x)', False),
+    ],
+)
+@pytest.mark.parametrize("where", ["memory", "database"])
+def test_facts_that_are_not_predicted_break_no_law(
+    tmp_path: Path, where: str, law: str, broken: bool
+) -> None:
+    place = None if where == "memory" else f"duckdb:{tmp_path / 'w.duckdb'}"
+    text = f"{SMOKERS}hard: {law}"
+    if broken:
+        with pytest.raises(ContradictionError, match="contradict this hard statement") as raised:
+            learned(place=place, text=text, target="smokes")
+        assert law in str(raised.value)
+    else:
+        found, without = learned(place=place, text=text, target="smokes"), learned(target="smokes")
+        expected = [w.weight for w in without.weights]
+        assert [w.weight for w in found.weights] == pytest.approx(expected, abs=1e-6)
+
+
 def test_what_has_no_weight_to_be_learned_is_refused(tmp_path: Path) -> None:
     """Where a target is named too: it gave a theory without weights back."""
     known = "\n".join(line for line in SMOKERS.splitlines() if not line.startswith("?"))

@@ -27,6 +27,7 @@ from herbrand.budget import Budget, refuse_beyond
 from herbrand.contraction.execute import contract
 from herbrand.contraction.expression import Axes, Contraction
 from herbrand.contraction.relation import Dense, Relation, Sparse
+from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Example
 from herbrand.learning.quantified import quantified_flips
 from herbrand.learning.ties import Ties
@@ -116,6 +117,7 @@ class Flips:
 def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
     """The flips of all templates; atoms and values that no grounding depends on are not listed."""
     indicators = Indicators(example.evidence)
+    _refuse_broken(example, indicators, budget)
     for template in example.program.templates:
         if template.conjunction.blocks or ties.touch(template):
             found = quantified_flips(template, example, budget, ties.leaders)
@@ -125,6 +127,18 @@ def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
         for literal in template.conjunction.literals:
             if literal.predicate in example.targets:
                 yield _contracted(template, literal, example, indicators, budget)
+
+
+def _refuse_broken(example: Example, indicators: Indicators, budget: Budget) -> None:
+    """Raise where facts that nobody predicts break a hard statement among themselves: none of its atoms is
+    changed, so that no flip would tell."""
+    for template in example.program.templates:
+        literals = template.conjunction.literals
+        is_hard = template.weight is None and not template.conjunction.blocks
+        if is_hard and literals and not any(x.predicate in example.targets for x in literals):
+            found = _contracted(template, literals[0], example, indicators, budget)
+            now = np.isin(example.labels(found.predicate, found.codes), found.allowed)
+            refuse_contradiction(example, template, found.predicate, found.codes[now])
 
 
 def _contracted(

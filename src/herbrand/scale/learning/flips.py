@@ -48,19 +48,30 @@ class StoredFlips:
 
 
 def stored_flips(example: StoredExample, room: int | None, report: Report) -> Iterator[StoredFlips]:
-    """The counts of all templates, a table for each literal of a target."""
-    pairs = [
-        (template, place)
-        for template in example.program.templates
-        for place, literal in enumerate(template.conjunction.literals)
-        if literal.predicate in example.targets
-    ]
+    """The counts of all templates, a table for each literal of a target.
+
+    Raises where facts that nobody predicts break a hard statement among themselves.
+    """
+    templates = example.program.templates
+    pairs = [(template, place) for template in templates for place in _counted_places(template, example)]
     for number, (template, place) in enumerate(pairs):
         report(f"counting groundings, {number + 1} of {len(pairs)}", number / len(pairs))
         literal = template.conjunction.literals[place]
         table = f"flip_{number}"
         example.stored.database.make(table, _counted(template, place, example, room))
-        yield StoredFlips(template, literal.predicate, literal.allowed, table)
+        flips = StoredFlips(template, literal.predicate, literal.allowed, table)
+        if literal.predicate in example.targets:
+            yield flips
+        else:
+            _refuse_broken(example, flips)
+            example.stored.database.drop(table)
+
+
+def _counted_places(template: Template, example: StoredExample) -> Sequence[int]:
+    """The literals of targets; of a hard statement without any the first, which tells whether it holds."""
+    literals = template.conjunction.literals
+    places = [place for place, literal in enumerate(literals) if literal.predicate in example.targets]
+    return places or range(min(1, len(literals)) if template.weight is None else 0)
 
 
 def _counted(template: Template, place: int, example: StoredExample, room: int | None) -> str:
@@ -139,13 +150,7 @@ def changes(
 
 def _change(example: StoredExample, flip: StoredFlips, parameters: Parameters) -> str | None:
     database, number = example.stored.database, flip.template.weight
-    valued = example.evidence.is_valued(flip.predicate)
-    label = "l.value" if example.lists_all_labels(flip.predicate) else "COALESCE(l.value, 0)"
-    join = "JOIN" if example.lists_all_labels(flip.predicate) else "LEFT JOIN"
-    labelled = (
-        f"SELECT f.*, {label} AS label FROM {flip.table} f "
-        f"{join} ({example.evidence.known_query(flip.predicate)}) l ON l.code = f.code"
-    )
+    valued, labelled = example.evidence.is_valued(flip.predicate), _labelled(example, flip)
     alternatives = example.program.value_count(flip.predicate) - 1
     source = f"({labelled}) x CROSS JOIN {database.dialect.numbers.format(count=alternatives)} n"
     value = "n.i + CASE WHEN n.i >= x.label THEN 1 ELSE 0 END"
@@ -153,9 +158,7 @@ def _change(example: StoredExample, flip: StoredFlips, parameters: Parameters) -
         source, value = f"({labelled}) x CROSS JOIN (SELECT 0 AS i) n", "1 - x.label"
     now, then = _among("x.label", flip.allowed), _among(f"({value})", flip.allowed)
     if number is None:
-        broken = database.rows(f"SELECT x.code FROM ({labelled}) x WHERE {now} LIMIT 1")
-        codes = keys_of_mixed([code for (code,) in broken], example.evidence.sizes(flip.predicate))
-        refuse_contradiction(example, flip.template, flip.predicate, codes)
+        _refuse_broken(example, flip)
         chosen = f"x.code, n.i AS alternative, {FIXED} AS place, {IMPOSSIBLE} AS d"
         return f"SELECT {chosen} FROM {source} WHERE {then}"
     by = f"(CASE WHEN {then} THEN 1 ELSE 0 END - CASE WHEN {now} THEN 1 ELSE 0 END) * x.v"
@@ -168,6 +171,26 @@ def _change(example: StoredExample, flip: StoredFlips, parameters: Parameters) -
         f"SELECT x.code, n.i AS alternative, w.place, {by} * {flip.template.sign} AS d FROM {source} "
         f"JOIN {places} w ON w.weight_row = x.weight_row"
     )
+
+
+def _labelled(example: StoredExample, flip: StoredFlips) -> str:
+    """A query for the counted atoms that have labels, each with its ``label``."""
+    label = "l.value" if example.lists_all_labels(flip.predicate) else "COALESCE(l.value, 0)"
+    join = "JOIN" if example.lists_all_labels(flip.predicate) else "LEFT JOIN"
+    return (
+        f"SELECT f.*, {label} AS label FROM {flip.table} f "
+        f"{join} ({example.evidence.known_query(flip.predicate)}) l ON l.code = f.code"
+    )
+
+
+def _refuse_broken(example: StoredExample, flip: StoredFlips) -> None:
+    """Raise where the facts break a hard statement as they stand."""
+    now = _among("x.label", flip.allowed)
+    broken = example.stored.database.rows(
+        f"SELECT x.code FROM ({_labelled(example, flip)}) x WHERE {now} LIMIT 1"
+    )
+    codes = keys_of_mixed([code for (code,) in broken], example.evidence.sizes(flip.predicate))
+    refuse_contradiction(example, flip.template, flip.predicate, codes)
 
 
 def _among(value: str, allowed: Sequence[int]) -> str:
