@@ -142,6 +142,23 @@ def test_what_is_asked_in_several_ways(asked: str, evidence: str, sign: str) -> 
     assert found
 
 
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("f(X, Y) :- X \\== Y, e(X), e(Y). query(f(X, Y)). evidence(f(1, 1)).",
+         {"f(1, 1)": 1, "f(1, 2)": 0.5, "f(2, 1)": 0.5, "f(2, 2)": 0.5}),
+        ("f(X, Y) :- X \\== Y, e(X), e(Y). query(f(1, 1)). query(f(X, Y)).",
+         {"f(1, 1)": 0.4, "f(1, 2)": 0.2, "f(2, 1)": 0.2, "f(2, 2)": 0.5}),
+        ("f(X) :- ground(X), e(_). f(X) :- e(X). query(f(X)). evidence(f(1)).", {"f(1)": 1, "f(2)": 0.5}),
+        ("f(X) :- X == 1. query(f(X)). query(f(1)). query(e(1)).", {"f(1)": 1, "e(1)": 0.4}),
+    ],
+)  # fmt: skip
+def test_an_atom_that_a_query_lists_is_what_is_observed(program: str, expected: dict[str, float]) -> None:
+    """Called with its values it would be another one. The numbers are those of ProbLog 2.3."""
+    found = answers(f"0.4::e(1). 0.5::e(2). {program}")
+    assert {atom: p for atom, p in found.items() if p} == pytest.approx(expected)
+
+
 def test_a_query_of_all_paths_beside_one_that_is_observed() -> None:
     """The numbers are those of ProbLog 2.3."""
     found = answers(f"{GRAPH} query(path(2, X)). query(path(1, 2)). evidence(path(1, 4)).")
@@ -162,7 +179,7 @@ def test_a_query_of_all_paths_beside_one_that_is_observed() -> None:
         ("q(A) :- A \\== x. query(q(A)). e(x).", "A has no value yet"),  # nor has the answer one
         ("q(A, B) :- A \\== B, e(A), e(B). r :- q(A, A). query(r). e(x).", "A has no value yet"),
         ("q(A) :- A == x. 0.5::r(A) :- q(A), e(A). query(r(_)). e(x).", "A has no value yet"),
-        ("q(A) :- A == x. query(q(A)). query(q(x)). e(x).", "A has no value yet"),
+        ("q(A, B) :- A == x, e(B). query(q(A, x)). query(q(x, B)). e(x).", "A has no value yet"),
         (
             "0.2::q(A); 0.5::a :- e(A). q(A) :- A \\= x, e(A). a :- q(A). query(a). e(x).",
             "A has no value yet",

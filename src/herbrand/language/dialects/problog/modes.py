@@ -14,11 +14,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from herbrand.errors import Span
+from herbrand.errors import LanguageError, Span
 from herbrand.graphs import reached
+from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.early import has_value, holds_without, open_places
 from herbrand.language.dialects.problog.goals import PrologClause, bound_by
-from herbrand.language.dialects.problog.instances import unified
+from herbrand.language.dialects.problog.instances import Solutions, unified
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
@@ -63,27 +64,39 @@ def by_way_of_calling(
             own[name].append(clause)
     work = _Work(own, tests)
     try:
-        asked = {
-            atom: work.way(atom, frozenset()) for atom in (*queries, *evidence) if atom.predicate in apart
-        }
-        _refuse_two_answers({atom: asked[atom] for atom in queries if atom in asked})
+        atoms = [atom for atom in (*queries, *evidence) if atom.predicate in apart]
+        asked = {atom: work.way(atom, frozenset()) for atom in atoms}
+        listing = [atom for atom in queries if atom in asked and variables_of(atom)]
+        asked |= _listed(asked, listing, clauses, tests)
         work.run(dict.fromkeys(asked.values()))
         heads = _asked_names(asked.values(), names)
         made = [clause for way in work.answers for clause in work.clauses_of(way, names)]
         made += [clause for way, name in heads.items() for clause in work.asked(way, name, names)]
-    except NotReadError:
+    except (NotReadError, LanguageError):
         return None
     others = (clause for clause in clauses if not _heads(clause) & apart)
     renamed = {atom: replace(atom, predicate=heads[way]) for atom, way in asked.items()}
     return [*others, *_needed(made, set(heads.values()))], renamed
 
 
-def _refuse_two_answers(ways: Mapping[Atom, Way]) -> None:
-    """Raise where queries call a predicate in two ways and may list one atom, with two answers then."""
-    for (one, way), (other, another) in combinations(ways.items(), 2):
-        apart = way[0] == another[0] and way != another
+def _listed(
+    ways: Mapping[Atom, Way],
+    queries: Sequence[Atom],
+    clauses: Sequence[PrologClause],
+    tests: Mapping[Span, str],
+) -> dict[Atom, Way]:
+    """The ground atoms that are among the answers of queries with variables, called as these are: an atom has
+    one answer, so two of such queries may not list the same one in two ways."""
+    for one, other in combinations(queries, 2):
+        apart = one.predicate == other.predicate and ways[one] != ways[other]
         if apart and unified(one.arguments, _apart(other), {}) is not None:
             raise NotReadError
+    solutions, found = Solutions(clauses, tests), dict[Atom, Way]()
+    for query in queries:
+        others = [atom for atom in ways if atom.predicate == query.predicate and ways[atom] != ways[query]]
+        answers = set(solutions.instances(query, (query,))) if others else ()
+        found |= {atom: ways[query] for atom in others if atom in answers}
+    return found
 
 
 def _apart(atom: Atom) -> list[Term]:
