@@ -239,7 +239,11 @@ class Model:
         if chosen:
             return self._best_of(chosen, call)
         found = self._marginals(call)
-        return found.respelled(self.theory.spelled, own) if own else found
+        if not own:
+            return found
+        whole = not map and top is None and min is None
+        found = found.with_unanswered(self._own_queries.values()) if whole else found
+        return found.respelled(self.theory.spelled, own)
 
     def _marginals(self, call: Call) -> Marginals:
         """The answer of :meth:`infer`."""
@@ -660,7 +664,8 @@ class Model:
         named, asked = queried_predicates(queries, self.signature), named_predicates(queries)
         knowledge, queries = knowledge.asking(queries)
         program = knowledge.program(given, named, derived=derived, whole_tables=whole_tables, budget=budget)
-        question = read_question(queries, program.signature, program.facts, map)
+        possible = all(text in own for text in query)
+        question = read_question(queries, program.signature, program.facts, map, possible)
         if asked:
             refuse_weighted("infer", asked, knowledge.resting_on_weights(given, named))
         return program, question

@@ -13,7 +13,7 @@ smokes("bob")        0.1000
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain, repeat
@@ -27,9 +27,10 @@ from herbrand.answers.columns import Columns, in_columns, in_rows
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.sheet import PROBABILITIES, Sheet, in_json
 from herbrand.facts.column import Constants, number_array, text_array
+from herbrand.language.comparisons import variables_of
 from herbrand.language.names import is_made, shown_constant
 from herbrand.language.show import atom_texts, show_atom
-from herbrand.language.syntax import Value
+from herbrand.language.syntax import Atom, Constant, Query, Value, Variable
 from herbrand.quick_values import quickly_made
 
 PIECE = 1 << 16
@@ -362,6 +363,30 @@ class Marginals(Sheet):
         )
         rows = tuple(replace(row, atom=formulas.get(row.atom, row.atom)) for row in self.formulas)
         return replace(self, tables=tables, formulas=rows)
+
+    def with_unanswered(self, queries: Iterable[Query]) -> Marginals:
+        """The same with a row of probability 0 for each query with variables of which no atom is listed."""
+        rows = (
+            Row(query.text, None, (), 0.0)
+            for query in queries
+            if isinstance(query.formula, Atom)
+            and variables_of(query.formula)
+            and not self._lists(query.formula)
+        )
+        return replace(self, formulas=(*self.formulas, *rows))
+
+    def _lists(self, atom: Atom) -> bool:
+        """Whether some atom is an instance of this one, over constants and different or equal variables."""
+        names = [term.name if isinstance(term, Variable) else None for term in atom.arguments]
+        same = [names.index(name) if name and name != "_" else place for place, name in enumerate(names)]
+        fixed = {place: t.value for place, t in enumerate(atom.arguments) if isinstance(t, Constant)}
+        return any(
+            all(row[place] == value for place, value in fixed.items())
+            and all(row[place] == row[first] for place, first in enumerate(same))
+            for table in self.tables
+            if table.predicate == atom.predicate
+            for row in zip(*table.columns, strict=True)
+        )
 
     def filtered(self, top: int | None = None, least: float | None = None) -> Marginals:
         """Rows of at least this probability; of these, the ``top`` most probable, most probable first."""

@@ -174,7 +174,10 @@ def _codes(evidence: Evidence, pattern: AtomPattern, possible: np.ndarray | None
     refuse_beyond(needed, MOST_BYTES, f"a question of {count:,} atoms needs", hint)
     values = dict(zip(own, key_columns(np.arange(count), tuple(own.values())), strict=True))
     columns = [values[one] if isinstance(one, str) else np.full(count, one) for one in pattern.arguments]
-    return row_keys(columns, sizes, count)
+    codes = row_keys(columns, sizes, count)
+    if pattern.possible and not pattern.is_ground and not evidence.is_valued(pattern.predicate):
+        return codes[evidence.known(pattern.predicate).lookup(codes) != 0]
+    return codes
 
 
 def _values(evidence: Evidence, predicate: str) -> tuple[Value, ...] | None:

@@ -53,11 +53,13 @@ from herbrand.quick_values import quickly_made
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class AtomPattern:
-    """Atoms of one predicate; ``arguments`` are constants' indices or variables. ``latent``: only these."""
+    """Atoms of one predicate; ``arguments`` are constants' indices or variables. ``latent``: only these.
+    ``possible``: only those that may hold."""
 
     predicate: str
     arguments: tuple[Argument, ...]
     latent: bool = False
+    possible: bool = False
 
     @classmethod
     def whole(cls, predicate: Predicate, latent: bool = False) -> AtomPattern:
@@ -176,15 +178,20 @@ def named_predicates(formulas: Iterable[Formula]) -> frozenset[str]:
 
 
 def read_question(
-    queries: Sequence[str | Formula], signature: Signature, facts: Facts, most_probable: bool = False
+    queries: Sequence[str | Formula],
+    signature: Signature,
+    facts: Facts,
+    most_probable: bool = False,
+    possible: bool = False,
 ) -> Question:
-    """The question that queries ask; raises one ``LanguageError`` with every mistake."""
+    """The question that queries ask; raises one ``LanguageError`` with every mistake. ``possible``: of atoms
+    with variables only those that may hold."""
     atoms: list[AtomPattern] = []
     formulas: list[Formula] = []
     for query in queries:
         formula = _parsed(query, signature)
         if isinstance(formula, Atom):
-            atoms.append(_pattern(formula, signature, facts))
+            atoms.append(replace(_pattern(formula, signature, facts), possible=possible))
         else:
             check_formula(formula, signature, facts)
             formulas.append(formula)

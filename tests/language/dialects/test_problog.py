@@ -110,8 +110,8 @@ REFUSED = {
     "between(1, 2, 3). call(a). a.": "no clause can define call/1",
     "0.2::p(1). 0.3::p('1'). query(p(_)).": "1 is a number here, and '1' in its place a text",
     "p(1). q(a). r(X) :- p(X), q(X), X \\= '1'.": "1 is a number here",
-    "p(1). p(a). q(X) :- p(X), X > 0.": "X has to be a number here",
-    "p(1). q(a). r(X) :- p(X). r(X) :- q(X). s(Y) :- p(X), Y is X + 1.": "X has to be a number here",
+    "p(1). p(a). p(Y) :- p(X), Y is X + 1, Y < 4.": "Y has to be a number here",
+    "p(1). p(a). p(X) :- q(Y), X is Y + 3. q(1).": "X has to be a number here",
     "a :- 0.3::b. b.": "a probability stands before the head",
     "a :- call.": "call/0",
     "p :- s:q.": "modules are not read",
@@ -332,7 +332,7 @@ COMPUTED = [
         "at(a, 0, 0). at(b, 3, 4). "
         "near(X, Y, D) :- at(X, A, B), at(Y, C, E), D is sqrt((A-C)**2 + (B-E)**2). "
         "P::k(X, Y) :- near(X, Y, D), D > 0, P is log(D) / D. query(k(a, _)).",
-        {"k(a,a)": 0.0, "k(a,b)": math.log(5) / 5},
+        {"k(a,b)": math.log(5) / 5},
     ),
     (
         "n(X, Y) :- Y is X + 1, Y =< 5. m(Y) :- d(X), n(X, Y), o(Y). d(1). d(5). 0.4::o(2). query(m(2)).",
@@ -345,7 +345,7 @@ COMPUTED = [
         {"on(2)": 0.5, "on(4)": 0.0},
     ),
     ("0.5::r(X) :- between(1, 3, X). q :- r(X), r(Y), X + Y =:= 5. query(q).", {"q": 0.25}),
-    ("0.4::a(X) :- b(X), \\+ X mod 2 =:= 1. b(1). b(2). query(a(_)).", {"a(1)": 0.0, "a(2)": 0.4}),
+    ("0.4::a(X) :- b(X), \\+ X mod 2 =:= 1. b(1). b(2). query(a(_)).", {"a(2)": 0.4}),
     # Three clauses in a row, and each of the values that they are called with is new.
     (
         "0.5::h(T) :- T >= 0. f(T) :- T > 2. f(T) :- T =< 2, h(T), U is T + 1, f(U). query(f(0)).",
@@ -362,10 +362,9 @@ COMPUTED = [
     ),
     (
         f"{ORDERED} query(c(X, bob)). query(c(_, ann)).",
-        {"c(ann,bob)": 0.3, "c(Zoe,bob)": 0.3, "c(bob,bob)": 0.0}
-        | {"c(Zoe,ann)": 0.3, "c(ann,ann)": 0.0, "c(bob,ann)": 0.0},
+        {"c(ann,bob)": 0.3, "c(Zoe,bob)": 0.3, "c(Zoe,ann)": 0.3},
     ),
-    (f"{ORDERED} 0.2::d(X) :- n(X), X @>= 10. query(d(_)).", {"d(2)": 0.0, "d(10)": 0.2}),
+    (f"{ORDERED} 0.2::d(X) :- n(X), X @>= 10. query(d(_)).", {"d(10)": 0.2}),
     ("0.5::x. y(Z) :- x, Z = f. 0.3::p(X) :- X = a. query(y(_)). query(p(a)).", {"y(f)": 0.5, "p(a)": 0.3}),
     (
         "0.3::a(1). 0.4::a(2). n(1). n(2). evidence(a(X), false) :- n(X), X > 1. query(a(X)).",
@@ -405,7 +404,7 @@ COMPUTED = [
     (
         "n(3). n(4). e(1). e(2). nx(X, Y) :- e(W), W > 0, Y is X + 1. nx(X, 9) :- X > 3. "
         "0.5::a(X) :- n(X), nx(X, Y). b(X) :- n(X), \\+nx(X, 9). query(a(X)). query(b(X)).",
-        {"a(3)": 0.5, "a(4)": 0.75, "b(3)": 1.0, "b(4)": 0.0},
+        {"a(3)": 0.5, "a(4)": 0.75, "b(3)": 1.0},
     ),
     (
         "h(X, X) :- X > 0. g(X, Y) :- X < 5, h(X, Z), Y is Z + 2. 0.5::n(1). q(W) :- n(X), g(X, Y), g(Y, W). "
@@ -477,9 +476,7 @@ def test_a_plain_infer_answers_the_queries_under_the_names_of_the_file() -> None
     text = f"{clauses} query(p(X)). query(p(1, X)). query(\\+p(1))."
     found = hb.Model(read_theory_text(text, "pl")).infer()
     assert {row.atom: row.probability for row in found.rows()} == {
-        "p(1)": 0.0,
         "p(2)": 1.0,
-        "p(1, 1)": 0.0,
         "p(1, 2)": 1.0,
         "\\+p(1)": 1.0,
     }
@@ -493,7 +490,7 @@ def test_a_query_may_name_a_constant_of_clauses_that_are_left_out_alone() -> Non
 def test_a_query_may_name_a_constant_that_nothing_else_names() -> None:
     theory = read_theory_text("0.5::p(1, 2). query(p(7, X)). query(p(1, X)).", "pl")
     found = {_plain(row.atom): row.probability for row in hb.Model(theory).infer().rows()}
-    assert found == {"p(7,2)": 0.0, "p(1,2)": 0.5}
+    assert found == {"p(7,X)": 0.0, "p(1,2)": 0.5}
 
 
 @pytest.mark.parametrize("text", [*READ, *(program for program, _ in PROGRAMS), SMOKERS])

@@ -102,3 +102,25 @@ def test_types_of_what_has_a_value_or_none(program: str, expected: dict[str, flo
 def test_types_that_are_not_known_are_refused(text: str, said: str) -> None:
     with pytest.raises(LanguageError, match=said):
         read_theory_text(text, "pl")
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("p(X) :- v(X, age, A), A > 60.", {"p(bob)": 0.4}),
+        ("p(A) :- v(_, K, A), K \\== city, A < 60.", {"p(34)": 0.3}),
+        ("p(S) :- v(ann, age, A), v(bob, age, B), S is A + B, S > A.", {"p(95)": 0.12}),
+        ("p(X) :- v(X, age, A), v(Y, age, B), A =< B, X \\== Y.", {"p(ann)": 0.12}),
+        ("p(X) :- v(X, _, A), number(A), 0 is A mod 2.", {"p(ann)": 0.3}),
+        ("W/100::p(X) :- v(X, age, W).", {"p(ann)": 0.3 * 0.34, "p(bob)": 0.4 * 0.61}),
+        (
+            "w(ann, chance, 0.5). w(bob, place, home). W::p(X) :- v(X, age, _), w(X, chance, W).",
+            {"p(ann)": 0.15},
+        ),
+        ("p(X) :- v(X, age, A), \\+ A > 60.", {"p(ann)": 0.3}),
+    ],
+)
+def test_numbers_beside_texts_are_computed_with(program: str, expected: dict[str, float]) -> None:
+    """The numbers are those of ProbLog 2.3."""
+    facts = "0.3::v(ann, age, 34). v(ann, city, paris). 0.4::v(bob, age, 61). v(bob, city, rome)."
+    assert held(f"{facts} {program} query(p(_)).") == pytest.approx(expected)

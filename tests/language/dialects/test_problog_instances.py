@@ -116,3 +116,27 @@ def test_instances_are_what_has_a_chance(clauses: list[Clause]) -> None:
     assert possible <= found
     if not any(goal[0] == "\\+" for _, body in clauses for goal in body):
         assert found == possible
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("0.5::e(1, 2). e(2, 3). p(X, Y) :- e(X, Y). p(X, Y) :- e(X, Z), p(Z, Y). query(p(X, Y)).",
+         {"p(1, 2)": 0.5, "p(1, 3)": 0.5, "p(2, 3)": 1}),
+        ("e(1, 2). e(2, 3). p(X, Y) :- e(X, Y). p(X, Y) :- e(X, Z), p(Z, Y). query(p(X, Y)). query(p(3, 3)).",
+         {"p(1, 2)": 1, "p(1, 3)": 1, "p(2, 3)": 1, "p(3, 3)": 0}),
+        ("0.3::t(3). 0.4::t(4). a(X) :- t(X). n(5). evidence(\\+t(3)). query(a(X)).",
+         {"a(3)": 0, "a(4)": 0.4}),
+        ("0.3::t(-5). 0.4::t(3). c(X) :- t(X), X < 0. query(c(X)).", {"c(-5)": 0.3}),
+        ("0.4::t(3). c(X) :- t(X), X < 0. query(c(X)). query(c(4)). query(t(X)).",
+         {"t(3)": 0.4, "c(4)": 0}),
+        ("0.4::t(3). c(X) :- t(X), X < 0. query(c(X)).", {"c(X)": 0}),
+        ("0.3::b(1, 2). 0.4::b(1, 3). query(b(1, X)). query(b(5, X)). query(b(X, X)).",
+         {"b(1, 2)": 0.3, "b(1, 3)": 0.4, "b(5,X)": 0, "b(X,X)": 0}),
+        ("0.3::a(1); 0.2::a(2). both(X, Y) :- a(X), a(Y). query(both(X, Y)).",
+         {"both(1, 1)": 0.3, "both(1, 2)": 0, "both(2, 1)": 0, "both(2, 2)": 0.2}),
+    ],
+)  # fmt: skip
+def test_a_query_with_variables_lists_what_may_hold(program: str, expected: dict[str, float]) -> None:
+    """As ProbLog lists it: what evidence excludes stays, and a query without any answer is its own."""
+    assert answers(program) == pytest.approx(expected)

@@ -361,7 +361,8 @@ def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndar
     """The atoms that a question names, and the latent ones among them, their literals made."""
     ground, found = worlds.ground, list[int]()
     sparse = _sparse(ground.evidence, worlds.derived)
-    possible = {name: worlds.possible(name) for name in sparse}
+    named = {pattern.predicate for pattern in question.atoms if pattern.possible}
+    possible = {name: worlds.possible(name) for name in sparse | named & worlds.derived}
     listed = list(asked_codes(ground.evidence, question, possible))
     for predicate, codes in listed:
         latent = ground.evidence.known(predicate).latent(codes)

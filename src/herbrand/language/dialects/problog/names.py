@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, cast
 
-from herbrand.errors import LanguageError
+from herbrand.errors import LanguageError, Span
 from herbrand.graphs import Classes
 from herbrand.language.comparisons import variables_of, with_assigned
 from herbrand.language.dialects.renaming import fresh_name
@@ -172,6 +172,14 @@ def with_one_kind(part: Part, places: LinkedPlaces, number: int) -> Part:
         return Comparison(leaf.operator, as_text(leaf.left, place), as_text(leaf.right, place), leaf.span)
 
     return cast(Part, replace_leaves(part, changed))
+
+
+def reads_numbers(part: Formula, tests: Mapping[Span, str]) -> bool:
+    """Whether a test is of numbers; ``tests``: names of comparisons, of which ``@<`` is of texts too."""
+    if not isinstance(part, Comparison):
+        return isinstance(part, Computed)
+    said = tests.get(part.span, "") if part.span is not None else ""
+    return part.operator not in ("=", "!=") and "@" not in said
 
 
 def valued(body: Collection[BodyLiteral], called: Mapping[str, tuple[int, ...]] = NOTHING) -> set[str]:

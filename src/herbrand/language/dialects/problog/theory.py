@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 from herbrand.errors import LanguageError, Mistakes, Source
 from herbrand.language.comparisons import variables_of
@@ -40,6 +41,7 @@ from herbrand.language.dialects.problog.names import (
     LinkedPlaces,
     Place,
     PredicateNames,
+    reads_numbers,
     unbound,
     with_one_kind,
 )
@@ -47,6 +49,7 @@ from herbrand.language.dialects.problog.terms import PrologTerm, clauses, consta
 from herbrand.language.dialects.problog.unfolding import settled, unfolded
 from herbrand.language.formulas import unnegated
 from herbrand.language.names import shown_constant
+from herbrand.language.scope import with_terms
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import (
     Alternative,
@@ -64,6 +67,7 @@ from herbrand.language.syntax import (
     Query,
     Rule,
     Statement,
+    Term,
     Theory,
     Truth,
     Value,
@@ -71,7 +75,7 @@ from herbrand.language.syntax import (
     merged,
 )
 
-_EVERY, _NAMED = "constants of", "constants of queries"
+_EVERY, _NAMED, _NUMBERS = "constants of", "constants of queries", "numbers of"
 _ANY = "_"
 """What a place can hold of which nothing is known: ``p(_) :- a`` makes ``q :- p(_)`` true all the same."""
 
@@ -341,12 +345,13 @@ class _Reader:
                 self._clauses.append(PrologClause((head,), (atom, Truth(False)), span=atom.span))
 
     def _give_one_kind(self) -> None:
-        asked = [(atom,) for atom, _ in self._queries]
-        given = [(atom,) for atom, _ in self._evidence]
-        places = LinkedPlaces([*(clause.formulas for clause in self._clauses), *asked, *given])
-        self._places = places
-        if not places.any_mixed:
+        self._places = self._linked()
+        if not self._places.any_mixed:
             return
+        listed = dict[PrologClause, None]()
+        clauses = [self._with_numbers(clause, i, listed) for i, clause in enumerate(self._clauses)]
+        self._clauses = [*clauses, *listed]
+        self._places = places = self._linked()
         for number, clause in enumerate(self._clauses):
             with self._mistakes.collecting():
                 heads = tuple(with_one_kind(head, places, number) for head in clause.heads)
@@ -354,6 +359,36 @@ class _Reader:
                 self._clauses[number] = replace(clause, heads=heads, body=body)
         self._queries = [(with_one_kind(atom, places, -1), positive) for atom, positive in self._queries]
         self._evidence = [(with_one_kind(atom, places, -1), holds) for atom, holds in self._evidence]
+
+    def _linked(self) -> LinkedPlaces:
+        return LinkedPlaces(
+            [*(c.formulas for c in self._clauses), *((atom,) for atom in self._asked_atoms())]
+        )
+
+    def _with_numbers(
+        self, clause: PrologClause, number: int, listed: dict[PrologClause, None]
+    ) -> PrologClause:
+        """The clause with tests of numbers where atoms give the texts of these, since there are texts beside
+        them; which text is of which number is ``listed``."""
+        tests = self._goals.tests
+        reading = [*clause.chances, *(part for part in clause.body if reads_numbers(part, tests))]
+        given = variables_of([part for part in clause.body if isinstance(part, Atom)])
+        names = [name for name in variables_of(reading) if name in given]
+        mixed = [name for name in names if self._places.is_mixed((number, name))]
+        if not mixed:
+            return clause
+        values: dict[str, Term] = {name: Variable(f"{name} as a number") for name in mixed}
+        body = [with_terms(p, values) if reads_numbers(p, tests) else p for p in clause.body]
+        body += [self._number_of(Variable(n), values[n], (number, n), listed) for n in mixed]
+        chances = (values.get(c.name, c) if isinstance(c, Variable) else c for c in clause.chances)
+        return replace(clause, body=cast(Body, tuple(body)), chances=cast(tuple[Chance, ...], tuple(chances)))
+
+    def _number_of(self, text: Term, number: Term, place: Place, listed: dict[PrologClause, None]) -> Atom:
+        first, last = self._places.leader(place)
+        name = self._names.of(f"{_NUMBERS} {first}:{last}", 2)
+        numbers = [Constant(each) for each in self._places.constants(place) if not isinstance(each, str)]
+        listed |= dict.fromkeys(PrologClause((Atom(name, (each, each)),), ()) for each in numbers)
+        return Atom(name, (text, number))
 
     def _bind_heads(self) -> None:
         """Variables of rules' heads that no goal binds range over what their places can hold: where that is
