@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import herbrand as hb
 from herbrand.errors import LanguageError
 from herbrand.language.dialects import read_theory_text
 from tests.language.dialects.test_problog_calls import answers
@@ -124,3 +125,13 @@ def test_numbers_beside_texts_are_computed_with(program: str, expected: dict[str
     """The numbers are those of ProbLog 2.3."""
     facts = "0.3::v(ann, age, 34). v(ann, city, paris). 0.4::v(bob, age, 61). v(bob, city, rome)."
     assert held(f"{facts} {program} query(p(_)).") == pytest.approx(expected)
+
+
+def test_answers_list_no_predicate_that_was_made_for_a_test() -> None:
+    program = "0.5::c. 0.3::v(a, 1). v(b, x). p(X) :- v(X, N), N > 0. q(X) :- v(_, X), c, atom(X)."
+    model = hb.Model(read_theory_text(program, "pl"))
+    assert {row.predicate for row in model.infer().rows()} == {"c", "v", "p", "q"}
+    drawn = {
+        atom.split("(")[0] for world in model.sample(20, seed=1).to_dict()["worlds"] for atom in world["true"]
+    }
+    assert drawn == {"c", "v", "p", "q"}

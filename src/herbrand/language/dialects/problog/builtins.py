@@ -135,7 +135,8 @@ class _Decisions:
         passing = [value for value in values if TYPE_TESTS[name](value.value)]
         if not 0 < len(passing) < len(values):
             return Truth((said == name) == bool(passing), literal.span)
-        atom = Atom(self._names.of(f"{name} of {number}", 1), (literal.left,), literal.span)
+        about = f"{name} of {number}"
+        atom = Atom(self._names.of(about, 1, about), (literal.left,), literal.span)
         self.made |= dict.fromkeys(PrologClause((replace(atom, arguments=(each,)),), ()) for each in passing)
         return atom if said == name else Not(atom, literal.span)
 

@@ -385,7 +385,8 @@ class _Reader:
 
     def _number_of(self, text: Term, number: Term, place: Place, listed: dict[PrologClause, None]) -> Atom:
         first, last = self._places.leader(place)
-        name = self._names.of(f"{_NUMBERS} {first}:{last}", 2)
+        about = f"{_NUMBERS} {first}:{last}"
+        name = self._names.of(about, 2, about)
         numbers = [Constant(each) for each in self._places.constants(place) if not isinstance(each, str)]
         listed |= dict.fromkeys(PrologClause((Atom(name, (each, each)),), ()) for each in numbers)
         return Atom(name, (text, number))
