@@ -500,8 +500,13 @@ class Model:
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)
         prover = engine_named("query", engine, request)
         evidence, apart = texts(given), request.algebra == "probability"
-        computing = computing_goal(goal, self.signature.valued_names) if isinstance(goal, str) else None
-        knowledge = self._knowledge
+        valued, knowledge = self.signature.valued_names, self._knowledge
+        several = () if isinstance(goal, str) else tuple(map(str, goals.each))
+        if any(computing_goal(one, valued) for one in several):
+            within = request.budget  # each such goal has rules of its own
+            found = (self.query(one, given=given, engine=engine, within=within, **options) for one in several)
+            return cast("tuple[Bindings, ...]", tuple(found))
+        computing = computing_goal(goal, valued) if isinstance(goal, str) else None
         if computing is not None:
             knowledge, asked = knowledge.asking_goal(computing.literals, computing.made)
             goals = _goals(asked, bindings)

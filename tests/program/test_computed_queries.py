@@ -46,6 +46,29 @@ def test_goals_that_compute_equal_loops(seed: int) -> None:
         assert rounded(map(tuple, answers)) == rounded(expected), (body, facts)
 
 
+@pytest.mark.parametrize("on", ["", "duckdb:{}/world.duckdb"], ids=["memory", "database"])
+@pytest.mark.parametrize("seed", range(3))
+def test_several_goals_of_which_some_compute_have_the_answers_of_each(
+    seed: int, on: str, tmp_path: Any
+) -> None:
+    rng = random.Random(seed)
+    facts = {name: sorted(rows) for name, rows in random_facts(rng).items() if rows}
+    asked = ["one(x, n)", *(_joined(body) for body, _ in goals(rng)[2:]), 'one("a", n)']
+    if on:  # a database makes no inferred type wider for a goal
+        asked = ["one(x, n)", "one(x, n) and m = n + 1 and m > 2", "num(x, n)"]
+    model = hb.Model(hb.parse("one(x, n) :- num(x, n)"), facts, on=on.format(tmp_path) or None)
+    each = [model.query(goal).to_dict()["answers"] for goal in asked]
+    assert [found.to_dict()["answers"] for found in model.query(asked)] == each
+    (alone,) = model.query(asked[1:2])
+    assert alone.to_dict()["answers"] == each[1]
+
+
+def test_bindings_go_with_no_list_of_goals_that_compute() -> None:
+    model = hb.Model(hb.parse('num("a", 1)\none(x, n) :- num(x, n)'))
+    with pytest.raises(UnsupportedError, match="bindings go with one goal"):
+        model.query(["num(x, n) and n + 1 > 1"], bindings={"x": ["a"]})
+
+
 def _joined(body: str) -> str:
     """The literals of a body with ``and`` between them: commas outside brackets end a literal."""
     depth, text = 0, ""

@@ -6,6 +6,7 @@ constant never seen is an error with the nearest one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -25,6 +26,7 @@ from herbrand.language.comparisons import (
     tests_of,
     variables_of,
 )
+from herbrand.language.formulas import AGGREGATES, FUNCTIONS
 from herbrand.language.parse import MOST_ASKED, parse_formula
 from herbrand.language.scope import bound_variables
 from herbrand.language.signature import Predicate, Signature
@@ -129,9 +131,15 @@ class ComputingGoal:
     made: frozenset[str]
 
 
+_MAY_COMPUTE = re.compile(rf"[-+*/%<>=]|\b(?:{'|'.join((*FUNCTIONS, *AGGREGATES))})\s*\(")
+"""What a text has in which values are computed: to read a goal takes as long as to answer a small one."""
+
+
 @lru_cache(MOST_ASKED)
 def computing_goal(text: str, valued: frozenset[str]) -> ComputingGoal | None:
     """A goal of rules in which values are computed; None where none is."""
+    if not _MAY_COMPUTE.search(text):
+        return None
     read = parse_formula(text, "<query>", valued, computes=True)
     stated = read.operands if isinstance(read, And) else (read,)
     stated = _absences_of_values(stated) if body_computes(in_body(stated)) else stated
