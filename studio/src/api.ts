@@ -241,11 +241,16 @@ export interface Running {
 export function run(asked: RunRequest, watching: Watching = {}): Running {
   let id: string | null = null;
   let wanted = true;
-  const drop = () => void (id !== null && call("DELETE", `runs/${id}`).catch(() => undefined));
+  const gone = new AbortController();
+  const drop = () => {
+    // A run that has ended meanwhile is no trouble; a server that is gone will never say that it has.
+    const refused = (error: ServerError) => void (error.status === null && gone.abort(error));
+    if (id !== null) call("DELETE", `runs/${id}`).catch(refused);
+  };
   const done = (async () => {
     ({ id } = await post<{ id: string }>("runs", asked));
     if (!wanted) drop();
-    return listen(id, watching);
+    return listen(id, watching, gone.signal);
   })();
   return {
     done,
@@ -256,7 +261,7 @@ export function run(asked: RunRequest, watching: Watching = {}): Running {
   };
 }
 
-function listen(id: string, watching: Watching): Promise<Answer | null> {
+function listen(id: string, watching: Watching, gone: AbortSignal): Promise<Answer | null> {
   const events = new EventSource(`api/runs/${id}/events?token=${encodeURIComponent(token)}`);
   return new Promise((resolve, reject) => {
     const on = (name: string, take: (data: never) => void, last = false) =>
@@ -274,6 +279,10 @@ function listen(id: string, watching: Watching): Promise<Answer | null> {
     on("answer", (answer: Answer) => resolve(answer), true);
     on("cancelled", () => resolve(null), true);
     on("error", (trouble: Trouble) => reject(new ServerError(trouble)), true);
+    gone.addEventListener("abort", () => {
+      events.close();
+      reject(gone.reason as ServerError);
+    });
     events.onerror = (event) => {
       if ((event as MessageEvent).data !== undefined || events.readyState !== EventSource.CLOSED) return;
       const hint = "start `herbrand studio` again and open the address that it prints";

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -115,6 +117,22 @@ def test_a_long_run_is_cancelled_and_its_process_is_gone(page: Any, smokers: Stu
     page.get_by_label("engine", exact=True).select_option("exact")
     page.get_by_label("samples", exact=True).fill("")
     screen.run()
+
+
+def test_a_run_whose_server_is_gone_ends_when_it_is_cancelled(page: Any, smokers: Studio) -> None:
+    """Nothing tells the page any more that the run has ended: "Cancelling." stood there for ever."""
+    screen = Screen(page, smokers.address)
+    page.get_by_text("Options", exact=True).click()
+    page.get_by_label("engine", exact=True).select_option("gibbs")
+    page.get_by_label("samples", exact=True).fill("2000000000")
+    with page.expect_response(lambda response: response.url.endswith("/api/runs")) as started:
+        screen.button("Run").click()
+    screen.says("Running infer")
+    page.route("**/api/runs/*", lambda route: route.abort())
+    screen.button("Cancel").click()
+    screen.says("the studio's server does not answer")
+    assert screen.button("Run").is_enabled()
+    os.kill(started.value.json()["pid"], signal.SIGKILL)
 
 
 def test_a_table_with_a_header_is_uploaded_looked_at_and_edited(
