@@ -85,9 +85,9 @@ FLOAT = 8
 WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64)
 """The types of indices of constants."""
 MOST_SHOWN = 20
+"""Weights that are shown with their rules."""
 ROUNDED = 1e-4
 """By so much a probability may be off."""
-"""Weights that are shown with their rules."""
 COUNT, MAX, TOP_K = "count", "max", "top-k"
 MADE = ("_sources", "_road")
 """What is made of the rest when it is first needed."""
