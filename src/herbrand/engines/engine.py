@@ -209,7 +209,7 @@ def options_in(command: str, settings: Any) -> dict[str, Any]:
     found = {
         name: value
         for name, default in _defaults(kind).items()
-        if name in known and not _equal(value := getattr(settings, name), default)
+        if name in known and (value := getattr(settings, name)) is not default and not _equal(value, default)
     }
     for option, field in LIMITS.items():
         value = getattr(settings.budget, field)

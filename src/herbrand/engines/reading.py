@@ -175,7 +175,7 @@ def _codes(evidence: Evidence, pattern: AtomPattern, possible: np.ndarray | None
     values = dict(zip(own, key_columns(np.arange(count), tuple(own.values())), strict=True))
     columns = [values[one] if isinstance(one, str) else np.full(count, one) for one in pattern.arguments]
     codes = row_keys(columns, sizes, count)
-    if pattern.possible and not pattern.is_ground and not evidence.is_valued(pattern.predicate):
+    if pattern.possible and not evidence.is_valued(pattern.predicate):
         return codes[evidence.known(pattern.predicate).lookup(codes) != 0]
     return codes
 

@@ -199,7 +199,8 @@ def read_question(
     for query in queries:
         formula = _parsed(query, signature)
         if isinstance(formula, Atom):
-            atoms.append(replace(_pattern(formula, signature, facts), possible=possible))
+            atom = _pattern(formula, signature, facts)
+            atoms.append(replace(atom, possible=True) if possible and not atom.is_ground else atom)
         else:
             check_formula(formula, signature, facts)
             formulas.append(formula)
