@@ -317,3 +317,41 @@ def test_a_database_refuses_a_query_that_counts_what_is_uncertain(tmp_path: Any)
     )
     with pytest.raises(UnsupportedError, match="what is uncertain is counted in memory, not in a database"):
         model.infer("count(x: s(x)) > 1")
+
+
+NEGATES_WEIGHTS = """predicate e(p, p): observed
+predicate k(p)
+predicate asked(p)
+e("v", "u")
+e("u", "v") @ 0.25
+k(x) :- e(x, _), BODY
+asked(y) :- e(x, y), count(j: k(j)) = NUMBER
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "number"),
+    [("not e(x, _)", 0), ('not e(x, "u")', 1), ("e(x, y), not e(y, x)", 0), ("not e(x, x)", 2)],
+)
+@pytest.mark.parametrize("on", ["memory", "database"])
+def test_what_aggregates_are_over_negates_what_has_weights(
+    on: str, body: str, number: int, tmp_path: Any
+) -> None:
+    """An absence holds where nothing is listed, whatever the weights are: it had been left out."""
+    place = {} if on == "memory" else {"on": f"duckdb:{tmp_path}/w.duckdb"}
+    text = NEGATES_WEIGHTS.replace("BODY", body)
+    for counted in range(3):
+        model = hb.Model(hb.parse(text.replace("NUMBER", str(counted))), **place)  # type: ignore[arg-type]
+        found = [
+            (row["bindings"]["x"], row["weight"]) for row in model.query("asked(x)").to_dict()["answers"]
+        ]
+        assert found == ([("u", 1.0), ("v", 0.25)] if counted == number else [])
+
+
+def test_what_is_counted_and_computed_with_is_refused_where_it_negates_weights() -> None:
+    """Weights may be probabilities for the one, and the other takes what is listed."""
+    text = NEGATES_WEIGHTS.replace("BODY", "not e(x, x)").replace("NUMBER", "1")
+    text += "predicate num(p, n): observed\npredicate more(p)\ntype n = number\n"
+    text += "more(x) :- k(x), num(x, i), i + 1 > 2"
+    with pytest.raises(HerbrandError, match="count is over k, and a body that computes reads k too"):
+        hb.Model(hb.parse(text)).query("asked(x)")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -136,10 +136,16 @@ class Computation:
         self.counting = list[Rule]()
         self._endless = list[_Endless]()
         self._own = self._certain(self.definitions)
+        own = self._own.values()
+        self._aggregated = self._with_reached(name for one in own for name, _ in one.aggregated())
         self._refuse_cycles()
 
     def _resting_on(self, names: Set[str]) -> Set[str]:
         return names | {name for name, below in self._reached.items() if below & names}
+
+    def _with_reached(self, names: Iterable[str]) -> Set[str]:
+        """The predicates and all that they rest on."""
+        return {other for name in names for other in (name, *self._reached.get(name, ()))}
 
     def _need_makers(self) -> None:
         """What ranges over a type rests on all definitions that make constants of it."""
@@ -217,7 +223,7 @@ class Computation:
         if any(one for test in definition.tests for one in aggregates(test)):
             raise NotFewError
         types = variable_types([definition.head, *definition.typing.body], self.signature)
-        body = self._certain_part(definition.body)
+        body = self._certain_part(definition.body, self._doubted)
         names = _bound_names(definition, body, types)
         clause = self._goal(body, names, types)
         called = dict(zip(names, clause.head, strict=True))
@@ -295,7 +301,9 @@ class Computation:
 
     def _relied_on(self, rule: Rule) -> tuple[BodyLiteral, ...]:
         """The literals of a body that may be relied on, but for comparisons of what only other ones bind."""
-        body = self._certain_part(rule.body)
+        # Weights are no chances where aggregates are taken: what these are over has to be exact.
+        exact = rule.head.predicate in self._aggregated
+        body = self._certain_part(rule.body, self.uncertain if exact else self._doubted)
         if not any(isinstance(literal, Comparison) for literal in body):
             return tuple(body)
         typed = variable_types([rule.head, *body], self.signature)
@@ -303,10 +311,10 @@ class Computation:
             x for x in body if not isinstance(x, Comparison) or variables_of(x).keys() <= typed.keys()
         )
 
-    def _certain_part(self, body: Sequence[Part]) -> list[Part]:
+    def _certain_part(self, body: Sequence[Part], doubted: Set[str]) -> list[Part]:
         """The literals of a body that may be relied on, but for absences of what only the others bind: these
-        would be of any constant."""
-        kept = [literal for literal in body if self._counts(literal)]
+        would be of any constant. ``doubted``: predicates whose absences may not."""
+        kept = [literal for literal in body if self._counts(literal, doubted)]
         if not any(isinstance(literal, Not) for literal in kept):
             return kept
         bound, every = (
@@ -315,10 +323,10 @@ class Computation:
         )
         return [x for x in kept if not isinstance(x, Not) or (variables_of(x).keys() & every) <= bound]
 
-    def _counts(self, literal: Formula) -> bool:
+    def _counts(self, literal: Formula, doubted: Set[str]) -> bool:
         """Whether a literal may be relied on: an absence of what is certain, also where weights are
         probabilities; an atom that is not free."""
-        doubtful = self._doubted if isinstance(literal, Not) else self._open
+        doubtful = doubted if isinstance(literal, Not) else self._open
         return doubtful.isdisjoint(predicates_in(literal))
 
     def _refuse_cycles(self) -> None:
@@ -364,7 +372,9 @@ class Computation:
         """The variables of a definition that range over predicates which do not rest on it."""
         group = self._group(definition.head.predicate)
         free = [
-            x for x in definition.body if isinstance(x, Atom) and x.predicate not in group and self._counts(x)
+            x
+            for x in definition.body
+            if isinstance(x, Atom) and x.predicate not in group and self._counts(x, self._doubted)
         ]
         return set(variables_of(free))
 
@@ -375,7 +385,7 @@ class Computation:
             return None
         rules = [rule for rule in self._rules if rule.head.predicate in derived]
         atoms = [part for rule in rules for part in rule.body if isinstance(part, Atom)]
-        if any(map(self._ranging, rules)) or not all(map(self._counts, atoms)):
+        if any(map(self._ranging, rules)) or not all(self._counts(x, self._doubted) for x in atoms):
             return None
         return Rounds.of(rules, group, self._own)
 
@@ -419,7 +429,28 @@ class Computation:
                 f"count(...) >= 2; else declare {called} observed, or --closed {called}"
             )
             return Mistake(message, one.span, hint)
+        if twice := self._with_reached([called]) & self._read_in_two_ways:
+            message = (
+                f"{one.function} is over {self.signature.shown(called)}, and a body that computes reads "
+            )
+            message += f"{self.signature.shown(min(twice))} too, which negates what has weights"
+            hint = f"give one of them rules of its own that derive the same as {min(twice)}"
+            return Mistake(message, one.span, hint)
         return None
+
+    @cached_property
+    def _read_in_two_ways(self) -> Set[str]:
+        """What negates atoms with weights, and is read by bodies that compute, where their absence is left
+        open, as weights may be probabilities; aggregates take them as they are."""
+        weighted = self._doubted - self.uncertain
+        read = self._with_reached(name for one in self._own.values() for name in one.called())
+        return {
+            rule.head.predicate
+            for rule in self._rules
+            if rule.head.predicate in read
+            for literal in rule.body
+            if isinstance(literal, Not) and not weighted.isdisjoint(predicates_in(literal))
+        }
 
     def _refuse_own_count(self, definition: Definition) -> None:
         for called, one in definition.aggregated():
@@ -465,7 +496,7 @@ class Computation:
 
     def _of_body(self, definition: Definition, values: Values) -> ValuedRows:
         """The body's rows that pass the tests, an index for each argument."""
-        body = self._certain_part(definition.body)
+        body = self._certain_part(definition.body, self._doubted)
         rows = values.tested(
             values.rows(body, _bound_names(definition, body, values.types)), definition.tests
         )
@@ -479,7 +510,7 @@ class Computation:
         rows would be. What a test says beyond the body does not matter: rules join both. None where there are
         not fewer, and where a value would be made, or where something is wrong, perhaps only beyond the body.
         """
-        body = [x for x in definition.body if isinstance(x, Atom) and self._counts(x)]
+        body = [x for x in definition.body if isinstance(x, Atom) and self._counts(x, self._doubted)]
         names = _bound_names(definition, body, values.types)
         having = [next((x for x in body if name in variables_of(x)), None) for name in names]
         most = max((self._count(x.predicate) for x in body), default=0)
