@@ -15,6 +15,8 @@ from herbrand.answers import marginals
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals, Row
 from herbrand.facts.column import Constants
+from herbrand.language.parse import parse_formula
+from herbrand.language.syntax import Query
 from tests.laws import tries
 
 laws = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=tries(60))
@@ -240,3 +242,29 @@ def test_no_answer_at_all() -> None:
         nothing["p"]
     assert nothing.filtered(3, 0.5).to_dict() == nothing.to_dict()
     assert str(nothing.log_partition) == "0.0"
+
+
+EDGES = AtomTable("e", (("a", "b", "c"), ("b", "b", "a")), np.full((3, 1), 0.5))
+
+
+@pytest.mark.parametrize(
+    "query, answered",
+    [
+        ("e(x, y)", True),
+        ("e(x, x)", True),
+        ('e("a", x)', True),
+        ('e(x, "c")', False),
+        ('e("z", x)', False),
+        ("e(_, _)", True),
+        ("three(x, y, x)", True),
+        ("three(x, x, y)", False),
+        ('three(x, y, "q")', False),
+        ("other(x)", False),
+        ('other("z")', True),
+    ],
+)
+def test_a_query_with_variables_of_which_no_atom_is_listed_has_a_row(query: str, answered: bool) -> None:
+    three = AtomTable("three", (("a",), ("b",), ("a",)), np.ones((1, 1)))
+    answer = Marginals("circuit", Guarantee.EXACT, Status(True, 1), (EDGES, three))
+    told = answer.with_unanswered([Query(parse_formula(query, "<query>"), query)])
+    assert told.formulas == (() if answered else (Row(query, None, (), 0.0),))

@@ -13,7 +13,7 @@ smokes("bob")        0.1000
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain, repeat
@@ -33,6 +33,7 @@ from herbrand.language.show import atom_texts, show_atom
 from herbrand.language.syntax import Atom, Constant, Query, Value, Variable
 from herbrand.quick_values import quickly_made
 
+Places = tuple[int, ...]
 PIECE = 1 << 16
 """So many rows of a long table are Python's own values at once."""
 SHOWN, SHOWN_STEPS = "{:.4f}", 10_000
@@ -366,27 +367,28 @@ class Marginals(Sheet):
 
     def with_unanswered(self, queries: Iterable[Query]) -> Marginals:
         """The same with a row of probability 0 for each query with variables of which no atom is listed."""
+        listed = cache(self._listed)
         rows = (
             Row(query.text, None, (), 0.0)
             for query in queries
             if isinstance(query.formula, Atom)
             and variables_of(query.formula)
-            and not self._lists(query.formula)
+            and not _is_listed(query.formula, listed)
         )
         return replace(self, formulas=(*self.formulas, *rows))
 
-    def _lists(self, atom: Atom) -> bool:
-        """Whether some atom is an instance of this one, over constants and different or equal variables."""
-        names = [term.name if isinstance(term, Variable) else None for term in atom.arguments]
-        same = [names.index(name) if name and name != "_" else place for place, name in enumerate(names)]
-        fixed = {place: t.value for place, t in enumerate(atom.arguments) if isinstance(t, Constant)}
-        return any(
-            all(row[place] == value for place, value in fixed.items())
-            and all(row[place] == row[first] for place, first in enumerate(same))
-            for table in self.tables
-            if table.predicate == atom.predicate
+    def _listed(self, predicate: str, places: Places, first: Places) -> Set[tuple[Value, ...]]:
+        """What the atoms of a predicate have at these ``places``; ``first``: for each argument the first one
+        that it has to equal."""
+        tables = [table for table in self.tables if table.predicate == predicate]
+        if not places and first == tuple(range(len(first))):
+            return {() for table in tables if len(table.probabilities)}
+        return {
+            tuple(row[place] for place in places)
+            for table in tables
             for row in zip(*table.columns, strict=True)
-        )
+            if all(row[place] == row[other] for place, other in enumerate(first))
+        }
 
     def filtered(self, top: int | None = None, least: float | None = None) -> Marginals:
         """Rows of at least this probability; of these, the ``top`` most probable, most probable first."""
@@ -475,3 +477,11 @@ class Marginals(Sheet):
 
     def spans(self) -> Iterator[tuple[float, float]]:
         return ((0.0, row.probability) for row in self._shown())
+
+
+def _is_listed(atom: Atom, listed: Callable[[str, Places, Places], Set[tuple[Value, ...]]]) -> bool:
+    """Whether some atom is an instance of this one, over constants and different or equal variables."""
+    names = [term.name if isinstance(term, Variable) else None for term in atom.arguments]
+    first = [names.index(name) if name and name != "_" else place for place, name in enumerate(names)]
+    fixed = {place: term.value for place, term in enumerate(atom.arguments) if isinstance(term, Constant)}
+    return tuple(fixed.values()) in listed(atom.predicate, tuple(fixed), tuple(first))
