@@ -75,9 +75,9 @@ class _Dates:
                 return self.types[name].calendar
             case Variable(name=name) if name in self.given and name not in seen:
                 return self._calendar(self.given[name], seen | {name})
-            case Arithmetic(sign="+", operands=(first, _)):
-                return None if self._is_number(first) else self._calendar(first, seen) or "date"
-            case Arithmetic(sign="-", operands=(first, second)) if self._is_number(second):
+            case Arithmetic(sign="+" | "-" as sign, operands=(first, second)) if (
+                sign == "+" or self._is_number(second)
+            ):
                 return None if self._is_number(first) else self._calendar(first, seen) or "date"
             case Aggregate(function="min" | "max", terms=(first, *_)):
                 return self._calendar(first, seen)

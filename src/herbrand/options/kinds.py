@@ -166,20 +166,11 @@ class Text:
             raise UnsupportedError(f"{flag} is a text, not {_shown(value)}")
 
 
-@dataclass(frozen=True)
-class Function:
-    """What can be called."""
-
-    def check(self, flag: str, value: Any) -> None:
-        if not callable(value):
-            raise UnsupportedError(f"{flag} is a function, not {_shown(value)}")
-
-
 def check_functions(**given: Any) -> None:
     """Raise for what cannot be called; ``None`` leaves it out."""
     for name, value in given.items():
-        if value is not None:
-            Function().check(name, value)
+        if value is not None and not callable(value):
+            raise UnsupportedError(f"{name} is a function, not {_shown(value)}")
 
 
 @dataclass(frozen=True)

@@ -432,8 +432,8 @@ class Computation:
         if twice := self._with_reached([called]) & self._read_in_two_ways:
             message = (
                 f"{one.function} is over {self.signature.shown(called)}, and a body that computes reads "
+                f"{self.signature.shown(min(twice))} too, which negates what has weights"
             )
-            message += f"{self.signature.shown(min(twice))} too, which negates what has weights"
             hint = f"give one of them rules of its own that derive the same as {min(twice)}"
             return Mistake(message, one.span, hint)
         return None

@@ -109,7 +109,7 @@ class _Decisions:
         tests: Mapping[Span, str],
         names: PredicateNames,
     ) -> None:
-        self._places = LinkedPlaces([*(each.formulas for each in clauses), *((atom,) for atom in asked)])
+        self._places = LinkedPlaces([each.formulas for each in clauses], asked)
         self._computed = {
             self._places.leader((number, name))
             for number, clause in enumerate(clauses)

@@ -63,10 +63,11 @@ class PredicateNames:
 
 
 class LinkedPlaces:
-    """Which places share their constants: those that a variable or a comparison links."""
+    """Which places share their constants: those that a variable or a comparison links. ``asked``: atoms that
+    stand alone, beside the clauses."""
 
-    def __init__(self, clauses: Sequence[Sequence[Formula]]) -> None:
-        self._clauses = clauses
+    def __init__(self, clauses: Sequence[Sequence[Formula]], asked: Sequence[Atom] = ()) -> None:
+        self._clauses = [*clauses, *((atom,) for atom in asked)]
 
     @cached_property
     def _linked(self) -> tuple[Classes[Place], list[tuple[Place, Constant]]]:

@@ -361,9 +361,7 @@ class _Reader:
         self._evidence = [(with_one_kind(atom, places, -1), holds) for atom, holds in self._evidence]
 
     def _linked(self) -> LinkedPlaces:
-        return LinkedPlaces(
-            [*(c.formulas for c in self._clauses), *((atom,) for atom in self._asked_atoms())]
-        )
+        return LinkedPlaces([clause.formulas for clause in self._clauses], self._asked_atoms())
 
     def _with_numbers(
         self, clause: PrologClause, number: int, listed: dict[PrologClause, None]
