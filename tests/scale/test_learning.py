@@ -269,6 +269,55 @@ def test_facts_that_are_not_predicted_break_no_law(
         assert [w.weight for w in found.weights] == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("law", "broken"),
+    [
+        ('exists x: friends(x, x) and mood(x) = "good"', True),
+        ('forall x: has(x, "fine")', True),
+        ("friends(x, y) => exists w: has(y, w)", True),
+        ("(exists y: friends(x, y) and friends(y, x)) => (forall w: has(x, w))", True),
+        ("exists x: friends(x, x)", False),
+        ('not (exists x: mood(x) = "none" and has(x, "odd"))', False),
+        ("friends(x, x) => exists w: has(x, w)", False),
+        ("(exists w: has(x, w)) or (exists y: friends(x, y))", False),
+    ],
+)
+def test_facts_that_are_not_predicted_break_no_law_with_quantifiers(
+    tmp_path: Path, law: str, broken: bool
+) -> None:
+    """Memory had learned from them without a word, and a database judged by what stands before them alone."""
+    text, there = f"{SMOKERS}hard: {law}", f"duckdb:{tmp_path / 'w.duckdb'}"
+    with pytest.raises(UnsupportedError, match="on a database learn takes no quantifiers"):
+        learned(place=there, text=text, target="smokes")
+    if broken:
+        with pytest.raises(ContradictionError, match="the facts contradict this hard statement"):
+            learned(text=text, target="smokes")
+    else:
+        expected = [w.weight for w in learned(target="smokes").weights]
+        assert [w.weight for w in learned(text=text, target="smokes").weights] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "law", ["has(x, w) => exists y: friends(y, x) and smokes(y)", "exists x: has(x, x) and smokes(x)"]
+)
+def test_a_law_that_no_prediction_can_keep_is_broken(law: str) -> None:
+    """Its facts leave nothing that could be predicted: no atom of the target is in what breaks it."""
+    facts = {**FACTS, "has": [*FACTS["has"], ("e", "odd")], "mood": [*FACTS["mood"], ("e", "bad")]}
+    text = SMOKERS.replace("has(person, word)", "has(person, person)") if "has(x, x)" in law else SMOKERS
+    with pytest.raises(ContradictionError, match="the facts contradict this hard statement"):
+        learned(facts if text is SMOKERS else {**FACTS, "has": [("a", "b")]}, text=f"{text}hard: {law}")
+
+
+def test_a_law_of_what_is_not_known_is_left_open() -> None:
+    """Where nothing is known of an atom, no facts break a law over it."""
+    text = f"{SMOKERS}predicate odd(person)\nhard: exists x: odd(x)"
+    expected = [w.weight for w in learned(target="smokes").weights]
+    found = learned(text=text, target="smokes", latent="odd")
+    assert [w.weight for w in found.weights] == pytest.approx(expected)
+    with pytest.raises(ContradictionError, match="name what is not known: --latent PRED"):
+        learned(text=text, target="smokes")
+
+
 def test_what_has_no_weight_to_be_learned_is_refused(tmp_path: Path) -> None:
     """Where a target is named too: it gave a theory without weights back."""
     known = "\n".join(line for line in SMOKERS.splitlines() if not line.startswith("?"))

@@ -12,13 +12,16 @@ from herbrand.program.program import Template
 
 def refuse_contradiction(world: Example, template: Template, predicate: str, violating: np.ndarray) -> None:
     """A hard statement that the facts break as they stand, at these atoms."""
-    if not len(violating):
-        return
+    if len(violating):
+        raise broken(world, template, f", as they state {world.evidence.literal_text(predicate, violating)}")
+
+
+def broken(world: Example, template: Template, at: str = "") -> ContradictionError:
+    """The error that the facts break a hard statement; ``at`` says at which literal."""
     statement = world.program.statements[template.statement]
-    literal = world.evidence.literal_text(predicate, violating)
-    raise ContradictionError(
+    return ContradictionError(
         Mistake(
-            f"the facts contradict this hard statement, as they state {literal}: {statement_text(statement)}",
+            f"the facts contradict this hard statement{at}: {statement_text(statement)}",
             statement.span,
             "an unlisted atom counts as false in learning; name what is not known: --latent PRED",
         )

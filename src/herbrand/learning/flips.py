@@ -27,14 +27,14 @@ from herbrand.budget import Budget, refuse_beyond
 from herbrand.contraction.execute import contract
 from herbrand.contraction.expression import Axes, Contraction
 from herbrand.contraction.relation import Dense, Relation, Sparse
+from herbrand.learning import quantified
 from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Example
-from herbrand.learning.quantified import quantified_flips
 from herbrand.learning.ties import Ties
 from herbrand.program.bindings import Bindings
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.ground import weight_rows
-from herbrand.program.program import FALSE, Conjunction, Literal, Template
+from herbrand.program.program import FALSE, Conjunction, Literal, Template, literals_of
 
 # Where a literal holds in a world that is known
 
@@ -117,10 +117,14 @@ class Flips:
 def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
     """The flips of all templates; atoms and values that no grounding depends on are not listed."""
     indicators = Indicators(example.evidence)
-    _refuse_broken(example, indicators, budget)
     for template in example.program.templates:
+        names = {literal.predicate for literal in literals_of(template.conjunction)}
+        if names.isdisjoint(example.targets):
+            if template.weight is None:
+                _refuse_broken(template, example, indicators, budget)
+            continue
         if template.conjunction.blocks or ties.touch(template):
-            found = quantified_flips(template, example, budget, ties.leaders)
+            found = quantified.flips(template, example, budget, ties.leaders)
             for predicate, value, codes, weight_rows, counts in found:
                 yield Flips(template, predicate, (value,), codes, weight_rows, counts)
             continue
@@ -129,16 +133,16 @@ def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
                 yield _contracted(template, literal, example, indicators, budget)
 
 
-def _refuse_broken(example: Example, indicators: Indicators, budget: Budget) -> None:
+def _refuse_broken(template: Template, example: Example, indicators: Indicators, budget: Budget) -> None:
     """Raise where facts that nobody predicts break a hard statement among themselves: none of its atoms is
     changed, so that no flip would tell."""
-    for template in example.program.templates:
-        literals = template.conjunction.literals
-        is_hard = template.weight is None and not template.conjunction.blocks
-        if is_hard and literals and not any(x.predicate in example.targets for x in literals):
-            found = _contracted(template, literals[0], example, indicators, budget)
-            now = np.isin(example.labels(found.predicate, found.codes), found.allowed)
-            refuse_contradiction(example, template, found.predicate, found.codes[now])
+    literals = template.conjunction.literals
+    if literals and not template.conjunction.blocks:
+        found = _contracted(template, literals[0], example, indicators, budget)
+        now = np.isin(example.labels(found.predicate, found.codes), found.allowed)
+        refuse_contradiction(example, template, found.predicate, found.codes[now])
+    else:
+        quantified.refuse_broken(template, example, budget)
 
 
 def _contracted(

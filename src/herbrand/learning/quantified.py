@@ -15,27 +15,31 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.engines.mean_field.grounded import Leaders
 from herbrand.errors import UnsupportedError
+from herbrand.learning.contradiction import broken
 from herbrand.learning.example import Example
 from herbrand.program.evidence import LATENT, codes_of
-from herbrand.program.ground import SATISFIED, GroundBlock, GroundConjunction, LatentAtoms, ground_template
+from herbrand.program.ground import (
+    SATISFIED,
+    GroundBlock,
+    GroundConjunction,
+    GroundTemplate,
+    LatentAtoms,
+    ground_template,
+)
 from herbrand.program.program import Template, literals_of
 
 Found = tuple[str, int, np.ndarray, np.ndarray, np.ndarray]
 """A predicate, a value, and for each of its atoms that matter: code, weight row, count."""
 
 
-def quantified_flips(
+def flips(
     template: Template, example: Example, budget: Budget, leaders: Leaders | None = None
 ) -> Iterator[Found]:
     """How many rows of the template hold if an atom has a value, for every atom and value that matter.
 
     Atoms with a leader change with it.
     """
-    atoms = LatentAtoms(example.hidden, budget)
-    ground = ground_template(template, example.hidden, atoms, budget)
-    labels = _labels(template, example, atoms)
-    leaders = Leaders.nobody(atoms.count) if leaders is None else leaders
-    truths = _Evaluation(labels, atoms.value_counts, leaders).conjunction(ground.conjunction)
+    atoms, ground, truths = _evaluated(template, example, budget, leaders)
     held = truths.flipped
     weight_rows = ground.weight_rows[truths.rows[held]]
     changed = np.stack([truths.atoms[held], truths.values[held], weight_rows], axis=1)
@@ -47,6 +51,26 @@ def quantified_flips(
         for value in np.unique(unique[own, 1]).tolist():
             chosen = own & (unique[:, 1] == value)
             yield predicate, value, codes[unique[chosen, 0] - start], unique[chosen, 2], counts[chosen]
+
+
+def refuse_broken(template: Template, example: Example, budget: Budget) -> None:
+    """Raise where the facts break a hard statement, all of whose atoms are known."""
+    if not any(example.evidence.known(x.predicate).latent_count() for x in literals_of(template.conjunction)):
+        _evaluated(template, example, budget)
+
+
+def _evaluated(
+    template: Template, example: Example, budget: Budget, leaders: Leaders | None = None
+) -> tuple[LatentAtoms, GroundTemplate, Truths]:
+    """The template's rows, and which of them hold; raises where one of a hard statement does."""
+    atoms = LatentAtoms(example.hidden, budget)
+    ground = ground_template(template, example.hidden, atoms, budget)
+    labels = _labels(template, example, atoms)
+    leaders = Leaders.nobody(atoms.count) if leaders is None else leaders
+    truths = _Evaluation(labels, atoms.value_counts, leaders).conjunction(ground.conjunction)
+    if template.weight is None and ground.multiplicity and truths.holds.any():
+        raise broken(example, template)
+    return atoms, ground, truths
 
 
 def _labels(template: Template, example: Example, atoms: LatentAtoms) -> np.ndarray:

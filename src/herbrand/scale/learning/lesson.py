@@ -118,10 +118,10 @@ def _refuse_valueless(example: StoredExample) -> None:
 
 
 def _refuse_quantifiers(example: StoredExample) -> None:
-    """Raise where a statement that bears on a target has quantifiers inside."""
+    """Raise where a statement that bears on a target, or that facts may break, has quantifiers inside."""
     for template in example.program.templates:
         names = {literal.predicate for literal in literals_of(template.conjunction)}
-        if template.conjunction.blocks and names & set(example.targets):
+        if template.conjunction.blocks and (template.weight is None or names & set(example.targets)):
             statement = example.program.statements[template.statement]
             raise UnsupportedError(
                 f"on a database learn takes no quantifiers inside a formula: {statement_text(statement)}",
