@@ -9,17 +9,16 @@ known while reading: a comparison of what has no value holds or fails whatever t
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 from herbrand.errors import LanguageError, Span
 from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.early import has_value, holds_without, open_places
 from herbrand.language.dialects.problog.goals import PrologClause, bound_by
-from herbrand.language.dialects.problog.instances import Solutions, unified
+from herbrand.language.dialects.problog.instances import Solutions
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
@@ -27,7 +26,6 @@ from herbrand.language.syntax import (
     BodyLiteral,
     Comparison,
     Not,
-    Term,
     Truth,
     Variable,
     leaf_terms,
@@ -50,10 +48,10 @@ def by_way_of_calling(
     tests: Mapping[Span, str],
     late: Collection[str],
     names: PredicateNames,
-) -> tuple[list[PrologClause], dict[Atom, Atom]] | None:
+) -> tuple[list[PrologClause], dict[Atom, list[Atom]]] | None:
     """The clauses with the predicates that rest on ``late`` ones kept apart, as far as queries lead to them,
-    and what is asked by other names; ``None`` where that is not possible, or nothing is asked. ``tests``: the
-    names of comparisons that give no variable a value.
+    and the atoms that stand for each one asked; ``None`` where that is not possible, or nothing is asked.
+    ``tests``: the names of comparisons that give no variable a value.
     """
     if not queries and not evidence:
         return None
@@ -65,9 +63,10 @@ def by_way_of_calling(
     work = _Work(own, tests)
     try:
         atoms = [atom for atom in (*queries, *evidence) if atom.predicate in apart]
-        asked = {atom: work.way(atom, frozenset()) for atom in atoms}
-        listing = [atom for atom in queries if atom in asked and variables_of(atom)]
-        asked |= _listed(asked, listing, clauses, tests)
+        ways = {atom: work.way(atom, frozenset()) for atom in atoms}
+        listed = _listed(ways, [atom for atom in queries if atom in ways], Solutions(clauses, tests))
+        asked = {atom: way for atom, way in ways.items() if atom not in listed}
+        asked |= {atom: ways[query] for query, atoms in listed.items() for atom in atoms}
         work.run(dict.fromkeys(asked.values()))
         heads = _asked_names(asked.values(), names)
         made = [clause for way in work.answers for clause in work.clauses_of(way, names)]
@@ -75,33 +74,36 @@ def by_way_of_calling(
     except (NotReadError, LanguageError):
         return None
     others = (clause for clause in clauses if not _heads(clause) & apart)
-    renamed = {atom: replace(atom, predicate=heads[way]) for atom, way in asked.items()}
+    renamed = {
+        atom: [replace(each, predicate=heads[asked[each]]) for each in listed.get(atom, [atom])]
+        for atom in ways
+    }
     return [*others, *_needed(made, set(heads.values()))], renamed
 
 
 def _listed(
-    ways: Mapping[Atom, Way],
-    queries: Sequence[Atom],
-    clauses: Sequence[PrologClause],
-    tests: Mapping[Span, str],
-) -> dict[Atom, Way]:
-    """The ground atoms that are among the answers of queries with variables, called as these are: an atom has
-    one answer, so two of such queries may not list the same one in two ways."""
-    for one, other in combinations(queries, 2):
-        apart = one.predicate == other.predicate and ways[one] != ways[other]
-        if apart and unified(one.arguments, _apart(other), {}) is not None:
-            raise NotReadError
-    solutions, found = Solutions(clauses, tests), dict[Atom, Way]()
+    ways: Mapping[Atom, Way], queries: Sequence[Atom], solutions: Solutions
+) -> dict[Atom, Sequence[Atom]]:
+    """What each query with variables lists, of predicates that are asked in several ways: an atom, also one
+    that is evidence, is what the last query lists that has it."""
+    several = Counter(name for name, _ in set(ways.values()))
+    found = dict[Atom, Sequence[Atom]]()
     for query in queries:
-        others = [atom for atom in ways if atom.predicate == query.predicate and ways[atom] != ways[query]]
-        answers = set(solutions.instances(query, (query,))) if others else ()
-        found |= {atom: ways[query] for atom in others if atom in answers}
+        if several[query.predicate] > 1 and variables_of(query):
+            own = _renamed(query)
+            found[query] = list(solutions.instances(own, (own,))) or [query]
+            if found[query] != [query] and any(map(variables_of, found[query])):
+                raise NotReadError
     return found
 
 
-def _apart(atom: Atom) -> list[Term]:
-    """Its arguments with variables that no other atom has."""
-    return [Variable(f"other {t.name}") if isinstance(t, Variable) else t for t in atom.arguments]
+def _renamed(atom: Atom) -> Atom:
+    """The atom with variables that no other one has, each ``_`` another one."""
+    names = (
+        Variable(f"other {place if t.anonymous else t.name}") if isinstance(t, Variable) else t
+        for place, t in enumerate(atom.arguments)
+    )
+    return replace(atom, arguments=tuple(names))
 
 
 def _asked_names(ways: Iterable[Way], names: PredicateNames) -> dict[Way, str]:

@@ -310,8 +310,8 @@ class _Reader:
                 self._mistakes.add_all(error)
             return
         self._clauses, renamed = apart
-        self._queries = [(renamed.get(atom, atom), positive) for atom, positive in self._queries]
-        self._evidence = [(renamed.get(atom, atom), holds) for atom, holds in self._evidence]
+        for asked in (self._queries, self._evidence):
+            asked[:] = [(each, holds) for atom, holds in asked for each in renamed.get(atom, [atom])]
 
     def _condition(self) -> None:
         """Without choices a fact of what rules derive holds by itself: as certain choices these rules have to
