@@ -102,6 +102,8 @@ REFUSED = {
     "a :- b.": "no clause defines b/0",
     "0.5::a(1). n(1). query(a(X)) :- n(X), \\+b(X).": "no clause defines b/1",
     "query(a).": "no clause defines a/0",
+    "0.3::a. b :- zz. c :- b. query(a). query(c).": "no clause defines zz/0",
+    "0.3::a. b :- zz. query(a) :- b.": "no clause defines zz/0",
     "a; b.": "a clause has one head",
     "\\+a. 0.3::a.": "no clause can define \\+/1",
     "0.3::a. 0.3::(a, b).": "no clause can define ,/2",
@@ -144,6 +146,15 @@ def test_all_mistakes_are_raised_together() -> None:
 def test_a_directive_lets_undefined_predicates_fail() -> None:
     theory = read_theory_text(":- unknown(fail).\np :- \\+a(1).\nquery(a(1)). query(p).", "pl")
     assert worlds_of(theory).probabilities([query.formula for query in theory.queries]) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "clause", ["b :- zz.", "b(X) :- zz(X), write(X).", "0.5::d; 0.5::e :- \\+zz. b :- d."]
+)
+def test_clauses_that_rest_on_what_is_undefined_are_left_out_where_no_query_leads(clause: str) -> None:
+    """As in ProbLog, which tries them only when they are called."""
+    theory = read_theory_text(f"0.3::a. {clause} query(a).", "pl")
+    assert theory == read_theory_text("0.3::a. query(a).", "pl")
 
 
 def test_a_rule_over_a_type_without_constants_reads_back() -> None:

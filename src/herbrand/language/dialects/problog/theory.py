@@ -250,14 +250,20 @@ class _Reader:
     # The program as a whole
 
     def _define_all(self) -> None:
-        """Every predicate that a goal names has a clause; else it is an error, or has none."""
-        defined = {head.predicate for clause in self._clauses for head in clause.heads}
-        used = [unnegated(part) for clause in self._clauses for part in clause.body]
-        used += [
+        """Every predicate that a goal names has a clause; else it fails, or is an error where a query leads
+        to it."""
+        asked = [
             part
-            for a, _, body in (*self._conditional, *self._observed)
-            for part in (a, *map(unnegated, body))
+            for atom, _, body in (*self._conditional, *self._observed)
+            for part in (atom, *map(unnegated, body))
         ]
+        defined = {head.predicate for clause in self._clauses for head in clause.heads}
+        named = [unnegated(part) for clause in self._clauses for part in clause.body]
+        unknown = {part.predicate for part in named if isinstance(part, Atom)} - defined
+        if unknown:
+            atoms = [part for part in asked if isinstance(part, Atom)]
+            self._clauses = without_unasked(self._clauses, unknown, atoms)
+        used = [*(unnegated(part) for clause in self._clauses for part in clause.body), *asked]
         own = dict[str, str]()
         for part in used:
             if not isinstance(part, Atom) or part.predicate in defined:
