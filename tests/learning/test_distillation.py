@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -202,6 +203,11 @@ def test_early_stopping() -> None:
         (TEXT, {}, "no predicate is latent"),
         (TEXT, {"latent": "smoke"}, "there is no predicate 'smoke'"),
         (TEXT, {"latent": "smokes", "target": "friends"}, "--target friends: it is not latent"),
+        (
+            'type p = {"a", "b"}\n1: s(x) => c(x)\ns("a")\nc("a")\nnot c("b")',
+            {"latent": ["s", "c"], "target": "c"},
+            "--target c: the facts decide every atom of it",
+        ),
         (TEXT + "?: smokes(x)\n", {"latent": "smokes"}, "takes weights as they are"),
         (TEXT + "hard: smokes(x)\n", {"latent": ["smokes", "area"], "batch": 8}, "statement that is hard"),
         (
@@ -222,6 +228,28 @@ def test_what_cannot_be_distilled(text: str, options: dict, message: str) -> Non
         hb.Model(hb.parse(text)).learn("distillation", **options)
 
 
+TWO = 'predicate s(p): observed\npredicate c(p)\n1: s(x) => c(x)\ntype p = {"a", "b"}\ns("a")\n'
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        TWO.replace('"a"', '"u"'),
+        TWO.replace("1: s(x) => c(x)", "-2: s(x) and c(x)"),
+        TWO + 's("b")\n',
+        TWO + 'c("b") ~ 0.7\n',
+    ],
+    ids=["constants", "weights", "facts", "opinions"],
+)
+def test_a_state_of_another_theory_is_refused(other: str, tmp_path: Path) -> None:
+    """Of equal shapes, too: embeddings went to other constants without a word."""
+    options: dict[str, Any] = {"latent": ["c"], "size": 4, "resume": str(tmp_path / "state")}
+    hb.Model(hb.parse(TWO)).learn("distillation", iterations=2, save=options["resume"], **options)
+    assert hb.Model(hb.parse(TWO)).learn("distillation", iterations=3, **options).metrics["steps"] == 1
+    with pytest.raises(UnsupportedError, match="was trained on another theory or other facts"):
+        hb.Model(hb.parse(other)).learn("distillation", iterations=3, **options)
+
+
 def test_a_clipped_teacher_is_another_model_and_says_so() -> None:
     text = "predicate k(p): observed\npredicate s(p)\n0.5: k(x) => s(y)\n"
     model = hb.Model(hb.parse(text), {"k": [f"p{i}" for i in range(30)]})
@@ -240,8 +268,10 @@ def test_only_distillation_clips() -> None:
 def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
     model, kept = hb.Model(hb.parse(TEXT)), str(tmp_path / "state")
     model.learn("distillation", latent=["smokes", "area"], size=4, batch=4, iterations=1, save=kept)
-    with pytest.raises(UnsupportedError, match="other predicates, constants or sizes"):
+    with pytest.raises(UnsupportedError, match="trained with another --size"):
         model.learn("distillation", latent=["smokes", "area"], size=5, batch=4, resume=kept)
+    with pytest.raises(UnsupportedError, match="trained with another --batch"):
+        model.learn("distillation", latent=["smokes", "area"], size=4, resume=kept)
     (tmp_path / "text").write_text("no state")
     with pytest.raises(HerbrandError, match="is not a file of ours"):
         model.learn("distillation", latent=["smokes", "area"], size=5, batch=4, resume=str(tmp_path / "text"))

@@ -213,8 +213,38 @@ def test_a_resumed_run_is_an_unbroken_one(tmp_path: Path) -> None:
     assert [w.weight for w in resumed.weights] == [w.weight for w in whole.weights]
     other = model.learn("proof", iterations=12, depth=3, batch=4, seed=8)
     assert [w.weight for w in other.weights] != [w.weight for w in whole.weights]
-    with pytest.raises(UnsupportedError, match="was trained on other facts or rules"):
+    with pytest.raises(UnsupportedError, match="was trained on another theory or other facts"):
         hb.Model(hb.parse(FEATURES), DOCUMENTS).learn("proof", resume=path)
+
+
+PATHS = """
+predicate e(n, n): learned
+predicate p(n, n)
+p(x, y) :- e(x, y) @ ?
+p(x, y) :- e(x, z), p(z, y) @ ?
+"""
+EDGES = {"e": [("a", "b"), ("b", "c")], "p": [("a", "b"), ("a", "c")]}
+
+
+@pytest.mark.parametrize(
+    ("theory", "facts"),
+    [
+        (PATHS, {**EDGES, "e": [("a", "b"), ("a", "c")]}),
+        (PATHS, {"e": [("u", "v"), ("v", "w")], "p": [("u", "v"), ("u", "w")]}),
+        (PATHS, {**EDGES, "p": [("a", "b"), ("b", "c")]}),
+        (PATHS + 'e("a", "b") @ 2\n', EDGES),
+        (PATHS.replace("e(x, z), p(z, y)", "e(y, x)"), EDGES),
+    ],
+    ids=["facts", "constants", "answers", "weights", "rules"],
+)
+def test_a_state_of_another_run_is_refused(theory: str, facts: dict[str, Any], tmp_path: Path) -> None:
+    """As many facts and rules are not the same ones: their weights went to others without a word."""
+    path = str(tmp_path / "state")
+    first = hb.Model(hb.parse(PATHS), EDGES).learn("proof", iterations=3, save=path, resume=path)
+    assert first.status.iterations == 3
+    assert hb.Model(hb.parse(PATHS), EDGES).learn("proof", iterations=4, resume=path).status.iterations == 4
+    with pytest.raises(UnsupportedError, match="was trained on another theory or other facts"):
+        hb.Model(hb.parse(theory), facts).learn("proof", iterations=6, resume=path)
 
 
 def test_patience_ends_training() -> None:

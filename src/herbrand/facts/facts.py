@@ -18,6 +18,7 @@ Facts(1 constant of 1 type, 0 facts of 1 predicate)
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -108,6 +109,16 @@ class Facts:
     def __reduce__(self) -> tuple[type[Facts], tuple[dict[str, Domain], dict[str, FactTable]]]:
         """What pickle makes it of again: read-only views of dictionaries cannot be pickled."""
         return Facts, (dict(self.domains), dict(self.tables))
+
+    @property
+    def digest(self) -> bytes:
+        """Equal for facts over the same constants that say the same."""
+        found = hashlib.sha256(repr({n: list(d) for n, d in self.domains.items()}).encode())
+        for name, table in self.tables.items():
+            found.update(repr((name, table.world, table.columns, len(table.true), len(table.false))).encode())
+            for rows in (table.true, table.false, table.soft, table.log_odds, table.weights):
+                found.update(b"" if rows is None else np.ascontiguousarray(rows).tobytes())
+        return found.digest()
 
     def domain(self, type_name: str) -> Domain:
         return _named(self.domains, type_name, "type")

@@ -5,7 +5,6 @@ Worlds to learn from that are over the same constants, and of which the same is 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -42,7 +41,7 @@ def both_sides(
     made: dict[bytes, Side] = {}
 
     def prepared(program: Program) -> Side:
-        key = fingerprint(program)
+        key = program.facts.digest
         if key not in made:
             made[key] = prepare(program)
         return made[key]
@@ -81,13 +80,3 @@ def label_scale(evidence: Evidence, predicate: str) -> float:
     _, _, worths = evidence.opinions(predicate)
     others = math.log(max(1, evidence.program.value_count(predicate) - 1))
     return float((np.logaddexp(0.0, worths - others) + others).sum())
-
-
-def fingerprint(program: Program) -> bytes:
-    """Equal for worlds over the same constants of which the same is known."""
-    found = hashlib.sha256(repr({n: list(d) for n, d in program.facts.domains.items()}).encode())
-    for name, table in program.facts.tables.items():
-        found.update(repr((name, table.world, table.columns, len(table.true), len(table.false))).encode())
-        for rows in (table.true, table.false, table.soft, table.log_odds):
-            found.update(np.ascontiguousarray(rows).tobytes())
-    return found.digest()

@@ -28,12 +28,12 @@ from herbrand.learning.opinions import opinions, soft_facts
 from herbrand.learning.predictor import Predictor
 from herbrand.learning.sampling import Sampler, bears, refuse_unsampled
 from herbrand.learning.settings import LearningSettings
-from herbrand.learning.steps import EarlyStopping, run_steps
+from herbrand.learning.steps import EarlyStopping, kept_state, mark_of, run_steps
 from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
-from herbrand.tensor_files import alike, read_tensors, restoring, save_tensors, whole_number, within
+from herbrand.tensor_files import alike, restoring, save_tensors, whole_number, within
 
 STEPS, LAYERS, SIZE, RATE, OBSERVED = 1000, 5, 128, 5e-4, 0.9
 SMOOTHING = 0.98
@@ -93,6 +93,7 @@ class Training:
     steps: int = 0
     groundings: int = 0
     losses: list[float] = field(default_factory=list)
+    mark: str = ""
 
     def step(self) -> float:
         """One batch; gives the loss before the predictor was moved."""
@@ -130,8 +131,8 @@ def logit_loss(unary: Tensor, taught: Tensor, possible: Tensor) -> Tensor:
     return torch.where(possible, apart - mean, zero).square().sum(dim=1).mean()
 
 
-def training(program: Program, settings: LearningSettings) -> Training:
-    """A predictor of a program's latent atoms before its first step, or where a saved one was left."""
+def training(program: Program, settings: LearningSettings, mark: str = "") -> Training:
+    """A predictor of a program's latent atoms before its first step, or where one of this mark was left."""
     evidence = Evidence(program)
     latent = [name for name in program.signature.predicates if evidence.known(name).latent_count()]
     if not latent:
@@ -148,9 +149,9 @@ def training(program: Program, settings: LearningSettings) -> Training:
     lessons = _lessons(program, evidence, settings)
     optimizer = torch.optim.Adam(predictor.parameters(), lr=settings.rate or RATE)
     stopping = EarlyStopping(settings.patience, SMOOTHING)
-    found = Training(predictor, lessons, settings.layers or LAYERS, optimizer, stopping)
-    if settings.resume is not None:
-        restore(found, settings.resume)
+    found = Training(predictor, lessons, settings.layers or LAYERS, optimizer, stopping, mark=mark)
+    if settings.goes_on_from is not None:
+        restore(found, settings.goes_on_from)
     return found
 
 
@@ -179,7 +180,8 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     _refuse(theory, worlds, aim)
     (world,) = worlds
     program = lower(theory, world.signature, masked_facts(theory, world, aim, settings.budget))
-    state = training(program, settings)
+    state = training(program, settings, mark_of(theory, worlds, sorted(aim.latent)))
+    _refuse_decided(aim, state.predictor)
     done, before = state.groundings, state.steps
     status = train(state, settings)
     seconds = status.seconds
@@ -221,6 +223,15 @@ def _refuse(theory: Theory, worlds: Sequence[World], aim: Aim) -> None:
         )
 
 
+def _refuse_decided(aim: Aim, predictor: Predictor) -> None:
+    decided = [name for name in aim.targets if name not in predictor.types]
+    if decided:
+        raise UnsupportedError(
+            f"--target {decided[0]}: the facts decide every atom of it",
+            hint="name a predicate with atoms of which nothing is known",
+        )
+
+
 def save(state: Training, path: str) -> None:
     """Keep all that the next step depends on."""
     tensors = {f"predictor.{name}": value for name, value in state.predictor.state_dict().items()}
@@ -228,6 +239,7 @@ def save(state: Training, path: str) -> None:
         for key, value in state.optimizer.state.get(parameter, {}).items():
             tensors[f"adam.{key}.{name}"] = torch.as_tensor(value)
     about = {
+        "mark": state.mark,
         "steps": state.steps,
         "groundings": state.groundings,
         "lessons": state.lessons.state(),
@@ -237,15 +249,20 @@ def save(state: Training, path: str) -> None:
 
 
 def restore(state: Training, path: str) -> None:
-    """Go on where a training was saved; raises where it was of other predicates, constants or sizes."""
-    tensors, about = read_tensors(path)
-    own = state.predictor.state_dict()
+    """Go on where a training was saved; raises where it was another one."""
+    tensors, about = kept_state(path, state.mark)
     kept = within("predictor", tensors)
-    if {n: t.shape for n, t in kept.items()} != {n: t.shape for n, t in own.items()}:
-        raise UnsupportedError(
-            f"'{path}' was trained on other predicates, constants or sizes",
-            hint="resume with the theory, facts and --size it was saved with",
-        )
+    sizes = (
+        {tensor.shape for tensor in kept.values()},
+        {t.shape for t in state.predictor.state_dict().values()},
+    )
+    batches = bool(about.get("lessons")), bool(state.lessons.state())
+    for option, (saved, own) in (("--size", sizes), ("--batch", batches)):
+        if saved != own:
+            raise UnsupportedError(
+                f"'{path}' was trained with another {option}",
+                hint=f"resume with the {option} it was saved with",
+            )
     with restoring(path):
         state.predictor.load_state_dict(kept)
         for name, parameter in state.predictor.named_parameters():

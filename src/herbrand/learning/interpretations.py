@@ -55,7 +55,7 @@ from herbrand.language.syntax import (
     Truth,
     Value,
 )
-from herbrand.learning.both_sides import fingerprint, label_scale
+from herbrand.learning.both_sides import label_scale
 from herbrand.learning.leaps import Leaps
 from herbrand.learning.learned import LearnedWeight, Learning
 from herbrand.learning.settings import LearningSettings, Progress
@@ -138,7 +138,7 @@ def learn(
     same: dict[bytes, tuple[int, Program]] = {}
     times: Counter[bytes] = Counter()
     for number, program in enumerate(worlds, 1):
-        key = fingerprint(program)
+        key = program.facts.digest
         same.setdefault(key, (number, program))
         times[key] += 1
     made = [

@@ -18,7 +18,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -162,11 +161,9 @@ def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
 
 
 def _begun(settings: LearningSettings, owners: Owners, objective: PseudoLikelihood) -> KeptWeights | None:
-    """Where an earlier climb was cut off; a file that is to be saved to need not be there yet."""
-    path = settings.resume
-    if path is None or (path == settings.save and not Path(path).exists()):
-        return None
-    return kept_weights(path, owners, objective.value)
+    """Where an earlier climb was cut off."""
+    path = settings.goes_on_from
+    return None if path is None else kept_weights(path, owners, objective.value)
 
 
 def _keep(settings: LearningSettings, owners: Owners) -> Callable[[int, float, np.ndarray], None]:

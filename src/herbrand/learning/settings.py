@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from herbrand.budget import UNLIMITED, Budget
@@ -61,6 +62,12 @@ class LearningSettings:
     starts: int | None = None
     held_out: Any = None
     watch: Watch | None = None
+
+    @property
+    def goes_on_from(self) -> str | None:
+        """The file that ``resume`` names; none where it is that of ``save`` and not there yet."""
+        missing = self.resume == self.save and self.resume is not None and not Path(self.resume).exists()
+        return None if missing else self.resume
 
     def __post_init__(self) -> None:
         check_settings("learn", self)

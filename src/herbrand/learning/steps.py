@@ -11,15 +11,22 @@ Training has learned what it will where there is no better value for some time.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from torch import Tensor
+
 from herbrand.answers.guarantee import Status, out_of_time
+from herbrand.errors import UnsupportedError
+from herbrand.language.show import show
+from herbrand.language.syntax import Theory
+from herbrand.learning.example import World
 from herbrand.learning.settings import LearningSettings, Progress
-from herbrand.tensor_files import whole_number
+from herbrand.tensor_files import read_tensors, whole_number
 
 # Nothing gets better
 
@@ -96,3 +103,25 @@ def run_steps(state: Stepping, settings: LearningSettings, steps: int, save: Cal
     if settings.save is not None:
         save(settings.save)
     return Status(not advice, state.steps, time.perf_counter() - began, advice, tuple(state.losses))
+
+
+# What is kept
+
+
+def mark_of(theory: Theory, worlds: Sequence[World], *beside: object) -> str:
+    """Differs where what is trained, or on what, does; ``beside``: what else that depends on."""
+    made = hashlib.sha256(repr((show(theory), beside)).encode())
+    for world in worlds:
+        made.update(world.facts.digest)
+    return made.hexdigest()
+
+
+def kept_state(path: str, mark: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What a training of this mark saved; raises where it was another one."""
+    tensors, about = read_tensors(path)
+    if about.get("mark") != mark:
+        raise UnsupportedError(
+            f"'{path}' was trained on another theory or other facts",
+            hint="resume with the theory, facts and targets it was saved with",
+        )
+    return tensors, about

@@ -36,6 +36,7 @@ from herbrand.learning.proof.losses import LOSSES
 from herbrand.learning.proof.questions import Questions
 from herbrand.learning.proof.training import Training, train
 from herbrand.learning.settings import LearningSettings
+from herbrand.learning.steps import mark_of
 from herbrand.nn.rule_weights import RuleWeights, relearned_rules
 
 
@@ -43,9 +44,10 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     """The theory with weights under which the targets' facts are answered best."""
     began = time.perf_counter()
     _refuse(aim, settings)
+    targets = _targets(theory, worlds, aim)
+    mark = mark_of(theory, worlds, targets, settings.asked, settings.relearn)
     if settings.relearn:
         theory = relearned_rules(theory)
-    targets = _targets(theory, worlds, aim)
     asked: list[tuple[Proof, Questions]] = []
     weights: RuleWeights | None = None
     for world in worlds:
@@ -62,7 +64,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     assert weights is not None
     depth, loss = DEPTH if settings.depth is None else settings.depth, settings.loss or "cross-entropy"
     proofs, questions = zip(*asked, strict=True)
-    state = Training.of(proofs, weights, questions, settings, depth, loss)
+    state = Training.of(proofs, weights, questions, settings, depth, loss, mark)
     before = state.measured()
     if before["without_proof"] == before["questions"]:
         raise UnsupportedError(

@@ -19,14 +19,13 @@ from herbrand.budget import Budget
 from herbrand.engines.proof.differentiable import scores
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.unrolled import FEWEST_ROWS, GRID_CACHE
-from herbrand.errors import UnsupportedError
 from herbrand.learning.proof.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
 from herbrand.learning.settings import LearningSettings
-from herbrand.learning.steps import EarlyStopping, run_steps
+from herbrand.learning.steps import EarlyStopping, kept_state, run_steps
 from herbrand.nn.rule_weights import RuleWeights
-from herbrand.tensor_files import read_tensors, restoring, save_tensors, whole_number, within
+from herbrand.tensor_files import restoring, save_tensors, whole_number, within
 
 STEPS, RATE = 100, 0.1
 SMOOTHING = 0.9
@@ -49,6 +48,7 @@ class Training:
     adam: Adam
     stopping: EarlyStopping
     rng: np.random.Generator
+    mark: str
     steps: int = 0
     waiting: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     losses: list[float] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Training:
     @classmethod
     def of(
         cls, proofs: Sequence[Proof], weights: RuleWeights, targets: Sequence[Questions],
-        settings: LearningSettings, depth: int, loss: str,
+        settings: LearningSettings, depth: int, loss: str, mark: str,
     ) -> Training:  # fmt: skip
         """Before the first step, or where a saved run was left."""
         count = sum(map(len, targets))
@@ -65,10 +65,10 @@ class Training:
             tuple(proofs), weights, tuple(targets), depth, loss, settings.l2 or 0.0, batch, settings.budget,
             Adam.of(weights.parameters(), RATE if settings.rate is None else settings.rate),
             EarlyStopping(settings.patience, 0.0 if batch is None else SMOOTHING),
-            np.random.default_rng(settings.seed),
+            np.random.default_rng(settings.seed), mark,
         )  # fmt: skip
-        if settings.resume is not None:
-            restore(found, settings.resume)
+        if settings.goes_on_from is not None:
+            restore(found, settings.goes_on_from)
         return found
 
     @property
@@ -156,7 +156,7 @@ def save(state: Training, path: str) -> None:
     tensors |= state.adam.tensors()
     tensors["waiting"] = torch.from_numpy(state.waiting.copy())
     about = {
-        "learned": list(state.weights.predicates),
+        "mark": state.mark,
         "steps": state.steps,
         "random": state.rng.bit_generator.state,
         "stopping": state.stopping.saved,
@@ -165,18 +165,10 @@ def save(state: Training, path: str) -> None:
 
 
 def restore(state: Training, path: str) -> None:
-    """Go on where a run was saved; raises where it was of other facts or rules."""
-    tensors, about = read_tensors(path)
-    own = state.weights.state_dict()
-    kept = within("weights", tensors)
-    same = {n: t.shape for n, t in kept.items()} == {n: t.shape for n, t in own.items()}
-    if not same or about.get("learned") != list(state.weights.predicates):
-        raise UnsupportedError(
-            f"'{path}' was trained on other facts or rules",
-            hint="resume with the theory, facts and targets it was saved with",
-        )
+    """Go on where a run was saved; raises where it was of another theory or other facts."""
+    tensors, about = kept_state(path, state.mark)
     with restoring(path):
-        state.weights.load_state_dict(kept)
+        state.weights.load_state_dict(within("weights", tensors))
         state.steps = whole_number(about["steps"])
         state.adam.restore(tensors, state.steps)
         state.waiting = tensors["waiting"].numpy()
