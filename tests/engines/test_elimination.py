@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.budget import Budget
+from herbrand.engines import elimination
 from herbrand.engines.components import Core, batches, chained, table_factors
 from herbrand.engines.elimination import planned, planned_entirely
 from herbrand.engines.loop import Patience
@@ -21,6 +23,16 @@ from herbrand.program.ground import ground
 from tests.engines.hand_made import HandMade, tables_in
 from tests.laws import tries
 from tests.oracles.belief import log_sum
+
+
+@pytest.fixture(autouse=True, scope="module", params=["one by one", "planned"])
+def worlds(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Networks as small as these are gone through world by world, unless that is put out of reach."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "planned":
+            patch.setattr(elimination, "FEW_WORLDS", 0)
+        yield
+
 
 quick = settings(deadline=None, max_examples=tries(40))
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -57,6 +69,16 @@ def test_sums_and_shares(rng: np.random.Generator, atoms: int, tables: int, forb
             assert found.shares[atom, value] == pytest.approx(share, abs=1e-12)
         assert (found.shares[atom, network.sizes[atom] :] == 0).all()
     assert found.total == pytest.approx(network.constant + found.component_totals.sum())
+
+
+def test_axes_of_one_value_are_no_more_worlds() -> None:
+    """Many of them beside a few others: more axes than an array may have."""
+    sizes = [1] * 80 + [2, 3]
+    tables = [((atom, 80), np.full((1, 2), 0.1)) for atom in range(80)]
+    network = HandMade(sizes, 82, [*tables, ((80, 81), np.arange(6.0).reshape(2, 3))])
+    found = planned(network.graph, 82, "log").run()
+    assert found.total == pytest.approx(8 + log_sum([float(i) for i in range(6)]))
+    assert found.shares[81, :3] == pytest.approx(np.exp([0, 1, 2]) / np.exp([0, 1, 2]).sum())
 
 
 def test_a_helper_that_only_its_own_weights_name_counts() -> None:

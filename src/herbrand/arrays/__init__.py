@@ -72,6 +72,8 @@ Tensor: TypeAlias = Any
 """An :class:`Array` or a tensor of torch: code that takes either gets its functions from :func:`library`."""
 
 inf, finfo = math.inf, np.finfo
+FEW = 512
+"""Entries that one loop adds up sooner than several passes begin."""
 
 
 def library(*operands: Any) -> Any:
@@ -188,13 +190,13 @@ def maximum(left: Array, right: Array) -> Array:
 
 def logaddexp(left: Array, right: Array) -> Array:
     """log(exp left + exp right), for what is not differentiated."""
-    high, low = np.maximum(left.data, right.data), np.minimum(left.data, right.data)
-    apart = np.subtract(low, high, out=np.full(high.shape, -np.inf, high.dtype), where=high > -np.inf)
-    return Array(high + np.log1p(np.exp(apart)))
+    return Array(np.logaddexp(left.data, right.data))
 
 
 def log_of_sums(table: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
     """The log of sums of exponentials; -inf where all terms are."""
+    if table.size <= FEW:
+        return np.logaddexp.reduce(table, dims)
     peak = table.max(dims, keepdims=True)
     peak = np.where(peak == -np.inf, 0.0, peak)
     with np.errstate(divide="ignore", over="ignore"):

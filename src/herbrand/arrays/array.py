@@ -259,8 +259,7 @@ class Array:
 
     def permute(self, *places: Any) -> Array:
         places = _flat(places)
-        back = tuple(np.argsort(places)) if places else ()
-        return made(self.data.transpose(places), (self, lambda g: g.transpose(back)))
+        return made(self.data.transpose(places), (self, lambda g: g.transpose(np.argsort(places))))
 
     def movedim(self, source: int, target: int) -> Array:
         return made(np.moveaxis(self.data, source, target), (self, lambda g: np.moveaxis(g, target, source)))
@@ -380,11 +379,9 @@ def data_of(value: Any) -> Any:
 def made(result: np.ndarray, *sources: tuple[Any, Pull]) -> Array:
     """An array computed from sources, each with its way back; derivatives are summed to a source's shape."""
     if _RECORDING.get():
-        watched = tuple(
-            (source, pull) for source, pull in sources if isinstance(source, Array) and source.watched
-        )
+        watched = [one for one in sources if isinstance(one[0], Array) and one[0].watched]
         if watched:
-            return Array(np.asarray(result), watched)
+            return Array(np.asarray(result), tuple(watched))
     return Array(np.asarray(result))
 
 

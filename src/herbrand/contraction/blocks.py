@@ -84,15 +84,14 @@ def eliminate(algebra: Softmax, operands: Sequence[Tensor], shapes: Shapes, lead
     """⊕ over the first ``leading`` dimensions of the sum of operands, viewed in shapes that broadcast."""
     if not isinstance(operands[0], Array):
         return _torch().eliminate(algebra, operands, shapes, leading)
-    aligned = viewed(operands, shapes)
     if not arrays.is_recorded(operands):
-        return push_forward(algebra, leading, aligned)
-    return _recorded(algebra, leading, aligned)
+        return push_forward(algebra, leading, viewed(operands, shapes))
+    return _recorded(algebra, operands, shapes, leading)
 
 
-def _recorded(algebra: Softmax, leading: int, operands: list[Array]) -> Array:
+def _recorded(algebra: Softmax, operands: Sequence[Array], shapes: Shapes, leading: int) -> Array:
     """The same on arrays of which some are watched, whose derivatives are computed together."""
-    bare = [operand.detach() for operand in operands]
+    bare = viewed([operand.detach() for operand in operands], shapes)
     result = push_forward(algebra, leading, bare)
     wanted = [operand.watched for operand in operands]
     pulled: list[Tensor | None] = []
@@ -103,7 +102,7 @@ def _recorded(algebra: Softmax, leading: int, operands: list[Array]) -> Array:
                 pulled.extend(pull_back(algebra, leading, bare, result, Array(slope), wanted))
             found = pulled[place]
             assert found is not None
-            return found.data
+            return found.data.reshape(operands[place].shape)
 
         return back
 

@@ -16,6 +16,7 @@ first axis, so that a thousand small worlds cost little more than one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -255,7 +256,7 @@ class _Parts:
         graph = self.core.graph
         for scope, starts in zip(scopes, graph.table_starts[factors].T, strict=True):
             shape = [sizes[axis] for axis in scope]
-            size = int(np.prod(shape))
+            size = math.prod(shape)
             if len(starts) == 1:  # a view: a large component has as many tables as groundings
                 yield graph.tables[starts[0] : starts[0] + size].reshape(1, *shape)
             else:

@@ -46,7 +46,7 @@ import numpy as np
 
 from herbrand import arrays, contraction
 from herbrand.budget import ANY_MACHINE, UNLIMITED, Budget
-from herbrand.engines.components import Batch, Core, batches, chained
+from herbrand.engines.components import Batch, Core, LocalScope, batches, chained
 from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.factors.graph import Array, FactorGraph, table_factors
 
@@ -278,6 +278,8 @@ def _merge(around: set[int], neighbours: dict[int, set[int]]) -> None:
             neighbours[other].add(into)
 
 
+FEW_WORLDS = 1 << 10
+"""So many are gone through sooner than a plan is made."""
 TOO_WIDE = ANY_MACHINE.bit_length()
 """A table of so many axes has more entries than any machine has bytes."""
 
@@ -299,7 +301,7 @@ class Elimination:
     """A planned elimination; ``gradient``: shares are wanted.
 
     ``leaves`` are summed out of the ``core`` already; the batches hold all its tables, and axes ``alone`` are
-    in none.
+    in none. A batch without a plan has few worlds, which are gone through one by one.
     """
 
     core: Core
@@ -308,7 +310,7 @@ class Elimination:
     leaves: Leaves
     alone: Array
     batches: tuple[Batch, ...]
-    plans: tuple[contraction.Plan, ...]
+    plans: tuple[contraction.Plan | None, ...]
 
     @property
     def graph(self) -> FactorGraph:
@@ -316,11 +318,13 @@ class Elimination:
 
     @property
     def operations(self) -> float:
-        return sum((plan.operations for plan in self.plans), self.leaves.operations)
+        return sum(
+            (FEW_WORLDS if one is None else one.operations for one in self.plans), self.leaves.operations
+        )
 
     @property
     def bytes(self) -> int:
-        return max((plan.bytes for plan in self.plans), default=0)
+        return max((0 if plan is None else plan.bytes for plan in self.plans), default=0)
 
     def run(self) -> Eliminated:
         """The total over all components, and the shares of their atoms."""
@@ -331,10 +335,10 @@ class Elimination:
             weights = arrays.Array(core.unary[places])
             if self.gradient:
                 weights.watch()
-            total, gradients = _run(batch, made, [weights, *map(arrays.Array, batch.tables)])
+            total, gradients = self._summed(batch, made, [weights, *map(arrays.Array, batch.tables)])
             totals[core.labels[batch.axes[:, 0]]] = total
             for gradient in gradients:
-                shares[places] = 0.0 if gradient is None else gradient
+                shares[places] = gradient
         totals[core.labels[self.alone]] = self._sum_alone(core.unary, shares)
         by_atom = graph.by_axis(shares)[: core.atom_count]
         self.leaves.add_shares(by_atom)
@@ -376,11 +380,41 @@ class Elimination:
                 arrays.Array(values[places].reshape(shape)).watch()
                 for places, shape in zip(own, shapes, strict=True)
             ]
-            totals, gradients = _run(batch, made, operands)
+            totals, gradients = self._summed(batch, made, operands)
             total += float(totals.sum())
             for places, gradient in zip(own, gradients, strict=True):
-                found[places] = 0.0 if gradient is None else gradient.reshape(found[places].shape)
+                found[places] = gradient.reshape(found[places].shape)
         return total + float(self._sum_alone(values, found).sum()), found
+
+    def _summed(
+        self, batch: Batch, made: contraction.Plan | None, operands: Sequence[arrays.Array]
+    ) -> tuple[Array, list[Array]]:
+        """Each component's total, given its operands; and the gradients by those that are watched."""
+        weights, *tables = operands
+        unary = _of_axes(batch, weights)
+        parts, scopes = [*unary, *tables], [*((axis,) for axis in batch.weighted), *batch.scopes]
+        if made is None:
+            totals, slopes = self._over_worlds(batch, parts, scopes)
+        else:
+            totals, slopes = _run(made, parts)
+        if weights.watched:
+            own = slopes[: len(unary)]
+            slopes[: len(unary)] = [np.concatenate([np.zeros((len(batch), 0)), *own], axis=1)]
+        return totals, slopes
+
+    def _over_worlds(
+        self, batch: Batch, parts: Sequence[arrays.Array], scopes: Sequence[LocalScope]
+    ) -> tuple[Array, list[Array]]:
+        """The same where all worlds are gone through: an axis of them in place of those of atoms."""
+        shape = (len(batch), *batch.sizes)
+        joint = np.zeros(shape)
+        for part, scope in zip(parts, scopes, strict=True):
+            joint += _spread(part.data, scope, batch.sizes)
+        totals, shares = self._alike(joint.reshape(len(batch), -1).T)
+        shares = shares.T.reshape(shape)
+        return totals, [
+            _sum_but(shares, scope) for part, scope in zip(parts, scopes, strict=True) if part.watched
+        ]
 
     def _sum_alone(self, unary: Array, shares: Array) -> Array:
         """What axes that no table names add to the total; the shares of their values are filled in."""
@@ -402,17 +436,36 @@ class Elimination:
             return most + np.log(sums), chances / np.where(sums > 0, sums, 1.0)
 
 
-def _run(
-    batch: Batch, made: contraction.Plan, operands: Sequence[arrays.Array]
-) -> tuple[Array, list[Array | None]]:
-    """Each component's total, given its weights and tables; and the gradients by those that are watched."""
-    weights, *tables = operands
-    sizes = [batch.sizes[axis] for axis in batch.weighted]
-    unary = weights.split(sizes, dim=1) if sizes else []
-    total = contraction.run(made, list(map(contraction.Dense, [*unary, *tables]))).to_dense()
-    wanted = [operand for operand in operands if operand.watched]
+def _run(made: contraction.Plan, parts: Sequence[arrays.Array]) -> tuple[Array, list[Array]]:
+    """Each component's total, and the gradients by those parts that are watched."""
+    total = contraction.run(made, list(map(contraction.Dense, parts))).to_dense()
+    wanted = [part for part in parts if part.watched]
     gradients = arrays.gradients(total[total > -math.inf].sum(), wanted) if wanted else []
-    return total.data, gradients
+    return total.data, [
+        np.zeros(one.shape) if gradient is None else gradient
+        for one, gradient in zip(wanted, gradients, strict=True)
+    ]
+
+
+def _spread(table: Array, scope: LocalScope, sizes: Sequence[int]) -> Array:
+    """A table [component, value of each axis of its scope] with an axis for each of all."""
+    order = sorted(range(len(scope)), key=scope.__getitem__)
+    shape = [size if axis in scope else 1 for axis, size in enumerate(sizes)]
+    return table.transpose(0, *(1 + place for place in order)).reshape(-1, *shape)
+
+
+def _sum_but(shares: Array, scope: LocalScope) -> Array:
+    """The inverse: what is left where all other axes are summed out."""
+    others = tuple(1 + axis for axis in range(shares.ndim - 1) if axis not in scope)
+    rising = sorted(scope)
+    return shares.sum(axis=others).transpose(0, *(1 + rising.index(axis) for axis in scope))
+
+
+def _of_axes(batch: Batch, weights: arrays.Array) -> list[arrays.Array]:
+    """The weights of each axis by itself, watched where those of all are."""
+    ends = np.cumsum([batch.sizes[axis] for axis in batch.weighted])
+    parts = map(arrays.Array, np.split(weights.data, ends[:-1], axis=1) if len(ends) else [])
+    return [part.watch() for part in parts] if weights.watched else list(parts)
 
 
 def planned(
@@ -426,7 +479,9 @@ def planned(
     whole = Core.whole(chained(graph, budget), atom_count)
     if not graph.factor_count:  # nothing links any atoms
         return Elimination(whole, algebra, gradient, Leaves(), whole.alone(), (), ())
-    core, leaves = without_leaves(whole, algebra, budget)
+    core, leaves = whole, Leaves()
+    if not _are_few(graph.sizes.tolist()):
+        core, leaves = without_leaves(whole, algebra, budget)
     return _planned(core, leaves, algebra, gradient, budget)
 
 
@@ -437,15 +492,24 @@ def planned_entirely(core: Core, budget: Budget = UNLIMITED) -> Elimination:
 
 
 def _planned(core: Core, leaves: Leaves, algebra: str, gradient: bool, budget: Budget) -> Elimination:
-    if least_width(core.links(), TOO_WIDE, budget) >= TOO_WIDE:
+    if core.graph.axis_count > TOO_WIDE and least_width(core.links(), TOO_WIDE, budget) >= TOO_WIDE:
         raise _hopeless(core.atom_count)
     pieces = batches(core)
     plans = tuple(_plan(piece, algebra, gradient, budget, core.atom_count) for piece in pieces)
     return Elimination(core, algebra, gradient, leaves, core.alone(), pieces, plans)
 
 
-def _plan(batch: Batch, algebra: str, gradient: bool, budget: Budget, atom_count: int) -> contraction.Plan:
+def _are_few(sizes: Sequence[int], components: int = 1) -> bool:
+    """Whether the worlds of components with axes of these sizes are gone through one by one."""
+    return len(sizes) < FEW_WORLDS.bit_length() and components * math.prod(sizes) <= FEW_WORLDS
+
+
+def _plan(
+    batch: Batch, algebra: str, gradient: bool, budget: Budget, atom_count: int
+) -> contraction.Plan | None:
     """One contraction for all components of a batch: the weights of axes, then the tables."""
+    if _are_few(batch.sizes, len(batch)):
+        return None
     names = [f"a{i}" for i in range(len(batch.sizes))]
     unary = [("batch", names[i]) for i in batch.weighted]
     tables = [("batch", *(names[i] for i in scope)) for scope in batch.scopes]

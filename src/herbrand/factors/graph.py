@@ -290,9 +290,8 @@ class Assembly:
 
     def add_unary(self, axes: Array, table: Array) -> None:
         """``table`` [value], or [axis, value], for each of the axes; the same axis may come again."""
-        table = np.broadcast_to(table, (len(axes), np.shape(table)[-1]))
-        for value in range(table.shape[1]):
-            np.add.at(self.unary, self.starts[axes] + value, table[:, value])
+        places = self.starts[axes][:, None] + np.arange(np.shape(table)[-1])
+        np.add.at(self.unary, places, np.broadcast_to(table, places.shape))
 
     def add_values(self, axes: Array, values: Array, worths: Array) -> None:
         """A number for one value of each of the axes; the same axis may come again."""
@@ -392,4 +391,4 @@ def _given(values: Array | None, shape: tuple[int, ...]) -> Array:
 
 
 def _joined(parts: Sequence[Array], dtype: Any) -> Array:
-    return np.concatenate(parts).astype(dtype) if parts else np.empty(0, dtype)
+    return np.concatenate(parts, dtype=dtype, casting="unsafe") if parts else np.empty(0, dtype)

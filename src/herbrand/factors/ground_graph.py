@@ -37,7 +37,6 @@ from herbrand.factors.pieces import (
 )
 from herbrand.factors.program_graph import Origin, ProgramGraph
 from herbrand.language.network_tables import NetworkTable
-from herbrand.program.evidence import LATENT
 from herbrand.program.ground import Ground
 from herbrand.row_keys import by_number
 
@@ -123,6 +122,10 @@ class _Layer:
         add_pieces(table, self.pieces)
         if self.whole is not None:
             table += self.whole
+
+    def table(self) -> Array:
+        """What it says by itself."""
+        return table_of(self.pieces, self.sizes) if self.whole is None else self.whole
 
     def origins(self, places: Array) -> Iterator[Origin]:
         """Of its factors, or axes, with these numbers."""
@@ -343,22 +346,21 @@ class _Building:
 
     def _add_whole(self, table: NetworkTable) -> None:
         """The logarithms of a table's entries, cut down to those that evidence leaves possible."""
-        ground = self.ground
-        with np.errstate(divide="ignore"):
-            values = np.log(table.values)
-        scope: list[int] = []
+        values, scope = table.values, list[int]()
         for name in table.scope:
-            settled = int(ground.evidence.known(name).lookup(np.zeros(1, np.int64))[0])
-            if settled == LATENT:
-                scope.append(ground.atoms.start[name])
+            known = self.ground.evidence.known(name)
+            if known.all_latent:
+                scope.append(self.ground.atoms.start[name])
             else:
-                values = np.take(values, settled, axis=len(scope))
-        order = np.argsort(scope)
-        scopes, values = np.sort(np.array([scope], np.int64)), np.transpose(values, order)
+                values = np.take(values, int(known.values[0]), axis=len(scope))
+        with np.errstate(divide="ignore"):
+            values = np.log(values)
+        scopes = np.array([sorted(scope)], np.int64)
         if len(scope) > 1:
+            values = values.transpose(sorted(range(len(scope)), key=scope.__getitem__))
             self.layers.append(_Layer(scopes, values.shape, whole=values))
         elif scope:
-            self.unary.append((scopes[:, 0], values))
+            self.unary.append((scopes[0], values))
         else:
             self.constant += float(values)
 
@@ -384,13 +386,18 @@ def shape_columns(shape: RowShape, start: int, stop: int) -> Array:
 def _added_up(
     scopes: Array, layers: Sequence[_Layer], of_layer: Array, budget: Budget
 ) -> tuple[Tables, Array]:
-    """Layers over the same scope become one factor, equal sums share a table; where each layer row went."""
+    """Layers over the same scope become one factor, equal sums share a table; where each layer row went.
+
+    Where no two are over the same scope, the rows of a layer share its table."""
     first, group = unique_rows(scopes)
+    sizes = layers[0].sizes
+    if len(first) == len(scopes):
+        refuse_tables(float(len(layers)) * math.prod(sizes), budget.bytes)
+        return Tables(scopes, of_layer, np.stack([layer.table() for layer in layers])), np.arange(len(scopes))
     marks = np.random.default_rng(0).integers(1, 2**62, len(layers), dtype=np.uint64)
     order, bounds = by_number(group, len(first))
     keys = np.add.reduceat(marks[of_layer[order]], bounds[:-1])
     _, example, which = np.unique(keys, return_index=True, return_inverse=True)
-    sizes = layers[0].sizes
     refuse_tables(float(len(example)) * math.prod(sizes), budget.bytes)
     tables = np.zeros((len(example), *sizes))
     for table, e in zip(tables, example, strict=True):

@@ -38,9 +38,10 @@ from herbrand.program.program import (
     renamed,
     variables_of,
 )
-from herbrand.row_keys import by_number
+from herbrand.row_keys import by_number, fit, row_keys
 
 ABSENT = -1
+FEW = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +99,21 @@ def _slots_as_met(atoms: Array) -> Array:
 
 def unique_rows(rows: Array) -> tuple[Array, Array]:
     """The first place of each different row, rows in some fixed order, and for each row which it is."""
-    rows = np.ascontiguousarray(rows)
-    if not rows.size:
+    if len(rows) == 1 or not rows.size:
         return np.zeros(min(1, len(rows)), np.int64), np.zeros(len(rows), np.int64)
+    if len(rows) <= FEW:
+        return _few_unique_rows(rows)
+    rows = np.ascontiguousarray(rows)
     _, first, group = np.unique(_keys(rows), return_index=True, return_inverse=True)
     return first, group.reshape(-1)
+
+
+def _few_unique_rows(rows: Array) -> tuple[Array, Array]:
+    """The same by hashing: sorting a few rows takes longer to begin than to do."""
+    numbers: dict[tuple[int, ...], int] = {}
+    group = [numbers.setdefault(row, len(numbers)) for row in map(tuple, rows.tolist())]
+    first = [group.index(number) for number in range(len(numbers))]
+    return np.array(first), np.array(group)
 
 
 def _keys(rows: Array) -> Array:
@@ -113,12 +124,10 @@ def _keys(rows: Array) -> Array:
         padded[:, :width] = rows.view(np.uint8).reshape(len(rows), width)
         return padded.view(np.int64).reshape(-1)
     if rows.dtype == np.int64:
-        spans = [int(column.max()) - int(column.min()) + 1 for column in rows.T]
-        if float(np.prod(np.array(spans, dtype=float))) < 2.0**62:
-            keys = np.zeros(len(rows), dtype=np.int64)
-            for column, span in zip(rows.T, spans, strict=True):
-                keys = keys * span + (column - column.min())
-            return keys
+        least = rows.min(axis=0)
+        spans = [most - low + 1 for most, low in zip(rows.max(axis=0).tolist(), least.tolist(), strict=True)]
+        if fit(spans):
+            return row_keys(list((rows - least).T), spans)
     return rows.view(np.dtype((np.void, width))).reshape(-1)
 
 

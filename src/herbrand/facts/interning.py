@@ -85,7 +85,7 @@ def _domain(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]) -> 
 
 def closed_domain(name: str, values: Sequence[Value]) -> Domain:
     """The constants that a declaration lists; raises where one would be changed beside the others."""
-    if not isinstance(values, range):
+    if not isinstance(values, range) and len(set(map(type, values))) > 1:
         try:
             one_number_type(arrays_of(values))
         except pa.ArrowInvalid:

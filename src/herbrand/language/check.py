@@ -320,4 +320,6 @@ def _typed(predicate: Predicate, names: dict[Slot, str]) -> Predicate:
     if not predicate.column_types:
         return predicate
     *types, value = (names.get(Slot(predicate.name, i)) for i in range(predicate.arity + 1))
+    if predicate.value_type == value and predicate.types == tuple(types):
+        return predicate
     return replace(predicate, types=tuple(types), value_type=value)

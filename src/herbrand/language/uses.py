@@ -234,7 +234,8 @@ class Uses:
                 _soft_instead(value) or f"declare it: predicate {_as_declared(atom)} in {{...}}",
             )
             return None
-        predicate = self.predicate(Atom(atom.predicate, atom.arguments, atom.span or span))
+        placed = atom if atom.span is not None else Atom(atom.predicate, atom.arguments, span)
+        predicate = self.predicate(placed)
         if predicate is not None and predicate.value_type is None:
             self.refuse(
                 f"{shown_name(atom.predicate)} is true or false and has no other value",
@@ -294,7 +295,7 @@ class Uses:
     def _use_table(self, table: NetworkTable) -> None:
         """Every variable is declared with the values that the table has an entry for."""
         for name, labels in zip(table.scope, table.labels, strict=True):
-            known = self.valued_predicate(Atom(name), table.span)
+            known = self.valued_predicate(Atom(name, (), table.span), table.span)
             values = None if known is None else self._vocabulary.types[known.value_type or ""].values
             if known is not None and values != labels:
                 message = f"the table of {shown_name(name)} has other values than its declaration"

@@ -152,8 +152,10 @@ class Evidence:
 
     def _known_valued(self, predicate: str, sizes: tuple[int, ...]) -> Known:
         table = self.program.table(predicate)
-        codes, first = np.unique(codes_of(table.true[:, :-1], sizes), return_index=True)
-        known = Known(sizes, codes, table.true[first, -1].astype(np.int64), LATENT)
+        known = Known(sizes, NOTHING, NOTHING, LATENT)
+        if len(table.true) or not fit(sizes):
+            codes, first = np.unique(codes_of(table.true[:, :-1], sizes), return_index=True)
+            known = Known(sizes, codes, table.true[first, -1].astype(np.int64), LATENT)
         if table.world == "closed" and known.latent_count():
             missing = self.atom_text(predicate, known.latent_codes()[:1])[0]
             raise FactsError(

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 
-from herbrand.arrays import Tensor, library
+from herbrand.arrays import FEW, Tensor, library
 from herbrand.contraction.algebra import segment_extreme
 from herbrand.contraction.blocks import Softmax, eliminate, leading_dims
 from herbrand.relations.expression import Expression
 
 MOST_PAIRWISE = 4
-"""Up to this many terms, adding pair by pair beats torch.logsumexp (no temporaries)."""
+"""Up to this many terms of some size, adding pair by pair beats torch.logsumexp (no temporaries)."""
 
 
 class Log(Softmax):
@@ -46,7 +46,7 @@ class Log(Softmax):
 
     def total(self, joint: Tensor, leading: int) -> Tensor:
         used = library(joint)
-        if leading == 1 and joint.shape[0] <= MOST_PAIRWISE:
+        if leading == 1 and joint.shape[0] <= MOST_PAIRWISE and joint.numel() > FEW:
             result = joint[0]
             for index in range(1, joint.shape[0]):
                 result = used.logaddexp(result, joint[index])

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import NoReturn
 
 import numpy as np
 
 from herbrand.errors import LanguageError, Source, Span, counted
-from herbrand.language.dialects.networks.normalised import bad_entry, bad_row, normalised
+from herbrand.language.dialects.networks.normalised import are_normal, bad_entry, bad_row, normalised_rows
 from herbrand.language.names import is_writable
 from herbrand.language.network_statements import refuse_cycle
 from herbrand.language.network_tables import NetworkTable
@@ -32,6 +34,7 @@ _TOKENS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _END = ""
+DEFAULT = -1
 MOST_ENTRIES = 10**8
 """A default row may stand for more cases than memory holds; written rows cannot."""
 
@@ -41,18 +44,55 @@ def read_bif(source: Source) -> Theory:
     return _Reader(source).theory()
 
 
+@dataclass
+class _Block:
+    """Rows of a table as texts, each as wide as its variable has values: ``cases`` says which case of the
+    parents each is for, ``DEFAULT`` for all that have none. ``start``, ``end``, ``tokens``: the first and
+    last token of the block, and of each row."""
+
+    scope: tuple[str, ...]
+    sizes: list[int]
+    width: int
+    start: int
+    end: int = 0
+    texts: list[str] = field(default_factory=list)
+    cases: list[int] = field(default_factory=list)
+    tokens: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many cases the parents have."""
+        return math.prod(self.sizes)
+
+    def add(self, case: int, texts: Sequence[str], first: int, last: int) -> None:
+        self.texts += texts
+        self.cases.append(case)
+        self.tokens.append((first, last))
+
+    def table(self, numbers: np.ndarray) -> np.ndarray:
+        """The entries, the axis of the variable itself last."""
+        rows = numbers.reshape(-1, self.width)
+        if self.cases != list(range(self.count)):
+            values = np.empty((self.count, self.width))
+            if DEFAULT in self.cases:
+                values[:] = rows[self.cases.index(DEFAULT)]
+            for_one = np.array(self.cases, np.int64)
+            values[for_one[for_one != DEFAULT]] = rows[for_one != DEFAULT]
+            rows = values
+        return rows.reshape(*self.sizes, self.width)
+
+
 class _Reader:
     """Walks along the tokens; their places are found only for a table's span and for messages."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        matches = [match for match in _TOKENS.finditer(source.text) if match.lastindex]
-        self.tokens = [match[1] for match in matches] + [_END]
-        self.starts = [match.start() for match in matches] + [len(source.text)]
+        self.matches = [match for match in _TOKENS.finditer(source.text) if match.lastindex]
+        self.tokens = [*(match[1] for match in self.matches), _END]
         self.at = 0
         self.variables: dict[str, tuple[str, ...]] = {}
         self.declared: list[PredicateDeclaration] = []
-        self.tables: dict[str, NetworkTable] = {}
+        self.blocks: dict[str, _Block] = {}
 
     def theory(self) -> Theory:
         blocks: list[int] = []
@@ -70,12 +110,13 @@ class _Reader:
         for self.at in blocks:
             self._probability()
         for declaration in self.declared:
-            if declaration.name not in self.tables:
+            if declaration.name not in self.blocks:
                 message = f"variable '{declaration.name}' has no probabilities"
                 hint = f"write probability ( {declaration.name} ) {{ table ...; }}"
                 raise LanguageError(message, span=declaration.span, hint=hint)
-        refuse_cycle(self.tables.values())
-        return Theory((*self.declared, *self.tables.values()))
+        tables = tuple(self._tables())
+        refuse_cycle(tables)
+        return Theory((*self.declared, *tables))
 
     def _skip_block(self) -> None:
         start = self.at
@@ -132,104 +173,104 @@ class _Reader:
                 raise LanguageError(message, span=self._span(place, self.at - 2))
         if len(set(scope)) < len(scope):
             raise LanguageError("a variable stands here twice", span=self._span(place, self.at - 2))
-        if child in self.tables:
+        if child in self.blocks:
             message = f"'{child}' has probabilities already"
             raise LanguageError(message, span=self._span(place, place))
         self._take("{")
-        values = self._rows(scope)
-        self._take("}")
-        parents = scope[1:]
-        self.tables[child] = NetworkTable(
-            (*parents, child),
-            tuple(self.variables[name] for name in (*parents, child)),
-            values,
-            conditional=True,
-            span=self._span(start, self.at - 1),
-        )
-
-    def _rows(self, scope: Sequence[str]) -> np.ndarray:
-        """The entries of a block, with the axis of the variable itself last."""
-        start = self.at
         child, *parents = scope
         sizes = [len(self.variables[name]) for name in parents]
-        width = len(self.variables[child])
+        block = _Block((*parents, child), sizes, len(self.variables[child]), start)
+        self._rows(block)
+        self._take("}")
+        block.end = self.at - 1
+        self.blocks[child] = block
+
+    def _rows(self, block: _Block) -> None:
+        start = self.at
+        parents = block.scope[:-1]
         places = [{label: i for i, label in enumerate(self.variables[name])} for name in parents]
-        rows: dict[tuple[int, ...], tuple[list[str], int]] = {}
-        default: tuple[list[str], int] | None = None
+        known: set[int] = set()
         while self.tokens[self.at] not in ("}", _END):
-            token = self.tokens[self.at]
+            token, here = self.tokens[self.at], self.at
             if token == "table":
                 self.at += 1
-                if rows or default:
+                if known:
                     self._refuse("a table stands beside rows")
-                return self._whole_table(sizes, width, child)
+                self._whole_table(block)
+                return
             if token == "default":
-                if default is not None:
+                case = DEFAULT
+                if case in known:
                     self._refuse("there is a default already")
                 self.at += 1
-                default = self._numbers(width), start
             elif token == "(":
-                here = self.at
                 self.at += 1
                 case = self._case(parents, places)
-                if case in rows:
+                if case in known:
                     raise LanguageError("these values have a row already", span=self._span(here, self.at - 1))
-                rows[case] = self._numbers(width), here
             else:
                 self._expected("'table', 'default' or '(' and values of the parents")
-        return self._filled(rows, default, sizes, width, start)
+            known.add(case)
+            block.add(case, self._numbers(block.width), here, here)
+        self._refuse_missing(block, start)
 
-    def _filled(
-        self,
-        rows: Mapping[tuple[int, ...], tuple[list[str], int]],
-        default: tuple[list[str], int] | None,
-        sizes: Sequence[int],
-        width: int,
-        start: int,
-    ) -> np.ndarray:
-        count = math.prod(sizes)
-        if default is not None and count * width > MOST_ENTRIES:
-            message = f"a table of {count * width:,} entries; at most {MOST_ENTRIES:,} are kept"
-            raise LanguageError(message, span=self._span(start, start))
-        if default is None and len(rows) < count:
-            cases = counted(count, "case")
-            message = f"there is no default, and {counted(len(rows), 'row')} for {cases} of the parents"
-            raise LanguageError(message, span=self._span(start, start))
-        values = np.empty((count, width))
-        if default is not None:
-            values[:] = self._floats([default[0]], [default[1]])[0]
-        if rows:
-            steps = np.cumprod([1, *sizes[:0:-1]])[::-1] if sizes else np.empty(0, np.int64)
-            at = np.array(list(rows), np.int64).reshape(len(rows), len(sizes)) @ steps
-            texts, places = zip(*rows.values(), strict=True)
-            values[at] = self._floats(texts, places)
-        return normalised(values).reshape(*sizes, width)
+    def _refuse_missing(self, block: _Block, start: int) -> None:
+        """Raise where a case has no row, or a default row stands for too many."""
+        count = block.count
+        if DEFAULT not in block.cases:
+            if len(block.cases) == count:
+                return
+            rows, cases = counted(len(block.cases), "row"), counted(count, "case")
+            message = f"there is no default, and {rows} for {cases} of the parents"
+        elif count * block.width > MOST_ENTRIES:
+            message = f"a table of {count * block.width:,} entries; at most {MOST_ENTRIES:,} are kept"
+        else:
+            return
+        raise LanguageError(message, span=self._span(start, start))
 
-    def _floats(self, texts: Sequence[list[str]], places: Sequence[int]) -> np.ndarray:
-        """Rows of numbers, each a distribution; ``places``: where each begins."""
-        try:
-            values = np.array([list(map(float, row)) for row in texts])
-        except ValueError:
-            for row, place in zip(texts, places, strict=True):
-                for text in row:
-                    self._refuse_unless_number(text, place)
-            raise
-        for row, place in zip(values, places, strict=True) if _suspect(values) else ():
-            self._refuse_bad(row, self._span(place, place))
-        return values
-
-    def _whole_table(self, sizes: Sequence[int], width: int, child: str) -> np.ndarray:
+    def _whole_table(self, block: _Block) -> None:
         """``table`` lists the values of the variable itself slowest, those of its last parent fastest."""
-        start = self.at
-        count = math.prod(sizes) * width
-        texts = self._numbers(count)
-        for text in texts:
-            self._refuse_unless_number(text, start)
-        values = np.moveaxis(np.array(list(map(float, texts))).reshape(width, *sizes), 0, -1)
-        self._refuse_bad(values, self._span(start, self.at - 1))
-        return normalised(values)
+        start, count = self.at, block.count
+        texts = self._numbers(count * block.width)
+        for case in range(count):
+            block.add(case, texts[case::count], start, self.at - 1)
 
-    def _refuse_bad(self, values: np.ndarray, span: Span) -> None:
+    def _tables(self) -> Iterator[NetworkTable]:
+        """The tables of all blocks, whose numbers are read and made to add up together."""
+        blocks = list(self.blocks.values())
+        widths = np.repeat([block.width for block in blocks], [len(block.cases) for block in blocks])
+        try:
+            numbers = np.array(list(map(float, chain.from_iterable(block.texts for block in blocks))))
+        except ValueError:
+            self._refuse_bad(blocks)
+            raise
+        if not are_normal(numbers, widths):
+            self._refuse_bad(blocks)
+        numbers, at = normalised_rows(numbers, widths), 0
+        for block in blocks:
+            values = block.table(numbers[at : at + len(block.texts)])
+            labels = tuple(self.variables[name] for name in block.scope)
+            span = self._span(block.start, block.end)
+            yield NetworkTable(block.scope, labels, values, conditional=True, span=span)
+            at += len(block.texts)
+
+    def _refuse_bad(self, blocks: Sequence[_Block]) -> None:
+        """Raise for the first row that is no distribution."""
+        for block in blocks:
+            for place, tokens in enumerate(block.tokens):
+                span, row = self._span(*tokens), block.texts[place * block.width : (place + 1) * block.width]
+                for text in row:
+                    self._refuse_unless_number(text, span)
+                self._refuse_unless_distribution(np.array(list(map(float, row))), span)
+
+    def _refuse_unless_number(self, text: str, span: Span) -> None:
+        try:
+            float(text)
+        except ValueError:
+            message = f"expected a probability, found '{text}'"
+            raise LanguageError(message, span=span) from None
+
+    def _refuse_unless_distribution(self, values: np.ndarray, span: Span) -> None:
         entry = bad_entry(values)
         if entry is not None:
             raise LanguageError(entry, span=span)
@@ -238,26 +279,23 @@ class _Reader:
             hint = "the probabilities of a variable's values add up to 1 in each case, but for rounding"
             raise LanguageError(f"these probabilities add up to {row[1]:.6g}", span=span, hint=hint)
 
-    def _refuse_unless_number(self, text: str, place: int) -> None:
-        try:
-            float(text)
-        except ValueError:
-            message = f"expected a probability, found '{text}'"
-            raise LanguageError(message, span=self._span(place, place)) from None
-
-    def _case(self, parents: Sequence[str], places: Sequence[Mapping[str, int]]) -> tuple[int, ...]:
+    def _case(self, parents: Sequence[str], places: Sequence[Mapping[str, int]]) -> int:
+        """The number of a case of the parents, whose last one varies fastest."""
         start = self.at
         labels = self._names(")")
         if len(labels) != len(parents):
             message = f"{len(labels)} values for {len(parents)} parents"
             raise LanguageError(message, span=self._span(start - 1, self.at - 1))
+        case = 0
         try:
-            return tuple([known[label] for known, label in zip(places, labels, strict=True)])
+            for known, label in zip(places, labels, strict=True):
+                case = case * len(known) + known[label]
         except KeyError:
             name, label = next((n, x) for n, k, x in zip(parents, places, labels, strict=True) if x not in k)
             hint = f"its values: {', '.join(self.variables[name])}"
             message = f"'{name}' has no value '{label}'"
             raise LanguageError(message, span=self._span(start, self.at - 2), hint=hint) from None
+        return case
 
     def _numbers(self, count: int) -> list[str]:
         """The texts up to the next ``;``."""
@@ -308,11 +346,10 @@ class _Reader:
 
     def _span(self, first: int, last: int) -> Span:
         """From one token to the end of another."""
-        return Span(self.source, self.starts[first], self.starts[last] + len(self.tokens[last]))
+        return Span(self.source, self._start(first), self._start(last) + len(self.tokens[last]))
+
+    def _start(self, token: int) -> int:
+        return self.matches[token].start() if token < len(self.matches) else len(self.source.text)
 
 
 _SIGNS = frozenset("{}()[],;|") | {_END}
-
-
-def _suspect(values: np.ndarray) -> bool:
-    return bad_entry(values) is not None or bad_row(values) is not None
