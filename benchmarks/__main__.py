@@ -33,6 +33,7 @@ BENCHMARKS = {
     "lowering": "Lowering and grounding, beside the same joins in DuckDB",
     "contraction": "Contractions, beside the same sums by the fastest library call",
     "exact": "Exact inference, beside messages written by hand for the one case",
+    "networks": "Bayesian networks, from the file to all marginals, beside pyAgrum",
     "lifted": "Exact lifted inference, beside ground elimination",
     "belief": "Belief propagation over classes, beside the same messages over ground atoms",
     "regions": "Region graphs, beside loopy belief propagation",
