@@ -182,6 +182,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.axes)
 
+    @property
+    def operations(self) -> float:
+        """What adding up all weights and tables takes, world by world."""
+        return float(len(self) * math.prod(self.sizes) * (len(self.scopes) + len(self.weighted)))
+
     def weights_in(self, graph: FactorGraph) -> Array:
         """Where the weights of its axes lie among all axes' own weights [component, value of some axis]."""
         sizes = np.array([self.sizes[axis] for axis in self.weighted], np.int64)

@@ -318,8 +318,10 @@ class Elimination:
 
     @property
     def operations(self) -> float:
+        pairs = zip(self.batches, self.plans, strict=True)
         return sum(
-            (FEW_WORLDS if one is None else one.operations for one in self.plans), self.leaves.operations
+            (batch.operations if plan is None else plan.operations for batch, plan in pairs),
+            self.leaves.operations,
         )
 
     @property
