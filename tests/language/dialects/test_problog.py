@@ -190,7 +190,7 @@ def test_clauses_of_a_test_that_no_query_leads_to_are_left_out() -> None:
     with pytest.raises(HerbrandError, match="Y has no value yet"):
         read_theory_text(CALLED + uncalled, "pl")
     with pytest.raises(HerbrandError, match="X has no value yet"):
-        read_theory_text(CALLED + choice + "query(t(_)).", "pl")
+        read_theory_text(CALLED + choice + "query(t(_)). r :- t(3). query(r).", "pl")
 
 
 def test_ways_of_calling_that_derive_nothing_are_left_out() -> None:

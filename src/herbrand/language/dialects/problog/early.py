@@ -60,7 +60,7 @@ def early_goals(
     for clause in waiting:
         for head in clause.heads:
             known = _given(head, called.get(head.predicate, frozenset()))
-            wanted = variables_of(head) if head.predicate in called else ()
+            wanted = variables_of(clause.heads) if head.predicate in called else ()
             try:
                 _refuse_early(clause.body, tests, known, unsure, wanted)
             except LanguageError as error:

@@ -182,7 +182,7 @@ class Goals:
             return bodies
         groups: dict[tuple[str, ...], list[Body]] = {}
         given = variables_of(heads).keys() & variables_of(bodies).keys()
-        for body in map(_without_anonymous, bodies):
+        for body in map(without_anonymous, bodies):
             bound = given.union(variable.name for literal in body for variable in bound_by(literal))
             groups.setdefault(tuple(sorted(bound)), []).append(body)
         return [
@@ -386,7 +386,7 @@ def bound_by(literal: BodyLiteral) -> list[Variable]:
     return [term for term in leaf_terms(literal) if isinstance(term, Variable)] if binds else []
 
 
-def _without_anonymous(body: Body) -> Body:
+def without_anonymous(body: Body) -> Body:
     """The body with a name for each ``_`` outside negation, the same in all alternatives that have it."""
     return tuple(
         replace(part, arguments=tuple(map(_named, part.arguments))) if isinstance(part, Atom) else part

@@ -17,7 +17,7 @@ from herbrand.errors import LanguageError, Span
 from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.early import has_value, holds_without, open_places
-from herbrand.language.dialects.problog.goals import PrologClause, bound_by
+from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by, without_anonymous
 from herbrand.language.dialects.problog.instances import Solutions
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.formulas import unnegated
@@ -57,10 +57,12 @@ def by_way_of_calling(
         return None
     apart = _resting_on(late, clauses)
     own: dict[str, list[PrologClause]] = {name: [] for name in apart}
+    drawn = dict[str, PrologClause]()
     for clause in clauses:
-        for name in _heads(clause) & apart:
-            own[name].append(clause)
-    work = _Work(own, tests)
+        if _heads(clause) & apart:
+            for rule in _as_rules(clause, names, drawn) if clause.chances else [clause]:
+                own[rule.heads[0].predicate].append(rule)
+    work = _Work(own, tests, drawn.keys())
     try:
         atoms = [atom for atom in (*queries, *evidence) if atom.predicate in apart]
         ways = {atom: work.way(atom, frozenset()) for atom in atoms}
@@ -71,6 +73,7 @@ def by_way_of_calling(
         heads = _asked_names(asked.values(), names)
         made = [clause for way in work.answers for clause in work.clauses_of(way, names)]
         made += [clause for way, name in heads.items() for clause in work.asked(way, name, names)]
+        made = _with_choices(_needed(made, set(heads.values())), drawn)
     except (NotReadError, LanguageError):
         return None
     others = (clause for clause in clauses if not _heads(clause) & apart)
@@ -78,7 +81,39 @@ def by_way_of_calling(
         atom: [replace(each, predicate=heads[asked[each]]) for each in listed.get(atom, [atom])]
         for atom in ways
     }
-    return [*others, *_needed(made, set(heads.values()))], renamed
+    return [*others, *made], renamed
+
+
+def _as_rules(
+    clause: PrologClause, names: PredicateNames, drawn: dict[str, PrologClause]
+) -> Iterator[PrologClause]:
+    """A choice as a rule for each head, whose body ends in an atom that names the choice in ``drawn``."""
+    body = without_anonymous(clause.body)
+    bound = [variable for part in body for variable in bound_by(part)]
+    terms, own = tuple(variables_of([*clause.heads, *bound]).values()), list[Atom]()
+    for head in clause.heads:
+        name = names.of(f"choice {len(drawn) + len(own)} of {head.predicate}", len(terms), head.predicate)
+        own.append(Atom(name, terms, head.span))
+    for head, atom in zip(clause.heads, own, strict=True):
+        drawn[atom.predicate] = replace(clause, heads=tuple(own))
+        yield PrologClause((head,), (*body, atom), span=clause.span)
+
+
+def _with_choices(rules: Sequence[PrologClause], drawn: Mapping[str, PrologClause]) -> list[PrologClause]:
+    """The rules with the choices that they name. These have the bodies of the rules; one that would have two
+    has instances that ProbLog keeps apart or not by the order of calls."""
+    found, bodies = dict[PrologClause, None](), defaultdict[PrologClause, set[Body]](set)
+    for rule in rules:
+        *body, last = rule.body
+        if isinstance(last, Atom) and last.predicate in drawn:
+            bodies[drawn[last.predicate]].add(tuple(body))
+            rule = replace(rule, body=(last,))
+        found[rule] = None
+    for choice, (body, *others) in bodies.items():
+        if others:
+            raise NotReadError
+        found[replace(choice, body=body)] = None
+    return list(found)
 
 
 def _listed(
@@ -154,12 +189,13 @@ def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[s
 
 @dataclass
 class _Work:
-    """``own``: the clauses of each predicate that is kept apart; ``answers``: the patterns after each call,
-    as far as they are known; ``branches``: what the clauses of each way come to by these; ``called``: the
-    ways by which the clauses looked at last call others."""
+    """``own``: the clauses of each predicate that is kept apart; ``drawn``: the predicates that choices have
+    here; ``answers``: the patterns after each call, as far as they are known; ``branches``: what the clauses
+    of each way come to by these; ``called``: the ways by which the clauses looked at last call others."""
 
     own: Mapping[str, Sequence[PrologClause]]
     tests: Mapping[Span, str]
+    drawn: Collection[str]
     answers: dict[Way, set[Pattern]] = field(default_factory=lambda: defaultdict(set))
     branches: dict[Way, list[_Branch]] = field(default_factory=dict)
     called: dict[Way, None] = field(default_factory=dict)
@@ -219,8 +255,6 @@ class _Work:
         """Each clause with what it calls, once for each combination of answers."""
         name, before = way
         for clause in self.own[name]:
-            if clause.chances:
-                raise NotReadError
             head = clause.heads[0]
             brought = zip(head.arguments, before, strict=True)
             bound = frozenset(t.name for t, has in brought if has and isinstance(t, Variable))
@@ -254,6 +288,8 @@ class _Work:
                         (literal, way, after),
                         bound.union(t.name for t, has in given if has and isinstance(t, Variable)),
                     )
+            case Atom(predicate=name) if name in self.drawn and _free(literal, bound):
+                raise NotReadError
             case Not(operand=Atom(predicate=name) as atom) if name in self.own:
                 way = self.way(atom, bound)
                 self.called[way] = None
