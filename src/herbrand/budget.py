@@ -336,6 +336,10 @@ class Budget:
         """The same memory, and no more than so many seconds from now on."""
         return replace(self, until=min(self.until, self.clock() + seconds))
 
+    def without_end(self) -> Budget:
+        """The same memory, and no end: for a step that is under way when the time ends."""
+        return replace(self, until=math.inf)
+
     def for_answering(self) -> Budget:
         """The same, with a little more time for the reading of an answer."""
         return self if self.seconds is None else replace(self, until=self.until + GRACE * self.seconds)

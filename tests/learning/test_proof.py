@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.engines.proof.table import ROW, Table
-from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.errors import HerbrandError, OutOfTimeError, UnsupportedError
 from herbrand.learning.proof.losses import LOSSES, Scored
 from herbrand.learning.proof.questions import Questions
 from tests.conftest import Outcome
@@ -245,6 +245,19 @@ def test_a_state_of_another_run_is_refused(theory: str, facts: dict[str, Any], t
     assert hb.Model(hb.parse(PATHS), EDGES).learn("proof", iterations=4, resume=path).status.iterations == 4
     with pytest.raises(UnsupportedError, match="was trained on another theory or other facts"):
         hb.Model(hb.parse(theory), facts).learn("proof", iterations=6, resume=path)
+
+
+def test_a_time_limit_ends_training_with_what_it_has(tmp_path: Path) -> None:
+    """What was learned until then is measured and kept; it was lost, as the clock was asked within a step."""
+    model, path = hb.Model(hb.parse(GRID), grid_facts(5, 0.2)), str(tmp_path / "state")
+    cut = model.learn("proof", iterations=1_000_000, time_limit=1.0, save=path)
+    assert not cut.status.converged and cut.status.advice.startswith("stopped after")
+    assert 0 < cut.metrics["loss"] < cut.metrics["loss_at_start"]
+    more = cut.status.iterations + 2
+    whole = model.learn("proof", iterations=more)
+    assert model.learn("proof", iterations=more, resume=path).text == whole.text
+    with pytest.raises(OutOfTimeError, match="--time-limit"):
+        model.learn("proof", time_limit=0.0)
 
 
 def test_patience_ends_training() -> None:

@@ -65,7 +65,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     depth, loss = DEPTH if settings.depth is None else settings.depth, settings.loss or "cross-entropy"
     proofs, questions = zip(*asked, strict=True)
     state = Training.of(proofs, weights, questions, settings, depth, loss, mark)
-    before = state.measured()
+    before = state.measured(settings.budget)
     if before["without_proof"] == before["questions"]:
         raise UnsupportedError(
             f"no proof leads to any of the {before['questions']:,} right answers within depth {depth}",

@@ -62,7 +62,8 @@ class Training:
         count = sum(map(len, targets))
         batch = None if settings.batch is None or settings.batch >= count else settings.batch
         found = cls(
-            tuple(proofs), weights, tuple(targets), depth, loss, settings.l2 or 0.0, batch, settings.budget,
+            tuple(proofs), weights, tuple(targets), depth, loss, settings.l2 or 0.0, batch,
+            settings.budget.without_end(),
             Adam.of(weights.parameters(), RATE if settings.rate is None else settings.rate),
             EarlyStopping(settings.patience, 0.0 if batch is None else SMOOTHING),
             np.random.default_rng(settings.seed), mark,
@@ -84,29 +85,30 @@ class Training:
         if penalty.requires_grad:
             penalty.backward()
         for proof, asked in self._parts(chosen):
-            found = self._loss(self._scored(proof, asked)) / len(chosen)
+            found = self._loss(self._scored(proof, asked, self.budget)) / len(chosen)
             if found.requires_grad:
                 found.backward()
             total += float(found.detach())
         self.adam.step()
         return total
 
-    def _scored(self, proof: Proof, asked: Questions) -> Scored:
+    def _scored(self, proof: Proof, asked: Questions, budget: Budget) -> Scored:
         """The answers that the rules give under the present weights."""
         goal = proof.read(asked.goal, asked.given)
         table = scores(
             proof, goal.shape, asked.inputs.tolist(), self.weights.facts(), self.weights.rules(),
-            depth=self.depth, budget=self.budget,
+            depth=self.depth, budget=budget,
         )  # fmt: skip
         refuse_infinite(table.values)
         return Scored.of(table, asked)
 
     @torch.no_grad()
-    def measured(self) -> dict[str, float | int]:
-        """Mean loss and accuracy over all questions, and how many of them no proof answers."""
+    def measured(self, budget: Budget | None = None) -> dict[str, float | int]:
+        """Mean loss and accuracy over all questions, and how many of them no proof answers. Raises where the
+        time of a ``budget`` ends."""
         losses, hits, answerable = 0.0, 0.0, 0
         for proof, asked in self._parts(np.arange(self.count)):
-            scored = self._scored(proof, asked)
+            scored = self._scored(proof, asked, budget or self.budget)
             losses += float(self._loss(scored))
             hits += float(scored.accuracy().sum())
             answerable += int(scored.answerable.sum())
