@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.errors import FactsError, HerbrandError, UnsupportedError
+from herbrand.errors import FactsError, HerbrandError, LanguageError, UnsupportedError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show, show_statement
@@ -120,6 +120,15 @@ def test_starts_are_kept(tmp_path: Path) -> None:
     assert "? :: c" not in numbers, "no world rests on it"
     needed = _learned(tmp_path, "t(0.0)::a.", "evidence(a).\n---\nevidence(a, false).")
     assert _numbers(needed) == {"? :: a": 0.5}
+
+
+@pytest.mark.parametrize(
+    "observed", ["evidence(a(X), false).", "evidence(a(1)) :- d(1).", "evidence(\\+a(_))."]
+)
+def test_an_example_observes_ground_atoms(tmp_path: Path, observed: str) -> None:
+    """Those of a variable are instances that the program has, of which the file of examples knows nothing."""
+    with pytest.raises(LanguageError, match=r"examples.ev:3:1: an example observes ground atoms"):
+        _learned(tmp_path, "t(_)::a(X) :- d(X). d(1). d(2).", f"evidence(a(2)).\n---\n{observed}")
 
 
 def test_variables_of_heads_range_over_what_worlds_name(tmp_path: Path) -> None:

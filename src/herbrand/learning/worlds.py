@@ -19,7 +19,7 @@ from typing import Any
 
 from herbrand.errors import FactsError
 from herbrand.facts.source import holds_tables, inner_folders
-from herbrand.language.dialects import read_theory_text
+from herbrand.language.dialects import read_example
 from herbrand.language.parse import read_source
 from herbrand.language.syntax import Theory
 
@@ -65,9 +65,7 @@ def _interpretations(path: Path) -> list[Theory]:
         else:
             parts[-1].append(line)
     texts = ["\n".join(part) for part in parts]
-    found = [
-        read_theory_text(text + "\n:- unknown(fail).", "pl", str(path)) for text in texts if text.strip()
-    ]
+    found = [read_example(text, str(path)) for text in texts if text.strip()]
     if not found:
         raise FactsError(f"the file '{path}' holds no example", hint="evidence(a). evidence(b, false).")
     return found

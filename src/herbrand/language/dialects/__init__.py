@@ -39,6 +39,7 @@ __all__ = [
     "dialect_of",
     "fact_endings",
     "read_benchmark",
+    "read_example",
     "read_facts_file",
     "read_source",
     "read_theory_file",
@@ -107,6 +108,8 @@ def _own(place: str) -> Callable[..., Any]:
 
 read_benchmark = _own("benchmark:read_benchmark")
 """A folder in the layout of published benchmarks, its labelled queries too."""
+
+_read_example = _own("problog.theory:read_example")
 
 DIALECTS: dict[str, Dialect] = {}
 """Every dialect by its name; :func:`register` adds one."""
@@ -229,6 +232,13 @@ def read_theory_text(text: str, dialect: str, name: str = "<text>") -> Theory:
     chosen = _named(dialect, lambda row: row.read_folder is None and row.reads_theories)
     with room_for(_FRAMES):
         return _with_world(chosen, chosen.theory(plain_source(text, name), None))
+
+
+@collector_paused()
+def read_example(text: str, name: str) -> Theory:
+    """What one example of an ``.ev`` file observes."""
+    with room_for(_FRAMES):
+        return _read_example(plain_source(text, name))
 
 
 def _with_world(dialect: Dialect, theory: Theory) -> Theory:

@@ -85,10 +85,15 @@ def read_pl(source: Source) -> Theory:
     return _Reader(source).theory()
 
 
+def read_example(source: Source) -> Theory:
+    """The evidence of one world, of atoms that a program elsewhere defines."""
+    return _Reader(source, is_example=True).theory()
+
+
 class _Reader:
     """What has been read of a file so far."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, is_example: bool = False) -> None:
         self._mistakes = Mistakes()
         self._names = PredicateNames()
         self._goals = Goals(self._names)
@@ -97,7 +102,8 @@ class _Reader:
         self._queries: list[tuple[Atom, bool]] = []
         self._conditional: list[tuple[Atom, bool, Body]] = []
         self._observed: list[tuple[Atom, bool, Body]] = []
-        self._undefined_fails = self._uses_libraries = False
+        self._undefined_fails = self._is_example = is_example
+        self._uses_libraries = False
         for term in clauses(source, self._mistakes):
             with self._mistakes.collecting():
                 self._read(term)
@@ -205,6 +211,9 @@ class _Reader:
         """A second argument says whether it holds; a variable there has its truth value from the body."""
         what, *truths = said.arguments
         atom, positive = self._named(what, "evidence", open_ended=True)
+        if self._is_example and not (goal is None and _is_ground(atom)):
+            hint = "name each instance: evidence(a(1)). evidence(a(2), false)."
+            raise LanguageError("an example observes ground atoms, without a body", span=said.span, hint=hint)
         bodies = [()] if goal is None else self._goals.bodies(goal, said)
         truth = truths[0] if truths else PrologTerm("name", "true")
         given: dict[str, Body] = {truth.name: ()}
