@@ -402,10 +402,11 @@ class Model:
                 self.measured_program(limits, given=given)
             prover, goals = engine_named("query", engine, request), _goals(asked)
             begun = first_state(prover, self._rules(texts(given), limits), goals)
-            return prover.explain(begun, Status(False, 0))
+            return prover.explain(begun, Status(False, 0)).respelled(self.theory.spelled)
         bounds_only = self._knowledge.states("bounds") and not self._knowledge.states("weights")
         explained = self._explained_bounds if is_probability(asked) or bounds_only else self._explained_atom
         found = explained(asked, texts(given), engine, note, chosen, limits)
+        found = found.respelled(self.theory.spelled)
         return found if top is None else found.top(top)
 
     def _explained_atom(
@@ -508,7 +509,8 @@ class Model:
             return cast("tuple[Bindings, ...]", tuple(found))
         computing = computing_goal(goal, valued) if isinstance(goal, str) else None
         if computing is not None:
-            knowledge, asked = knowledge.asking_goal(computing.literals, computing.made)
+            literals = [with_own_names(one, self.signature) for one in computing.literals]
+            knowledge, asked = knowledge.asking_goal(literals, computing.made)
             goals = _goals(asked, bindings)
         found: Any
         with self._elsewhere(request.budget) as there:

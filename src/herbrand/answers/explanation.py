@@ -28,7 +28,7 @@ import pyarrow as pa
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.sheet import ROWS_PLOTTED, Sheet, in_json, stacked
 from herbrand.language.drawing import Drawing
-from herbrand.language.names import shown_where
+from herbrand.language.names import respelled, shown_where
 from herbrand.language.syntax import Value
 
 INDENT = "  "
@@ -54,6 +54,11 @@ class Reason:
     @property
     def where(self) -> str:
         return shown_where(self.grounding.items())
+
+    def respelled(self, names: Mapping[str, str]) -> Reason:
+        """The same under other names of predicates."""
+        parts = tuple(part.respelled(names) for part in self.parts)
+        return replace(self, statement=respelled(self.statement, names), parts=parts)
 
     def to_dict(self) -> dict[str, Any]:
         fields: dict[str, Any] = {
@@ -85,6 +90,15 @@ class Proof:
     probability: float
     choices: tuple[ProvingChoice, ...]
     conditions: tuple[str, ...] = ()
+
+    def respelled(self, names: Mapping[str, str]) -> Proof:
+        """The same under other names of predicates."""
+        choices = (
+            replace(one, atom=respelled(one.atom, names), statement=respelled(one.statement, names))
+            for one in self.choices
+        )
+        conditions = tuple(respelled(one, names) for one in self.conditions)
+        return replace(self, choices=tuple(choices), conditions=conditions)
 
     def __str__(self) -> str:
         return " and ".join([*(choice.atom for choice in self.choices), *self.conditions]) or "true"
@@ -135,6 +149,14 @@ class Explanation(Sheet):
     def __post_init__(self) -> None:
         heaviest = sorted(self.reasons, key=lambda reason: -abs(reason.contribution))
         object.__setattr__(self, "reasons", tuple(heaviest))
+
+    def respelled(self, names: Mapping[str, str]) -> Explanation:
+        """The same under other names of predicates."""
+        reasons = tuple(reason.respelled(names) for reason in self.reasons)
+        proofs = self.proofs
+        if proofs is not None:
+            proofs = replace(proofs, listed=tuple(one.respelled(names) for one in proofs.listed))
+        return replace(self, subject=respelled(self.subject, names), reasons=reasons, proofs=proofs)
 
     def top(self, count: int) -> Explanation:
         """The ``count`` heaviest reasons; the others join the remainder."""
@@ -222,6 +244,10 @@ class IntervalExplanation:
 
     def __iter__(self) -> Iterator[Explanation]:
         return iter(self.ends)
+
+    def respelled(self, names: Mapping[str, str]) -> IntervalExplanation:
+        """The same under other names of predicates."""
+        return IntervalExplanation(self.lower.respelled(names), self.upper.respelled(names))
 
     def top(self, count: int) -> IntervalExplanation:
         """The ``count`` heaviest reasons of each end."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ RESERVED = frozenset(
 LARGEST_NUMBER = 2**63 - 1
 _PLAIN = re.compile(r"[^\W\d]\w*")
 _UNWRITABLE = re.compile(r"[`\n\r]")
+_BETWEEN_QUOTES = re.compile(r'"(?:[^"\\]|\\.)*"|`([^`]*)`')
 _WHOLE = re.compile(r"-?[0-9]+")
 _LONGEST_WHOLE = 20
 """Characters of the longest number of 64 bits with its sign; Python refuses to read far longer ones."""
@@ -68,6 +69,15 @@ def text_of_made(name: str, arguments: Sequence[str] = ()) -> str:
 def shown_name(name: str) -> str:
     """The name as a theory file has it."""
     return name if _PLAIN.fullmatch(name) and name not in RESERVED else f"`{name}`"
+
+
+def respelled(text: str, names: Mapping[str, str]) -> str:
+    """A printed text with other names for those that stand in back-quotes.
+
+    >>> respelled('`p/2`("a", "`p/2`")', {"p/2": "p"})
+    'p("a", "`p/2`")'
+    """
+    return _BETWEEN_QUOTES.sub(lambda one: shown_name(names[one[1]]) if one[1] in names else one[0], text)
 
 
 def is_writable(name: str) -> bool:

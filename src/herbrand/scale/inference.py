@@ -44,7 +44,7 @@ from herbrand.learning.settings import LearningSettings
 from herbrand.program.dependencies import refuse_weighted, resting_on_weights
 from herbrand.program.knowledge import Knowledge, evidence_of, mentioned_with, refuse_disagreeing
 from herbrand.program.lower import lower
-from herbrand.program.question import named_predicates, queried_predicates, read_question
+from herbrand.program.question import named_predicates, queried_predicates, read_question, with_own_names
 from herbrand.program.remarks import nothing_uncertain
 from herbrand.relations.database import Database, DuckDB
 from herbrand.scale.bounds.intervals import StoredNetwork
@@ -106,9 +106,11 @@ class StoredModel:
         refuse_unused("infer", call.engine, settings, DATABASE)
         own = engine_named("infer", call.engine, settings, DATABASE)
         with opened(self.place, settings.budget.memory) as database:
-            valued = self.signature.valued_names
-            parsed = (parse_formula(text, "<query>", valued, computes=True) for text in call.query)
-            queries = tuple(map(in_formula, parsed))
+            signature = self.signature
+            parsed = (
+                parse_formula(text, "<query>", signature.valued_names, computes=True) for text in call.query
+            )
+            queries = tuple(in_formula(with_own_names(one, signature)) for one in parsed)
             used = Used("infer", named_predicates(queries), queried_predicates(queries, self.signature))
             knowledge, queries = self.knowledge.asking(queries)
             there = self.of(knowledge)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import herbrand as hb
+from herbrand.answers.explanation import Explanation
 from herbrand.errors import LanguageError
 
 PROGRAM = """
@@ -59,6 +60,45 @@ def test_formulas_and_evidence_name_them_so_too(model: hb.Model) -> None:
     assert [row["probability"] for row in given] == [pytest.approx(0.3)]
     assert model.infer('p("x")', given=['p("x", "y")'])['p("x")'] == pytest.approx(1)
     assert model.infer('p("x")', given=['not p("x", "y")'])['p("x")'] == pytest.approx(0.2 / 0.7)
+
+
+@pytest.mark.parametrize("choices", [True, False])
+def test_explanations_have_the_names_of_the_file(tmp_path: Path, choices: bool) -> None:
+    """A text of a constant that looks like such a name stays."""
+    chance = "0.5::" if choices else ""
+    (tmp_path / "program.pl").write_text(
+        f"{chance}p('`p/2`'). {chance}p('`p/2`', b). q(X) :- p(X). q(X, Y) :- p(X), p(X, Y).\n"
+    )
+    model = hb.Model(hb.read(tmp_path / "program.pl"))
+    why = model.explain('q("`p/2`", "b")', proofs=2) if choices else model.explain('q("`p/2`", "b")')
+    assert isinstance(why, Explanation)
+    told = why.to_dict()
+    texts = {part["statement"] for reason in told["reasons"] for part in (reason, *reason.get("parts", ()))}
+    if choices:
+        assert texts == {'0.5 :: p("`p/2`")', '0.5 :: p("`p/2`", "b")'}
+        assert told["provenance"] == '(p("`p/2`", "b") and p("`p/2`"))'
+    else:
+        assert texts == {"q(X, Y) :- p(X), p(X, Y)", 'p("`p/2`")', 'p("`p/2`", "b")'}
+    assert told["subject"] == 'q("`p/2`", "b")'
+
+
+@pytest.mark.parametrize("place", ["memory", "database"])
+@pytest.mark.parametrize(
+    ("goal", "answers"),
+    [
+        ('q("a", y)', [{"y": 2}, {"y": 3}]),
+        ('q("a", y) and y > 2', [{"y": 3}]),
+        ("q(x)", [{"x": "a"}, {"x": "c"}]),
+    ],
+)
+def test_goals_of_rules_name_them_so_too(
+    tmp_path: Path, goal: str, answers: list[dict[str, object]], place: str
+) -> None:
+    """Rules without choices are asked by proofs, which had known only the first of one name."""
+    (tmp_path / "program.pl").write_text("p(a). p(c). p(a, 2). p(a, 3). q(X) :- p(X). q(X, Y) :- p(X, Y).\n")
+    on = {} if place == "memory" else {"on": f"duckdb:{tmp_path}/w.duckdb"}
+    found = hb.Model(hb.read(tmp_path / "program.pl"), **on).query(goal)  # type: ignore[arg-type]
+    assert [row["bindings"] for row in found.to_dict()["answers"]] == answers
 
 
 def test_a_number_of_arguments_that_none_has_is_refused(model: hb.Model) -> None:

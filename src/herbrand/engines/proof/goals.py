@@ -70,6 +70,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.program.clauses import PART_MARK, Absence, Clause, Literal, Lookup
 from herbrand.program.lower_rules import goal_clause
+from herbrand.program.question import with_own_names
 
 
 def is_part(predicate: str) -> bool:
@@ -184,7 +185,9 @@ def read_goal(goal: str | Formula, program: HornProgram, inputs: Sequence[str] =
     Raises ``LanguageError`` where a name is unknown or types do not fit, and :class:`NarrowError` where
     inferred types would fit if they were wider.
     """
-    formula = _parsed(goal, program.signature.valued_names) if isinstance(goal, str) else goal
+    signature, formula = program.signature, goal
+    if isinstance(formula, str):
+        formula = with_own_names(_parsed(formula, signature.valued_names), signature)
     return _Reading(formula, program, inputs).goal()
 
 
