@@ -179,7 +179,9 @@ def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
 def similar_file(path: Path) -> str:
     """A hint at the file of the same folder that a path which leads nowhere may mean, or nothing."""
     try:
-        return "" if path.exists() else nearest(path.name, os.listdir(path.parent))
+        names = [] if path.exists() else os.listdir(path.parent)
+        whole = min((name for name in names if Path(name).stem == path.name), default="")  # no ending
+        return f"did you mean '{whole}'?" if whole else nearest(path.name, names)
     except (OSError, ValueError):
         return ""
 

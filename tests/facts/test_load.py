@@ -76,8 +76,8 @@ def test_soft_evidence_of_a_predicate_that_its_facts_close():
 
 def test_unknown_names_in_options():
     assert message({}, open=["smoks"], closed=["nothing"]) == (
-        "open: there is no predicate 'smoks'\n  did you mean 'smokes'?\n"
-        "closed: there is no predicate 'nothing'"
+        "--open: there is no predicate 'smoks'\n  did you mean 'smokes'?\n"
+        "--closed: there is no predicate 'nothing'"
     )
     assert message({}, open=["smokes"], closed=["smokes"]) == "'smokes' is said to be open and closed"
 

@@ -131,9 +131,36 @@ def test_comments(comment: str, before: str) -> None:
             "a fact's probability is written '~ 0.7'; a formula's weight stands before it: '1.5: ...'",
         ),
         ("a: 1.5", "a weight is a number, 'hard' or '?'"),
+        ("–0.5: a", "a minus is written '-'"),
+        ("−0.5: a", "a minus is written '-'"),
+        ("p(‘a’)", "constants stand in double quotes"),
+        ("p(x) :- q(x), x =< 3", "write <="),
+        ("p(x) :- q(x), x =:= 3", "write = for equality"),
+        ("p(x) :- q(x), x =\\= 3", "write != for inequality"),
+        ("p(x) :- q(x), x \\== 3", "write != for inequality"),
+        ("?- p(x)", "a goal stands by itself, without ?-"),
+        ('p("a") = true', "an atom that is true stands by itself, one that is false behind 'not'"),
     ],
 )
 def test_what_is_likely_meant(text: str, hint: str) -> None:
     mistake = only(text)
     assert mistake.hint == hint
     assert mistake.span is not None and mistake.span.start < mistake.span.end
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("P(a)", "here stands what is inside; a predicate named P"),
+        (
+            "P(a | b)",
+            "here stands what is inside before the bar; what is given stands in --given; a predicate",
+        ),
+        ("?- a(x)", "a goal stands by itself, without ?-"),
+    ],
+)
+def test_queries_of_other_kinds(query: str, hint: str) -> None:
+    with pytest.raises(LanguageError) as error:
+        parse_formula(query)
+    (mistake,) = error.value.mistakes
+    assert hint in mistake.hint

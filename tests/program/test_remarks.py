@@ -128,6 +128,14 @@ def test_closed_predicates_are_named() -> None:
     theory = 'smokes("anna")\nfriends("anna", "bob")\n1.5: smokes(x) and friends(x, y) => smokes(y)\n'
     hb.Model(hb.parse(theory)).infer(note=told.append)
     assert any("every predicate is closed" in text and "--open PRED" in text for text in told)
+    assert not any("herbrand query" in text for text in told)
+
+
+def test_rules_alone_are_asked_by_query() -> None:
+    told: list[str] = []
+    theory = 'parent("a", "b")\nold(x) :- parent(x, y)\n'
+    hb.Model(hb.parse(theory)).infer(note=told.append)
+    assert any(text.endswith("what rules derive (old) is asked by herbrand query") for text in told)
     told.clear()
     hb.Model(hb.parse(THEORY), {"friends": [("anna", "bob")]}).infer("friends", note=told.append)
     assert any("friends is closed (it is declared observed)" in text for text in told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -43,7 +44,7 @@ def has_header(header: str | None) -> bool | None:
 def last_argument(opened: Opened, what: str) -> tuple[Opened, str]:
     """The theory files without the last argument, which is ``what`` was asked for."""
     *theory, asked = opened.theory
-    if not theory:
+    if not theory or (Path(asked).is_file() and not Path(theory[0]).exists()):
         raise typer.BadParameter(f"name {what} after the theory files")
     return replace(opened, theory=theory), asked
 

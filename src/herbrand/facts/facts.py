@@ -196,7 +196,7 @@ class Worlds:
         known = set(known)
         mistakes = [
             Mistake(f"{option}: there is no predicate '{name}'", hint=nearest(name, known))
-            for option, names in (("open", self.open), ("closed", self.closed))
+            for option, names in (("--open", self.open), ("--closed", self.closed))
             for name in names
             if name not in known
         ]

@@ -27,9 +27,14 @@ _FOREIGN = {
     ": -": "write :- without a space",
     "==": "write = for equality",
     ":=": "write = for a value, :- for a rule",
+    "=:=": "write = for equality",
     "<>": "write != for inequality",
+    "\\==": "write != for inequality",
+    "=\\=": "write != for inequality",
+    "~=": "write != for inequality",
     "\\=": "write != for inequality",
     "≠": "write != for inequality",
+    "=<": "write <=",
     "≤": "write <=",
     "≥": "write >=",
     "&": "write 'and'",
@@ -49,10 +54,16 @@ _FOREIGN = {
     "::": "a probability stands before its atom: 0.3 :: rain",
     "'": "constants stand in double quotes",
     "“": 'constants stand in straight double quotes: "..."',
+    "‘": "constants stand in double quotes",
+    "’": "constants stand in double quotes",
     "”": 'constants stand in straight double quotes: "..."',
     "//": "comments begin with #",
     "/*": "comments begin with #",
     "--": "comments begin with #",
+    "–": "a minus is written '-'",
+    "—": "a minus is written '-'",
+    "−": "a minus is written '-'",
+    "?-": "a goal stands by itself, without ?-",
     "...": "a range has two points: 1..9",
     ";": "a statement ends with its line; an alternative is written 'or'",
     "+": "a positive number has no sign; values are added on a side of a comparison: m = n + 1",
@@ -202,7 +213,8 @@ def _decimal_comma(failure: Failure) -> str:
 def _probability_elsewhere(failure: Failure) -> str:
     quoted = "a predicate named P stands in back-quotes: `P`"
     if failure.kind == "P" and failure.whole != "statement" and not failure.before.strip():
-        return f"P( ) is a query of bound, and here stands what is inside; {quoted}"
+        given = " before the bar; what is given stands in --given" if "|" in failure.text else ""
+        return f"P( ) is a query of bound, and here stands what is inside{given}; {quoted}"
     if failure.kind == "P" and failure.before.strip() != "[":
         return f"P( ) stands alone, with its bound behind it; {quoted}"
     if failure.accepted == {"AT_LEAST", "AT_MOST", "EQUALS", "IN"}:
@@ -219,6 +231,8 @@ def _reserved_as_name(failure: Failure) -> str:
         return ""
     if failure.kind in ("AND", "OR", "XOR", "IN", "WHERE"):
         return ""
+    if failure.kind in ("TRUE", "FALSE") and failure.before.rstrip().endswith("="):
+        return "an atom that is true stands by itself, one that is false behind 'not'"
     return f"'{failure.found}' is a reserved word; as a name it stands in back-quotes: `{failure.found}`"
 
 

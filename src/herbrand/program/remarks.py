@@ -145,9 +145,11 @@ def nothing_uncertain(
     elif not facts.tables:
         yield "the theory names no predicate, so there is nothing to infer"
     elif all(table.world == "closed" for table in facts.tables.values()):
+        derived = [name for name in facts.tables if name in theory.derived]
         yield (
             f"every predicate is closed, so nothing is left to infer: {_listed(facts.tables)}; what has "
             "facts and is not declared is closed, and --open PRED makes what is not stated of it uncertain"
+            + (f"; what rules derive ({_listed(derived)}) is asked by herbrand query" if derived else "")
         )
     elif inhabited and not any(map(latent_count, facts.tables)):
         yield "facts settle every atom, so nothing is left to infer; --query PRED lists those that hold"
