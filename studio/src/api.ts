@@ -151,12 +151,21 @@ export class ServerError extends Error {
   }
 }
 
-async function call(method: string, path: string, body?: BodyInit, type?: string): Promise<Response> {
+/** A server that has not ended a run after so many milliseconds hangs, and would be waited for without end. */
+const PATIENCE = 10_000;
+
+async function call(
+  method: string,
+  path: string,
+  body?: BodyInit,
+  type?: string,
+  signal: AbortSignal | null = null,
+): Promise<Response> {
   const headers: Record<string, string> = { "X-Herbrand-Token": token };
   if (type) headers["Content-Type"] = type;
   let response: Response;
   try {
-    response = await fetch(`api/${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
+    response = await fetch(`api/${path}`, { method, headers, signal, ...(body === undefined ? {} : { body }) });
   } catch {
     throw new ServerError({
       message: "the studio's server does not answer",
@@ -179,8 +188,8 @@ async function troubleOf(response: Response): Promise<Trouble> {
 }
 
 const get = async <T>(path: string) => (await (await call("GET", path)).json()) as T;
-const post = async <T>(path: string, body: unknown) =>
-  (await (await call("POST", path, JSON.stringify(body), "application/json")).json()) as T;
+const post = async <T>(path: string, body: unknown, signal: AbortSignal | null = null) =>
+  (await (await call("POST", path, JSON.stringify(body), "application/json", signal)).json()) as T;
 
 export interface Checkable {
   files: Record<string, string>;
@@ -241,14 +250,16 @@ export interface Running {
 export function run(asked: RunRequest, watching: Watching = {}): Running {
   let id: string | null = null;
   let wanted = true;
-  const gone = new AbortController();
+  const [starting, gone] = [new AbortController(), new AbortController()];
   const drop = () => {
-    // A run that has ended meanwhile is no trouble; a server that is gone will never say that it has.
+    // A run that has ended meanwhile is no trouble; a server that is gone or hangs will never say that it has.
     const refused = (error: ServerError) => void (error.status === null && gone.abort(error));
-    if (id !== null) call("DELETE", `runs/${id}`).catch(refused);
+    const late = AbortSignal.timeout(PATIENCE);
+    if (id !== null) call("DELETE", `runs/${id}`, undefined, undefined, late).catch(refused);
+    else late.addEventListener("abort", () => id === null && starting.abort());
   };
   const done = (async () => {
-    ({ id } = await post<{ id: string }>("runs", asked));
+    ({ id } = await post<{ id: string }>("runs", asked, starting.signal));
     if (!wanted) drop();
     return listen(id, watching, gone.signal);
   })();
