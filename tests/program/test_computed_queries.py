@@ -245,6 +245,7 @@ def test_a_query_changes_no_other_answer() -> None:
     [
         ("num(x, n) and n + m > 1", "m has no value here"),
         ("nums(x, n) and n + 1 > 1", "there is no predicate 'nums'"),
+        ("num(x, n) and n + count(y: nums(y, n)) > 1", "there is no predicate 'nums'"),
         ("num(x, n) and n / 0 > 1", "division by zero"),
         ("num(x, n) and x * 2 > 1", "x is text"),
     ],

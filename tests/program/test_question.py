@@ -101,7 +101,7 @@ WRONG = {
     ),
     "rain = true": (
         "1:8: unexpected 'true'; expected a name, a number or text in double quotes",
-        "'true' is a reserved word; as a name it stands in back-quotes: `true`",
+        "an atom that is true stands by itself, one that is false behind 'not'",
     ),
 }
 
@@ -213,3 +213,19 @@ def test_no_constants_at_all() -> None:
     assert str(caught.value).endswith("type t has no constants at all")
     assert [r.probability for r in model.infer("exists x: p(x)").rows()] == [0.0]
     assert [r.probability for r in model.infer("forall x: p(x)").rows()] == [1.0]
+
+
+@pytest.mark.parametrize(
+    "query", ["rain", "not rain", "rain and not sun", "exists x: p(x)", "count(x: p(x)) > 1"]
+)
+def test_where_nothing_is_stated_no_predicate_is_known(query: str) -> None:
+    """Formulas had ended in an error of Python, and counts were answered."""
+    with pytest.raises(HerbrandError, match="there is no predicate"):
+        hb.Model(hb.parse("")).infer(query)
+
+
+def test_what_is_counted_is_known() -> None:
+    """A name that was misspelt was a new predicate without atoms."""
+    model = hb.Model(hb.parse('1: smokes(x)\nsmokes("anna") ~ 0.3'))
+    with pytest.raises(HerbrandError, match="1:10: there is no predicate 'smoke'"):
+        model.infer("count(x: smoke(x)) > 1")

@@ -190,6 +190,8 @@ BAD: dict[str, tuple[str, str, Any, int]] = {
     "a folder": ("PUT", "/api/files/facts", {"text": ""}, 400),
     "an upload outside": ("POST", "/api/upload?name=..%2Fx.csv", b"1", 400),
     "an upload without a name": ("POST", "/api/upload", b"1", 400),
+    "an upload over odd bytes": ("POST", "/api/upload?name=x.csv&before=x", b"1", 400),
+    "a circuit without a theory": ("POST", "/api/circuit", {"atom": "not smokes"}, 422),
     "nothing to delete": ("DELETE", "/api/files/gone.csv", None, 404),
     "a file below a file": ("POST", "/api/runs", {"command": "infer", "files": {"notes.txt/a.hb": ""}}, 400),
     "a file of a long name": ("POST", "/api/runs", {"command": "infer", "files": {"a" * 300: ""}}, 400),

@@ -45,7 +45,6 @@ from herbrand.language.syntax import (
     WeightedFormula,
     formulas_in,
     predicates_in,
-    walk,
 )
 from herbrand.options.kinds import texts
 from herbrand.program.dependencies import (
@@ -59,6 +58,7 @@ from herbrand.program.dependencies import (
 )
 from herbrand.program.lower import in_cells, lower
 from herbrand.program.program import Program
+from herbrand.program.question import named_atoms
 from herbrand.program.remarks import may_be_new, new_constants, new_predicates, remarks
 from herbrand.program.usable import IGNORABLE, KINDS, refuse_unusable
 
@@ -212,11 +212,11 @@ class Knowledge:
         signature = check(theory)
         if not signature.strict:
             known, named = self.facts()[0].predicates, signature.named
-            for part in (p for one in asked for f in formulas_in(one) for p in walk(f)):
-                if isinstance(part, Atom) and part.predicate in named and part.predicate not in known:
-                    name = part.predicate
+            for atom in named_atoms(f for one in asked for f in formulas_in(one)):
+                name = atom.predicate
+                if name in named and name not in known:
                     hint = nearest(name, known)
-                    raise LanguageError(f"there is no predicate '{name}'", span=part.span, hint=hint)
+                    raise LanguageError(f"there is no predicate '{name}'", span=atom.span, hint=hint)
         whole = separated(theory)
         own = self.separated.theory
         known = copy(self)

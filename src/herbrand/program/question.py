@@ -7,7 +7,7 @@ constant never seen is an error with the nearest one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -178,11 +178,16 @@ def queried_predicates(queries: Iterable[str | Formula], signature: Signature) -
 
 def named_predicates(formulas: Iterable[Formula]) -> frozenset[str]:
     """All predicates that formulas name, in aggregates too."""
+    return frozenset(atom.predicate for atom in named_atoms(formulas))
+
+
+def named_atoms(formulas: Iterable[Formula]) -> Iterator[Atom]:
+    """All atoms of formulas, in aggregates too."""
     whole = [part for formula in formulas for part in walk(formula)]
     inside = (one for part in whole if isinstance(part, Computed) for one in aggregates(part))
     parts = (*whole, *(part for one in inside for part in inner_parts(one, AnyAtom)))
     atoms = (part.atom if isinstance(part, ValueIs | ValueIn) else part for part in parts)
-    return frozenset(atom.predicate for atom in atoms if isinstance(atom, Atom))
+    return (atom for atom in atoms if isinstance(atom, Atom))
 
 
 def read_question(
@@ -236,6 +241,8 @@ def _not_one_atom(text: str) -> LanguageError:
 
 def check_formula(formula: Formula, signature: Signature, facts: Facts) -> None:
     """Raise unless a formula fits the vocabulary and names known constants only."""
+    for atom in named_atoms([formula]) if not signature.predicates else ():
+        signature.predicate(atom.predicate, atom.span)  # beside no declaration any name would do
     own = signature.about(sorted(named_predicates([formula])))
     check(own.declarations() + Theory((WeightedFormula(Hard(), formula),)))
     mistakes: list[Mistake] = []

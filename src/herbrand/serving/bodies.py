@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -137,10 +138,17 @@ def answer_errors(app: FastAPI) -> None:
         found.headers.update(error.headers or {})  # a wrong method is answered by those that are allowed
         return found
 
+    async def odd(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        message = f"'{first['loc'][-1]}' of the address: {first['msg']}"
+        return await refused(request, RefusedError(BAD_REQUEST, message))
+
     async def fault(request: Request, error: Exception) -> Response:
         return await refused(request, fault_of(error))
 
     app.add_exception_handler(RefusedError, refused)
     app.add_exception_handler(HerbrandError, wrong)
     app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, odd)
     app.add_exception_handler(Exception, fault)
