@@ -257,6 +257,16 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
+def few_of(texts: Sequence[str], between: str = ", ", most: int = 4) -> str:
+    """The first of many texts, and how many are left out.
+
+    >>> few_of(["a", "b"]), few_of(list("abcdefg"), most=2)
+    ('a, b', 'a, b and 5 more')
+    """
+    left_out = len(texts) - most
+    return between.join(texts[:most]) + (f" and {left_out:,} more" if left_out > 0 else "")
+
+
 def nearest(name: object, known: Iterable[str]) -> str:
     """The known name most like ``name``, as an ending for a hint, or nothing."""
     close = difflib.get_close_matches(str(name), sorted(set(known)), n=1, cutoff=0.6)

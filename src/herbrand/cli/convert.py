@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import herbrand as hb
 from herbrand.cli.options import Theories, refuse_overwriting, written_by_ending
 from herbrand.cli.output import note, write_text, write_texts
 from herbrand.cli.parameters import takes
+from herbrand.errors import few_of
 from herbrand.extras import later
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def command(
         _note_opened(said)
     text, facts = hb.written(said, format), hb.written_facts(said, format)
     if said.queries and format not in ASKING:
-        queries = [f"--query '{_shown(each.formula)}'" for each in said.queries]
-        note(f"queries are left out, as a file of this format has none: infer {_some(queries, ' ')}")
+        asked = few_of([f"--query '{_shown(each.formula)}'" for each in said.queries], " ", MOST_NAMED)
+        note(f"queries are left out, as a file of this format has none: infer {asked}")
     if facts is None:
         write_text(text, output)
         return
@@ -62,10 +62,5 @@ def _note_opened(theory: Theory) -> None:
     if opened:
         note(
             "a predicate with facts may be closed in the format read, and is open in .hb unless it is "
-            f"': observed' there: {_some(opened, ', ')}"
+            f"': observed' there: {few_of(opened, most=MOST_NAMED)}"
         )
-
-
-def _some(named: Sequence[str], between: str) -> str:
-    more = f" and {len(named) - MOST_NAMED:,} more" if len(named) > MOST_NAMED else ""
-    return between.join(named[:MOST_NAMED]) + more

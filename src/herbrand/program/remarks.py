@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from herbrand.errors import nearest
+from herbrand.errors import few_of, nearest
 from herbrand.extras import pc
 from herbrand.facts.column import SMALL
 from herbrand.facts.domain import Domain
@@ -66,10 +66,10 @@ def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> I
     derived = theory.derived.keys()
     empty = [name for name in bare if known[name].role == "observed" and name in used - derived]
     if empty:
-        yield f"observed, but without facts, so that all their atoms are false: {_listed(empty)}"
+        yield f"observed, but without facts, so that all their atoms are false: {few_of(empty)}"
     idle = [name for name in bare if known[name].declared and name not in used]
     if idle and not any(isinstance(s, BoundRows) for s in theory.statements):
-        yield f"declared, but no statement uses them and no facts are given: {_listed(idle)}"
+        yield f"declared, but no statement uses them and no facts are given: {few_of(idle)}"
 
 
 def may_be_new(given: Sequence[FactRows], facts: Facts, signature: Signature, stated: Signature) -> bool:
@@ -147,7 +147,7 @@ def nothing_uncertain(
     elif all(table.world == "closed" for table in facts.tables.values()):
         derived = [name for name in facts.tables if name in theory.derived]
         yield (
-            f"every predicate is closed, so nothing is left to infer: {_listed(facts.tables)}; what has "
+            f"every predicate is closed, so nothing is left to infer: {few_of(list(facts.tables))}; what has "
             "facts and is not declared is closed, and --open PRED makes what is not stated of it uncertain"
             + (f"; what rules derive ({_listed(derived)}) is asked by herbrand query" if derived else "")
         )
@@ -240,9 +240,3 @@ def _escaped(value: object) -> str:
     """As a theory writes it, and by numbers where two texts would look the same."""
     text = str(value)
     return shown_constant(text) if text.isascii() else f"{shown_constant(text)} ({ascii(text)[1:-1]})"
-
-
-def _listed(names: Iterable[str]) -> str:
-    every = list(names)
-    more = f" and {len(every) - MOST_NAMED} more" if len(every) > MOST_NAMED else ""
-    return ", ".join(every[:MOST_NAMED]) + more

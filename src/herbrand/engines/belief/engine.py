@@ -24,7 +24,7 @@ from herbrand.engines.contradiction import proved_contradiction
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.loop import Schedule
 from herbrand.engines.reading import looked_up
-from herbrand.errors import UnsupportedError
+from herbrand.errors import UnsupportedError, few_of
 from herbrand.factors.compiled import Compiled, compiled
 from herbrand.factors.graph import Array
 from herbrand.factors.pieces import LARGEST_TABLE
@@ -161,10 +161,9 @@ def _with_note(advice: str, compiled: Compiled) -> str:
         return advice
     program = compiled.program
     texts = [statement_text(program.statements[number]) for number in compiled.apart]
-    shown = "; ".join(texts[:3]) + (f"; and {len(texts) - 3:,} more" if len(texts) > 3 else "")
     note = (
         f"over more joint values than a table may have ({LARGEST_TABLE:,}), so that messages treat each case "
-        f"as a factor of its own, which is less exact: {shown}"
+        f"as a factor of its own, which is less exact: {few_of(texts, '; ')}"
     )
     return f"{advice}; {note}" if advice else note
 

@@ -26,10 +26,12 @@ from herbrand.engines.lifted.terms import (
     Slot,
     Terms,
 )
+from herbrand.errors import few_of
 from herbrand.graphs import linked
 from herbrand.program.program import Program
 
 MOST_CELLS = 4096
+MOST_SHOWN = 10**9
 
 TypedOwn = tuple[str, Own]
 
@@ -115,9 +117,11 @@ def _family(members: Sequence[TypedOwn], program: Program) -> Family:
     owns = tuple(own for _, own in members)
     sizes = tuple(program.value_count(own.predicate) for own in owns)
     if math.prod(sizes) > MOST_CELLS:
-        names = ", ".join(dict.fromkeys(own.predicate for own in owns))
+        names = few_of(list(dict.fromkeys(own.predicate for own in owns)))
+        cells = math.prod(sizes)
+        shown = f"{cells:,}" if cells < MOST_SHOWN else "billions of"
         raise NotLiftableError(
-            f"{names} hang together about one constant, which makes {math.prod(sizes):,} cells; "
+            f"{names} hang together about one constant, which makes {shown} cells; "
             f"at most {MOST_CELLS:,} are taken"
         )
     return Family(members[0][0], owns, sizes)

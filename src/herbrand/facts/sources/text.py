@@ -37,7 +37,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from herbrand.errors import FactsError, Mistake
+from herbrand.errors import FactsError, Mistake, few_of
 from herbrand.extras import duckdb
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, python_column, text_array
@@ -283,7 +283,6 @@ def _hint(header: bool) -> str:
 # must seldom be wrong
 
 
-MOST_NAMED = 4
 FEWEST_REPEATED = 5
 """Rows below a first one whose cells alone do not repeat."""
 ALONE = frozenset(("id", "name", "person", "user"))
@@ -317,9 +316,8 @@ def doubtful_headers(
     names = [t.name for t in doubtful if not any(cell.strip() in known for cell in t.first_cells)]
     if not names:
         return ()
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return (
-        f"the first row of {', '.join(names[:MOST_NAMED])}{more} was taken as data, though it looks like "
+        f"the first row of {few_of(names)} was taken as data, though it looks like "
         "names of columns; --header yes skips it, --header no says that it is data",
     )
 
