@@ -149,7 +149,7 @@ def nothing_uncertain(
         yield (
             f"every predicate is closed, so nothing is left to infer: {few_of(list(facts.tables))}; what has "
             "facts and is not declared is closed, and --open PRED makes what is not stated of it uncertain"
-            + (f"; what rules derive ({_listed(derived)}) is asked by herbrand query" if derived else "")
+            + (f"; what rules derive ({few_of(list(derived))}) is asked by herbrand query" if derived else "")
         )
     elif inhabited and not any(map(latent_count, facts.tables)):
         yield "facts settle every atom, so nothing is left to infer; --query PRED lists those that hold"
