@@ -187,12 +187,30 @@ def test_what_is_certain_cannot_be_denied(certain: str, evidence: str) -> None:
     {
         "t(1.5)::a.": "1.5 is no start of a probability",
         "t(b)::a.": "b is no start of a probability",
-        "t(0.7)::a; t(0.7)::b.": "probabilities and starts of this statement add up to 1.4",
+        "0.7::a; 0.7::b; t(_)::c.": "probabilities of this statement add up to 1.4",
     }.items(),
 )
 def test_wrong_starts_are_refused(tmp_path: Path, program: str, reason: str) -> None:
     with pytest.raises(HerbrandError, match=reason):
         _learned(tmp_path, program, "evidence(a).")
+
+
+@pytest.mark.parametrize(
+    ("program", "steps"),
+    [
+        ("t(0.9)::a; t(0.3)::b. 0.5::c :- a. c :- b.", "t(0.75)::a; t(0.25)::b. 0.5::c :- a. c :- b."),
+        ("0.2::a; t(0.6)::b; t(0.6)::c. d :- b. d :- c.", "0.2::a; t(0.4)::b; t(0.4)::c. d :- b. d :- c."),
+    ],
+)
+def test_starts_that_add_up_to_more_are_shares(tmp_path: Path, program: str, steps: str) -> None:
+    """As in ProbLog, which scales them. ``d`` alone says nothing of how its two ways share it: starts do."""
+    last = "d" if "d" in program else "c"
+    examples = f"evidence({last}).\n---\nevidence(a).\n---\nevidence({last},false).\nevidence(a,false)."
+    found, expected = (_learned(tmp_path, text, examples) for text in (program, steps))
+    assert [w.weight for w in found.weights] == pytest.approx([w.weight for w in expected.weights], abs=1e-6)
+    assert found.metrics == pytest.approx(expected.metrics, abs=1e-9)
+    beside = _learned(tmp_path, "t(0.9)::a; t(0.9)::b; t(_)::c.", "evidence(a).\n---\nevidence(c).")
+    assert [w.weight for w in beside.weights] == pytest.approx([0.5, 0, 0.5], abs=1e-6)
 
 
 def test_equal_worlds_count_each(tmp_path: Path) -> None:

@@ -425,10 +425,17 @@ def _open_places(theory: Theory, group: Group) -> np.ndarray:
 
 
 def _stated(choice: Choice) -> np.ndarray:
-    """The probability or the start of each alternative, 0 where it has neither."""
+    """The probability or the start of each alternative, 0 where it has neither. Starts of more than the
+    probabilities leave are shares of that, beside equal ones of the learned heads that have no start."""
     chances = [one.probability for one in choice.alternatives]
-    numbers = [chance.start if isinstance(chance, Learned) else chance for chance in chances]
-    return np.array([float(n) if isinstance(n, float | int) else 0.0 for n in numbers])
+    learned = [chance for chance in chances if isinstance(chance, Learned)]
+    given = np.array([float(chance) if isinstance(chance, float | int) else 0.0 for chance in chances])
+    starts = np.array([(chance.start or 0.0) if isinstance(chance, Learned) else 0.0 for chance in chances])
+    left = 1 - given.sum()
+    if starts.sum() > left + CERTAIN:
+        begun = sum(chance.start is not None for chance in learned)
+        starts *= left / starts.sum() * begun / len(learned)
+    return given + starts
 
 
 def _started(choice: Choice) -> Choice:
@@ -442,13 +449,13 @@ def _started(choice: Choice) -> Choice:
             span=choice.span,
             hint="write ? or numbers before each head, or the same ?[x] before each",
         )
-    if math.fsum(_stated(choice)) > 1 + CERTAIN:
+    given = math.fsum(float(c) for c in chances if isinstance(c, float | int))
+    if given > 1 + CERTAIN:
         raise UnsupportedError(
-            f"the probabilities and starts of this statement add up to {math.fsum(_stated(choice)):.10g}",
+            f"the probabilities of this statement add up to {given:.10g}",
             span=choice.span,
             hint="at most one of the heads holds, so they add up to at most 1",
         )
-    given = math.fsum(float(c) for c in chances if isinstance(c, float | int))
     share = (1 - given) / (len(choice.alternatives) + 1)
     alternatives = [
         replace(one, probability=float(share)) if isinstance(one.probability, Learned) else one
