@@ -27,7 +27,7 @@ from herbrand.learning.learned import Learning
 from herbrand.learning.opinions import opinions, soft_facts
 from herbrand.learning.predictor import Predictor
 from herbrand.learning.sampling import Sampler, bears, refuse_unsampled
-from herbrand.learning.settings import LearningSettings
+from herbrand.learning.settings import LearningSettings, kept_before
 from herbrand.learning.steps import EarlyStopping, kept_state, mark_of, run_steps
 from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
@@ -150,8 +150,9 @@ def training(program: Program, settings: LearningSettings, mark: str = "") -> Tr
     optimizer = torch.optim.Adam(predictor.parameters(), lr=settings.rate or RATE)
     stopping = EarlyStopping(settings.patience, SMOOTHING)
     found = Training(predictor, lessons, settings.layers or LAYERS, optimizer, stopping, mark=mark)
-    if settings.goes_on_from is not None:
-        restore(found, settings.goes_on_from)
+    path = kept_before(settings)
+    if path is not None:
+        restore(found, path)
     return found
 
 

@@ -37,7 +37,7 @@ from herbrand.learning.kept_weights import KeptWeights, Owners, kept_weights
 from herbrand.learning.learned import Learning
 from herbrand.learning.objective import Method, penalty_of, report, slope_of
 from herbrand.learning.parameters import Parameters
-from herbrand.learning.settings import LearningSettings
+from herbrand.learning.settings import LearningSettings, kept_before
 from herbrand.learning.ties import Ties, ties
 from herbrand.program.evidence import LATENT
 
@@ -162,7 +162,7 @@ def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
 
 def _begun(settings: LearningSettings, owners: Owners, objective: PseudoLikelihood) -> KeptWeights | None:
     """Where an earlier climb was cut off."""
-    path = settings.goes_on_from
+    path = kept_before(settings)
     return None if path is None else kept_weights(path, owners, objective.value)
 
 

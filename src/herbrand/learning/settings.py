@@ -63,14 +63,14 @@ class LearningSettings:
     held_out: Any = None
     watch: Watch | None = None
 
-    @property
-    def goes_on_from(self) -> str | None:
-        """The file that ``resume`` names; none where it is that of ``save`` and not there yet."""
-        missing = self.resume == self.save and self.resume is not None and not Path(self.resume).exists()
-        return None if missing else self.resume
-
     def __post_init__(self) -> None:
         check_settings("learn", self)
+
+
+def kept_before(settings: LearningSettings) -> str | None:
+    """The file that ``resume`` names; none where it is that of ``save`` and not there yet."""
+    path = settings.resume
+    return None if path is not None and path == settings.save and not Path(path).exists() else path
 
 
 def settings_from(given: Mapping[str, Any], budget: Budget | None = None) -> LearningSettings:

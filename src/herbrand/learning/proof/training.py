@@ -22,7 +22,7 @@ from herbrand.engines.proof.unrolled import FEWEST_ROWS, GRID_CACHE
 from herbrand.learning.proof.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
-from herbrand.learning.settings import LearningSettings
+from herbrand.learning.settings import LearningSettings, kept_before
 from herbrand.learning.steps import EarlyStopping, kept_state, run_steps
 from herbrand.nn.rule_weights import RuleWeights
 from herbrand.tensor_files import restoring, save_tensors, whole_number, within
@@ -68,8 +68,9 @@ class Training:
             EarlyStopping(settings.patience, 0.0 if batch is None else SMOOTHING),
             np.random.default_rng(settings.seed), mark,
         )  # fmt: skip
-        if settings.goes_on_from is not None:
-            restore(found, settings.goes_on_from)
+        path = kept_before(settings)
+        if path is not None:
+            restore(found, path)
         return found
 
     @property
