@@ -15,6 +15,7 @@ import torch
 import herbrand as hb
 from herbrand import tasks
 from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.induction.training import Training
 from herbrand.tasks import readout
 from herbrand.tasks.policies import fresh_policy
 from herbrand.tasks.readout import RulePolicy, policy_rules
@@ -330,3 +331,61 @@ class Solved(Corridor):
     def draw(cls, rng: np.random.Generator, worlds: int, size: int) -> Self:
         games = super().draw(rng, worlds, size)
         return replace(games, way_out=games.here)
+
+
+def drawing(**tables: Callable[[int, int], Any]) -> Callable[[], object]:
+    """A task whose worlds have these tables, each made of how many worlds and objects are asked for."""
+    return lambda: tasks.worlds_task(
+        lambda rng, worlds, size: {name: made(worlds, size) for name, made in tables.items()}, "t", (3, 4)
+    )
+
+
+def ones(worlds: int, size: int) -> np.ndarray:
+    return np.ones((worlds, size))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: tasks.Plan(exam_worlds=(0, 0)), "each of exam_worlds is a whole number from 1 on, not 0"),
+        (lambda: tasks.Plan(exam_worlds=(5, 0)), "each of exam_worlds is a whole number from 1 on, not 0"),
+        (lambda: tasks.Plan(exam_worlds=5), "exam_worlds is a tuple of 2 values, not 5"),  # type: ignore
+        (lambda: tasks.Plan(examples=-1), "examples is a whole number from 1 on, not -1"),
+        (lambda: tasks.Plan(batch=0), "batch is a whole number from 1 on, not 0"),
+        (lambda: tasks.Plan(rate=float("nan")), "rate is a number from 0 on, not nan"),
+        (lambda: tasks.Plan(rate="fast"), "rate is a number from 0 on, not 'fast'"),  # type: ignore
+        (lambda: tasks.Plan(hidden=(0,)), "each of hidden is a whole number from 1 on, not 0"),
+        (lambda: tasks.worlds_task("two", "t", (3, 4)), "draw is a function, not 'two'"),  # type: ignore
+        (lambda: tasks.worlds_task(two_steps, "two", (3, 4), depth=0), "depth is a whole number from 1 on"),
+        (drawing(t=ones), "the worlds say nothing but 't'"),
+        (
+            drawing(t=ones, a=lambda worlds, size: np.full((worlds, size), np.nan)),
+            "'a' is a table of float64",
+        ),
+        (drawing(t=lambda worlds, size: np.full((worlds, size), "x"), a=ones), "'t' is a table of <U1"),
+        (
+            drawing(t=ones, a=lambda worlds, size: np.ones((worlds, size, size + 1))),
+            "axes of different lengths",
+        ),
+        (drawing(t=ones, a=lambda worlds, size: np.ones((worlds, size + 1))), r"shapes \(1, 3\), \(1, 4\)"),
+        (drawing(t=ones, a=lambda worlds, size: np.ones((2, size))), r"shapes \(1, 3\), \(2, 3\)"),
+        (lambda: tasks.train(TASK, PLAN, seed=-1), "seed is a whole number from 0 on, not -1"),
+        (lambda: tasks.train(TASK, PLAN, seconds=float("nan")), "seconds is a number from 0 on, not nan"),
+        (lambda: tasks.train(TASK, PLAN, resume=3), "resume is a text, not 3"),  # type: ignore
+        (lambda: tasks.train(TASK, PLAN, watch=3), "watch is a function, not 3"),  # type: ignore
+        (lambda: tasks.train(TASK, 3), "is trained by a Plan"),  # type: ignore
+    ],
+)
+def test_what_a_task_does_not_take_is_refused(wrong: Callable[[], object], message: str) -> None:
+    """Whatever had been learned passed an exam of no world, and other values ended in errors of Python."""
+    with pytest.raises(UnsupportedError, match=message):
+        wrong()
+
+
+@pytest.mark.parametrize(
+    "given", [{"worlds": 0}, {"worlds": -1}, {"size": 0}, {"size": "large"}, {"seed": -1}]
+)
+def test_an_exam_has_worlds(given: dict[str, Any]) -> None:
+    learned = tasks.LearnedMachine(TASK, Training(TASK, PLAN).machine)
+    with pytest.raises(UnsupportedError, match="is a whole number from"):
+        learned.examine(**{"worlds": 2, "size": 4, **given})

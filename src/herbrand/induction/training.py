@@ -17,8 +17,9 @@ goes on as if it had not been stopped.
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import draw_weights
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.task import Sample, Task, joined
+from herbrand.options.kinds import Flag, Kind, Number, Several, Whole, check_fields
 from herbrand.tensor_files import read_tensors, restoring, save_tensors, within
 
 NEARLY = 0.999
@@ -71,6 +73,21 @@ class Plan:
     width: int = 8
     hidden: tuple[int, ...] = ()
     rebuild_widest: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, _KINDS if self.examples is None else {"examples": Whole(1), **_KINDS})
+
+
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("batch", "exam_every", "starts", "start_examples", "width"), Whole(1)),
+    **dict.fromkeys(("patience", "most_balance", "spread", "rate_decay"), Number(above=0)),
+    **dict.fromkeys(("margin", "again_margin"), Number(above=-math.inf)),
+    "rate": Number(0),
+    "again": Number(0, 1),
+    "exam_worlds": Several(Whole(1), 2),
+    "hidden": Several(Whole(1)),
+    "rebuild_widest": Flag(),
+}
 
 
 @dataclass(frozen=True)

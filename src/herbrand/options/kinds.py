@@ -166,6 +166,27 @@ class Text:
             raise UnsupportedError(f"{flag} is a text, not {_shown(value)}")
 
 
+@dataclass(frozen=True)
+class Several:
+    """A tuple or list of values of one kind; ``count``: so many."""
+
+    kind: Kind
+    count: int | None = None
+
+    def check(self, flag: str, value: Any) -> None:
+        if not isinstance(value, tuple | list) or self.count not in (None, len(value)):
+            many = "values" if self.count is None else f"{self.count} values"
+            raise UnsupportedError(f"{flag} is a tuple of {many}, not {_shown(value)}")
+        for one in value:
+            self.kind.check(f"each of {flag}", one)
+
+
+def check_fields(made: object, kinds: Mapping[str, Kind]) -> None:
+    """Raise for the first field of a value that makes no sense."""
+    for name, kind in kinds.items():
+        kind.check(name, getattr(made, name))
+
+
 def check_functions(**given: Any) -> None:
     """Raise for what cannot be called; ``None`` leaves it out."""
     for name, value in given.items():

@@ -56,4 +56,14 @@ def _table(relations: Relations, name: str, arity: int) -> npt.NDArray[Any]:
             f"'{name}' is a table of the shape {table.shape}, not of {arity} arguments",
             hint="[worlds], and an axis of all objects for each argument",
         )
+    if not (np.issubdtype(table.dtype, np.number) or table.dtype == bool) or not np.isfinite(table).all():
+        raise UnsupportedError(
+            f"'{name}' is a table of {table.dtype}, and holds what says neither yes nor no",
+            hint="1 or True where it holds, 0 or False where it does not",
+        )
+    if len(set(table.shape[1:])) > 1:
+        raise UnsupportedError(
+            f"'{name}' is a table of the shape {table.shape}, with axes of different lengths",
+            hint="[worlds], and an axis of all objects for each argument",
+        )
     return table

@@ -25,6 +25,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.induction.examination import examine
 from herbrand.induction.task import Task
 from herbrand.induction.training import Plan, Progress, Training
+from herbrand.options.kinds import Number, Text, Whole, check_functions
 from herbrand.tasks.curriculum import Curriculum, Lesson, Schooling
 from herbrand.tasks.games import Games
 from herbrand.tasks.learned import LearnedMachine, LearnedPolicy
@@ -74,8 +75,16 @@ def train(
     ``seconds``: wall-clock time, which ends a training between two steps. ``resume``: a file that keeps the
     run after every exam; where it is there already, the run goes on from it. ``watch`` is called with what
     each exam showed. Ctrl-C ends a training too, and what was learned up to the last exam is returned."""
+    for name, kind, value in (
+        ("seed", Whole(0), seed),
+        ("seconds", Number(0), seconds),
+        ("resume", Text(), resume),
+    ):
+        if value is not None:
+            kind.check(name, value)
+    check_functions(watch=watch)
     if isinstance(task, Task):
-        if isinstance(plan, Curriculum):
+        if not isinstance(plan, Plan | None):
             raise UnsupportedError("a task of worlds is trained by a Plan", hint="curricula are for games")
         training = Training(task, plan, seed)
         interrupted = _run(training, training.machine, seconds, resume, watch)

@@ -16,6 +16,7 @@ import numpy as np
 
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.induction.task import Sample, Task
+from herbrand.options.kinds import Whole, check_functions
 from herbrand.tasks.relations import Relations, arities, channels
 
 DrawWorlds = Callable[[np.random.Generator, int, int], Relations]
@@ -40,6 +41,9 @@ def worlds_task(
     ``rare``: the target holds in few worlds, which are preferred."""
     if not (isinstance(sizes, tuple | list) and [*map(type, sizes)] == [int, int] and min(sizes) > 0):
         raise UnsupportedError(f"sizes are two whole numbers from 1 on, not {sizes}", hint="sizes=(6, 12)")
+    check_functions(draw=draw)
+    for name, least, value in (("examples", 1, examples), ("depth", 1, depth), ("breadth", 0, breadth)):
+        Whole(least).check(name, value)
     drawn = draw(np.random.default_rng(0), 1, sizes[0])
     if not isinstance(drawn, Mapping):
         raise UnsupportedError(
@@ -50,13 +54,24 @@ def worlds_task(
             f"the worlds say nothing of the target '{target}'",
             hint=nearest(target, drawn) or f"they have {', '.join(drawn)}",
         )
+    if len(drawn) == 1:
+        raise UnsupportedError(
+            f"the worlds say nothing but '{target}'", hint="give tables to predict it from beside it"
+        )
     known = arities({name: table for name, table in drawn.items() if name != target})
     arity = np.ndim(drawn[target]) - 1
 
     def sample(rng: np.random.Generator, worlds: int, objects: int) -> Sample:
         found = draw(rng, worlds, objects)
-        truth = channels(found, {arity: (target,)})[arity]
-        return Sample(channels(found, known), truth[..., 0])
+        truth, tables = channels(found, {arity: (target,)})[arity], channels(found, known)
+        shaped = [(arity, truth), *tables.items()]
+        if {len(table) for _, table in shaped} != {worlds} or len({t.shape[1] for a, t in shaped if a}) > 1:
+            raise UnsupportedError(
+                f"worlds were drawn for {worlds} of size {objects}, and came as tables of the shapes "
+                + ", ".join(str(tuple(table.shape[:-1])) for _, table in shaped),
+                hint="each is [worlds, objects, ...], of so many worlds and of the same objects",
+            )
+        return Sample(tables, truth[..., 0])
 
     sample(np.random.default_rng(0), 1, sizes[0])  # raises for tables of another shape
     widest = max(arity, breadth, *known)
