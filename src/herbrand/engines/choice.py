@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from herbrand.answers.guarantee import Guarantee, Status
@@ -273,8 +273,12 @@ def _for_choices(name: str, program: Program, question: Question) -> str:
 
 
 def readable_by(engine: AnyEngine, program: Program) -> Program:
-    """The program, tables of networks as templates for an engine that does not read ``whole_tables``."""
-    return program if getattr(engine, "whole_tables", False) else in_cells(program)
+    """The program, tables of networks as templates for an engine that does not read whole ones."""
+    return program if reads_whole_tables(engine) else in_cells(program)
+
+
+def reads_whole_tables(engine: AnyEngine) -> bool:
+    return getattr(engine, "whole_tables", False)
 
 
 def choices(
@@ -287,6 +291,7 @@ def choices(
     to say what they cost, a matching pair by pair.
     """
     asked: list[tuple[AnyEngine, Program, Prepared[Any] | Refusal]] = []
+    in_cells_once = cache(partial(in_cells, program))
 
     def known(engine: AnyEngine, read: Program) -> Prepared[Any] | Refusal | None:
         return next((said for other, same, said in asked if other == engine and same is read), None)
@@ -300,7 +305,11 @@ def choices(
             return
         own = used_settings("infer", name, settings)
         engine = installed("infer", name, own)
-        read = readable_by(engine, program)
+        try:
+            read = program if reads_whole_tables(engine) else in_cells_once()
+        except BudgetError as error:
+            yield Refused(name, Refusal(error))
+            continue
         if isinstance(engine, Fallback):
             engine = replace(engine, known=known(engine.second, read))
         prepared = known(engine, read) or engine.prepare(read, question, _for_planning(own.budget))

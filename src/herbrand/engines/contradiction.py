@@ -23,8 +23,10 @@ from herbrand.engines.smallest_set import smallest, together
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, Mistake, UnsupportedError
 from herbrand.factors.graph import FORBIDDEN, FactorGraph
 from herbrand.factors.ground_graph import ground_graph
+from herbrand.language.network_tables import NetworkTable
 from herbrand.language.show import statement_text
 from herbrand.program.ground import Ground, ground
+from herbrand.program.lower import in_cells
 from herbrand.program.program import Program
 
 MOST_ROWS = 20_000
@@ -68,7 +70,7 @@ def _by_elimination(program: Program, budget: Budget) -> ContradictionError | No
         return plan.run().total > -math.inf
 
     try:
-        return smallest_contradiction(ground(program, budget, MOST_ROWS), satisfiable)
+        return smallest_contradiction(ground(in_cells(program), budget, MOST_ROWS), satisfiable)
     except ContradictionError as error:
         return error
     except BudgetError:
@@ -76,7 +78,11 @@ def _by_elimination(program: Program, budget: Budget) -> ContradictionError | No
 
 
 def every_hard_statement(program: Program) -> ContradictionError:
+    """Whole tables of networks are among them where an entry is 0."""
     numbers = dict.fromkeys(t.statement for t in program.templates if t.weight is None)
+    for number, statement in enumerate(program.statements):
+        if isinstance(statement, NetworkTable) and not statement.values.all():
+            numbers[number] = None
     mistakes = [
         Mistake(
             "with the facts, no world satisfies the hard statements together; this is one of them"

@@ -17,12 +17,17 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.budget import UNLIMITED, Budget, readable
-from herbrand.engines.contradiction import contradicting, no_weight, smallest_contradiction
+from herbrand.engines.contradiction import (
+    contradicting,
+    every_hard_statement,
+    no_weight,
+    smallest_contradiction,
+)
 from herbrand.engines.elimination import Eliminated, Elimination, planned
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.formula_shares import FormulaShares
 from herbrand.engines.reading import AskedTables, ChosenWorld, ExplainedAtom, by_number, forced
-from herbrand.errors import BudgetError
+from herbrand.errors import BudgetError, HerbrandError
 from herbrand.extras import later
 from herbrand.factors.graph import FactorGraph
 from herbrand.factors.ground_graph import ground_graph
@@ -96,11 +101,17 @@ class Exact:
     def step(self, state: ExactState) -> ExactState:
         found = state.elimination.run()
         if found.total == -math.inf:
-            celled = state.ground
-            if celled.program.tables:  # statements are looked for among templates
-                celled = ground(in_cells(celled.program), self.budget, MOST_GROUNDINGS)
-            raise smallest_contradiction(celled, self._satisfiable) or no_weight()
+            raise self._contradiction(state.ground)
         return replace(state, found=found, formulas=self._formula_rows(state, found))
+
+    def _contradiction(self, grounded: Ground) -> HerbrandError:
+        """Why no world has a weight; a smallest set of statements is looked for among templates."""
+        program = grounded.program
+        try:
+            celled = ground(in_cells(program), self.budget, MOST_GROUNDINGS) if program.tables else grounded
+        except BudgetError:
+            return every_hard_statement(program)
+        return smallest_contradiction(celled, self._satisfiable) or no_weight()
 
     def residual(self, state: ExactState) -> float:
         return 0.0

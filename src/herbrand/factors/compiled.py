@@ -68,7 +68,7 @@ def compiled(program: Program, budget: Budget, lift: bool = True) -> Compiled:
     """The cheapest graph that messages can run on; with ``lift`` false the ground one, as it is."""
     memory = budget.bytes
     evidence = Evidence(program)
-    if lift:
+    if lift and not program.tables:
         classes = interchangeable(program)
         if _by_classes(program, evidence, classes):
             # A graph of classes is small: whatever refinement still finds is worth it.

@@ -401,7 +401,7 @@ def in_cells(program: Program) -> Program:
     cells = sum(int(np.count_nonzero(table.values != 1)) for table in program.tables)
     if cells > MOST_CELLS:
         message = f"the tables of this network have {cells:,} cells; this reads {MOST_CELLS:,} at most"
-        raise BudgetError(message, hint="infer with --engine exact reads whole tables")
+        raise BudgetError(message, hint="infer with --engine exact or bp reads whole tables")
     weights, templates = list(program.weights), list(program.templates)
     formula = 1 + max((template.formula for template in templates), default=-1)
     for number, statement in enumerate(program.statements):

@@ -375,3 +375,33 @@ def test_rules_over_the_variables_of_a_network() -> None:
     )
     answer = hb.Model(Theory(tuple(dict.fromkeys(theory.statements)))).infer("slips")
     assert answer["slips"] == pytest.approx(0.2 * 0.99 + 0.8 * 0.1, abs=1e-12)
+
+
+def wide_network(values: int) -> str:
+    """A variable that two others fix: more cells than engines without whole tables read."""
+    labels = ", ".join(f"s{i}" for i in range(values))
+    declared = "".join(f"variable {name} {{ type discrete [{values}] {{ {labels} }}; }}\n" for name in "abc")
+    even = ", ".join([str(1 / values)] * values)
+    roots = "".join(f"probability ({name}) {{ table {even}; }}\n" for name in "ab")
+    rows = "".join(
+        f"(s{i}, s{j}) {', '.join('1' if k == (i + j) % values else '0' for k in range(values))};\n"
+        for i in range(values)
+        for j in range(values)
+    )
+    return f"{declared}{roots}probability (c | a, b) {{\n{rows}}}\n"
+
+
+@pytest.mark.parametrize("engine", ["auto", "exact", "bp"])
+def test_networks_of_many_cells(engine: str) -> None:
+    """An engine that would read each cell is no way out where there are more than it takes."""
+    theory = read_theory_text(wide_network(60), "bif")
+    given = ['a = "s7"', 'b = "s50"']
+    assert hb.Model(theory).infer("c", given=given, engine=engine)["c"]["s57"] == pytest.approx(1)
+    with pytest.raises(HerbrandError, match="no world satisfies the hard statements"):
+        hb.Model(theory).infer(given=[*given, 'c = "s1"'], engine=engine)
+
+
+def test_an_engine_that_reads_cells_says_how_many_it_takes() -> None:
+    theory = read_theory_text(wide_network(60), "bif")
+    with pytest.raises(HerbrandError, match="have 212,520 cells; this reads 100,000 at most"):
+        hb.Model(theory).infer(engine="gibbs")

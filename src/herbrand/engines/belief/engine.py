@@ -66,6 +66,7 @@ class BeliefPropagation:
     damping: float | None = None
     lift: bool = True
     name: str = field(default="bp", init=False)
+    whole_tables: bool = field(default=True, init=False)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> BeliefPropagation:
@@ -163,7 +164,7 @@ def _with_note(advice: str, compiled: Compiled) -> str:
     texts = [statement_text(program.statements[number]) for number in compiled.apart]
     note = (
         f"over more joint values than a table may have ({LARGEST_TABLE:,}), so that messages treat each case "
-        f"as a factor of its own, which is less exact: {few_of(texts, '; ')}"
+        f"as a factor of its own, which is less exact: {few_of(texts, '; ', 3)}"
     )
     return f"{advice}; {note}" if advice else note
 
