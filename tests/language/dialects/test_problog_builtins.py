@@ -38,6 +38,28 @@ def test_equations_of_whole_numbers(goal: str, equation: str) -> None:
     assert bool(found) == ("fail" not in equation)
 
 
+@pytest.mark.parametrize("prev", ["succ(Y, X)", "plus(Y, 1, X)", "plus(1, Y, X)", "succ(Y, X), Y >= 0"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "q(Y) :- n(X), prev(X, Y). query(q(_)).",
+        "q(Y) :- n(X), prev(X, Z), prev(Z, Y). query(q(_)). r :- prev(4, 3). query(r).",
+        "query(prev(4, _)). query(prev(2, 1)).",
+        "query(q(X)) :- prev(X, 2). q(X) :- n(X).",
+    ],
+)
+def test_an_equation_is_for_what_no_call_gives(prev: str, asked: str) -> None:
+    """``Y`` alone is a value that the head makes, where every call brings ``X``."""
+    expected = {
+        "q(Y) :- n(X), prev(X, Y). query(q(_)).": {"q(2)": 0.5, "q(0)": 0.4},
+        "query(prev(4, _)). query(prev(2, 1)).": {"prev(4, 3)": 1, "prev(2, 1)": 1},
+        "query(q(X)) :- prev(X, 2). q(X) :- n(X).": {"q(3)": 0.5},
+    }.get(asked, {"q(1)": 0.5, "q(-1)": 0.4, "r": 1})
+    if "Z" in asked:
+        prev = prev.removesuffix(", Y >= 0")
+    assert held(f"0.5::n(3). 0.4::n(1). prev(X, Y) :- {prev}. {asked}") == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     "step", ["N > 0, succ(M, N), c(M, G)", "N > 0, plus(M, 1, N), c(M, G)", "N > 0, plus(N, -1, M), c(M, G)"]
 )

@@ -35,9 +35,16 @@ from herbrand.language.syntax import (
 READ = {"succ/2", "plus/3", *(f"{name}/1" for name in TYPE_TESTS)}
 
 
-def with_tests(body: Body, heads: Sequence[Atom], own: Mapping[str, str], tests: dict[Span, str]) -> Body:
-    """A body with comparisons for these predicates; ``own``: what each is in the file, by its name here."""
-    known, given, found = set[str](), variables_of(list(heads)).keys(), list[BodyLiteral]()
+def with_tests(
+    body: Body,
+    heads: Sequence[Atom],
+    own: Mapping[str, str],
+    tests: dict[Span, str],
+    known: Set[str] = frozenset(),
+) -> Body:
+    """A body with comparisons for these predicates; ``own``: what each is in the file, by its name here;
+    ``known``: the variables that every call gives a value."""
+    known, given, found = {*known}, variables_of(list(heads)).keys(), list[BodyLiteral]()
     for literal in body:
         atom = unnegated(literal)
         if isinstance(atom, Atom) and atom.predicate in own:

@@ -149,6 +149,13 @@ def _called(
     return called
 
 
+def given_by_calls(clauses: Sequence[PrologClause], asked: Iterable[Atom]) -> list[set[str]]:
+    """Of each clause the variables that every call gives a value. ``asked``: what is called first."""
+    called = _called(clauses, asked, open_places(clauses))
+    given = ([_given(head, called.get(head.predicate, Places())) for head in c.heads] for c in clauses)
+    return [set.intersection(*each) for each in given]
+
+
 def _brought(atom: Atom, known: set[str]) -> Places:
     return frozenset(place for place, term in enumerate(atom.arguments) if has_value(term, known))
 

@@ -25,7 +25,7 @@ from herbrand.errors import LanguageError, Mistakes, Source
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.builtins import READ, decided, with_tests
 from herbrand.language.dialects.problog.calls import computed_in, with_calls, without_unasked
-from herbrand.language.dialects.problog.early import early_goals
+from herbrand.language.dialects.problog.early import early_goals, given_by_calls
 from herbrand.language.dialects.problog.goals import (
     BUILT_IN,
     NO_ATOMS,
@@ -261,17 +261,17 @@ class _Reader:
     def _define_all(self) -> None:
         """Every predicate that a goal names has a clause; else it fails, or is an error where a query leads
         to it."""
-        asked = [
+        parts = [
             part
             for atom, _, body in (*self._conditional, *self._observed)
             for part in (atom, *map(unnegated, body))
         ]
+        asked = [part for part in parts if isinstance(part, Atom)]
         defined = {head.predicate for clause in self._clauses for head in clause.heads}
         named = [unnegated(part) for clause in self._clauses for part in clause.body]
         unknown = {part.predicate for part in named if isinstance(part, Atom)} - defined
         if unknown:
-            atoms = [part for part in asked if isinstance(part, Atom)]
-            self._clauses = without_unasked(self._clauses, unknown, atoms)
+            self._clauses = without_unasked(self._clauses, unknown, asked)
         used = [*(unnegated(part) for clause in self._clauses for part in clause.body), *asked]
         own = dict[str, str]()
         for part in used:
@@ -292,17 +292,18 @@ class _Reader:
                 self._mistakes.note(f"no clause defines {indicator}", part.span, hint)
 
         if own:
-            self._read_as_tests(own)
+            self._read_as_tests(own, asked)
 
-    def _read_as_tests(self, own: Mapping[str, str]) -> None:
+    def _read_as_tests(self, own: Mapping[str, str], asked: Sequence[Atom]) -> None:
         """Built-in predicates as comparisons; ``own``: by their names here what they are in the file."""
         tests = self._goals.tests
+        known = given_by_calls(self._clauses, asked)
         self._clauses = [
-            replace(clause, body=with_tests(clause.body, clause.heads, own, tests))
-            for clause in self._clauses
+            replace(clause, body=with_tests(clause.body, clause.heads, own, tests, given))
+            for clause, given in zip(self._clauses, known, strict=True)
         ]
-        for asked in (self._conditional, self._observed):
-            asked[:] = [(atom, holds, with_tests(body, (), own, tests)) for atom, holds, body in asked]
+        for each in (self._conditional, self._observed):
+            each[:] = [(atom, holds, with_tests(body, (), own, tests)) for atom, holds, body in each]
 
     def _asked_atoms(self) -> list[Atom]:
         return [atom for atom, _ in (*self._queries, *self._evidence)]
