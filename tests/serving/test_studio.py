@@ -195,6 +195,8 @@ BAD: dict[str, tuple[str, str, Any, int]] = {
     "nothing to delete": ("DELETE", "/api/files/gone.csv", None, 404),
     "a file below a file": ("POST", "/api/runs", {"command": "infer", "files": {"notes.txt/a.hb": ""}}, 400),
     "a file of a long name": ("POST", "/api/runs", {"command": "infer", "files": {"a" * 300: ""}}, 400),
+    "a long name to save": ("PUT", "/api/files/" + "a" * 300, {"text": "", "before": None}, 400),
+    "a long name to delete": ("DELETE", "/api/files/" + "a" * 300, {"before": "x"}, 400),
     "a file too deep to be listed": ("PUT", "/api/files/a/b/c/d/e.hb", {"text": ""}, 400),
     "a file without a text": ("PUT", "/api/files/notes.txt", {"txt": "lost"}, 400),
     "an offset beyond all rows": ("POST", "/api/table", {"predicate": "a", "offset": 10**30}, 400),

@@ -14,7 +14,6 @@ herbrand.serving.refusals.RefusedError: '../rain.hb' is no name of a file in the
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -107,9 +106,12 @@ class Project:
     def refuse_changed(self, name: str, before: str | None) -> None:
         """Raise where a file has not this text, or is there though it had none."""
         path = self.path(name)
-        now = None
-        with contextlib.suppress(FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        try:
             now = path.read_bytes().decode("utf-8", "replace")
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            now = None
+        except OSError as error:
+            raise RefusedError(BAD_REQUEST, f"'{name}' cannot be read: {error.strerror}") from None
         if now != before:
             raise RefusedError(
                 CONFLICT,
