@@ -117,3 +117,16 @@ def test_many_values() -> None:
 def test_nothing_to_learn_is_told() -> None:
     with pytest.raises(UnsupportedError, match="no statement has a weight to be learned"):
         hb.Model(hb.parse("1.0: p(x)"), {"p": ["a"]}).learn("layers", target="p")
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_a_rule_without_exceptions_has_no_finite_weight_without_a_penalty(layers: int) -> None:
+    """It came out as 10, and as converged."""
+    theory = hb.parse("predicate s(t): observed\npredicate c(t)\n?: s(x) => c(x)\n?: c(x)")
+    known = {"s": [1, 2], "c": [1, 2, 3, 5]}
+    model = hb.Model(theory + hb.parse("type t = 1..6"), known)
+    found = model.learn("layers", target="c", layers=layers, l2=0)
+    assert not found.status.converged and "grows without end" in found.status.advice
+    assert model.learn("layers", target="c", layers=layers, l2=0.01).status.converged
+    excepted = hb.Model(theory + hb.parse("type t = 1..6"), {**known, "s": [1, 2, 4]})
+    assert excepted.learn("layers", target="c", layers=layers, l2=0).status.converged

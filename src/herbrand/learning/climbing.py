@@ -28,6 +28,8 @@ MOST_HALVINGS = 40
 FLAT = 1e-6
 """Where the function bends this much less in a weight than it did at 0, the weight goes to infinity."""
 
+ENDLESS = "the data decide a weight so firmly that it grows without end; draw it back by --l2"
+
 
 @dataclass(frozen=True)
 class Slope:
@@ -162,7 +164,7 @@ def _newton(
 def _ended(slope: Slope, weights: np.ndarray, value: float, clock: _Clock, advice: str, pull: float) -> Top:
     """A top without a penalty may lie at infinity: that is no convergence."""
     if not pull and (slope.curvature(weights) < FLAT * slope.curvature(np.zeros(len(weights)))).any():
-        advice = "the data decide a weight so firmly that it grows without end; draw it back by --l2"
+        advice = ENDLESS
     return Top(weights, value, clock.steps, not advice, advice)
 
 
