@@ -43,7 +43,7 @@ def main() -> None:
     report = hb.score(answer.rows(), {"advises": advises}, closed="advises")
     print(f"average precision in another department {report.average_precision:.2f}", end="")
     print(f", of a random order {len(advises) / len(answer):.2f}")
-    best = max(answer.rows(), key=lambda row: row.probability)
+    best = max(answer.rows(), key=lambda row: round(row.probability, 9))  # the first of equal ones
     print(model.explain(best.atom).top(5))
 
 
