@@ -14,9 +14,9 @@ and their scopes: the different atoms, rising.
 
 >>> for shape in shapes(np.array([[5, 7], [9, 3], [4, 4]]), np.ones((3, 1), bool)):
 ...     print(shape.rows, shape.slots, shape.scopes.tolist())
-[2] (0, 0) [[4]]
-[1] (1, 0) [[3, 9]]
 [0] (0, 1) [[5, 7]]
+[1] (1, 0) [[3, 9]]
+[2] (0, 0) [[4]]
 """
 
 from __future__ import annotations
