@@ -41,6 +41,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
 
@@ -334,10 +335,7 @@ class Elimination:
         shares, totals = np.zeros(len(graph.unary)), np.zeros(int(core.labels.max(initial=-1)) + 1)
         for batch, made in zip(self.batches, self.plans, strict=True):
             places = batch.weights_in(graph)
-            weights = arrays.Array(core.unary[places])
-            if self.gradient:
-                weights.watch()
-            total, gradients = self._summed(batch, made, [weights, *map(arrays.Array, batch.tables)])
+            total, gradients = self._summed(batch, made, core.unary[places], batch.tables)
             totals[core.labels[batch.axes[:, 0]]] = total
             for gradient in gradients:
                 shares[places] = gradient
@@ -378,45 +376,48 @@ class Elimination:
                 own.append(slice(begun, begun + table.size))
                 begun += table.size
             shapes = [own[0].shape, *(table.shape for table in batch.tables)]  # type: ignore[union-attr]
-            operands = [
-                arrays.Array(values[places].reshape(shape)).watch()
-                for places, shape in zip(own, shapes, strict=True)
+            weights, *tables = [
+                values[places].reshape(shape) for places, shape in zip(own, shapes, strict=True)
             ]
-            totals, gradients = self._summed(batch, made, operands)
+            totals, gradients = self._summed(batch, made, weights, tables, of_tables=True)
             total += float(totals.sum())
             for places, gradient in zip(own, gradients, strict=True):
                 found[places] = gradient.reshape(found[places].shape)
         return total + float(self._sum_alone(values, found).sum()), found
 
     def _summed(
-        self, batch: Batch, made: contraction.Plan | None, operands: Sequence[arrays.Array]
+        self,
+        batch: Batch,
+        made: contraction.Plan | None,
+        weights: Array,
+        tables: Sequence[Array],
+        of_tables: bool = False,
     ) -> tuple[Array, list[Array]]:
-        """Each component's total, given its operands; and the gradients by those that are watched."""
-        weights, *tables = operands
-        unary = _of_axes(batch, weights)
+        """Each component's total; and the gradients by weights, where these are wanted, and by tables."""
+        ends = np.cumsum([batch.sizes[axis] for axis in batch.weighted])
+        unary = np.split(weights, ends[:-1], axis=1) if len(ends) else []
         parts, scopes = [*unary, *tables], [*((axis,) for axis in batch.weighted), *batch.scopes]
+        wanted = [*([self.gradient] * len(unary)), *([of_tables] * len(tables))]
         if made is None:
-            totals, slopes = self._over_worlds(batch, parts, scopes)
+            totals, slopes = self._over_worlds(batch, parts, scopes, wanted)
         else:
-            totals, slopes = _run(made, parts)
-        if weights.watched:
+            totals, slopes = _run(made, parts, wanted)
+        if self.gradient:
             own = slopes[: len(unary)]
             slopes[: len(unary)] = [np.concatenate([np.zeros((len(batch), 0)), *own], axis=1)]
         return totals, slopes
 
     def _over_worlds(
-        self, batch: Batch, parts: Sequence[arrays.Array], scopes: Sequence[LocalScope]
+        self, batch: Batch, parts: Sequence[Array], scopes: Sequence[LocalScope], wanted: Sequence[bool]
     ) -> tuple[Array, list[Array]]:
         """The same where all worlds are gone through: an axis of them in place of those of atoms."""
         shape = (len(batch), *batch.sizes)
         joint = np.zeros(shape)
         for part, scope in zip(parts, scopes, strict=True):
-            joint += _spread(part.data, scope, batch.sizes)
+            joint += _spread(part, scope, batch.sizes)
         totals, shares = self._alike(joint.reshape(len(batch), -1).T)
         shares = shares.T.reshape(shape)
-        return totals, [
-            _sum_but(shares, scope) for part, scope in zip(parts, scopes, strict=True) if part.watched
-        ]
+        return totals, [_sum_but(shares, scope) for scope in compress(scopes, wanted)]
 
     def _sum_alone(self, unary: Array, shares: Array) -> Array:
         """What axes that no table names add to the total; the shares of their values are filled in."""
@@ -438,14 +439,15 @@ class Elimination:
             return most + np.log(sums), chances / np.where(sums > 0, sums, 1.0)
 
 
-def _run(made: contraction.Plan, parts: Sequence[arrays.Array]) -> tuple[Array, list[Array]]:
-    """Each component's total, and the gradients by those parts that are watched."""
-    total = contraction.run(made, list(map(contraction.Dense, parts))).to_dense()
-    wanted = [part for part in parts if part.watched]
-    gradients = arrays.gradients(total[total > -math.inf].sum(), wanted) if wanted else []
+def _run(made: contraction.Plan, parts: Sequence[Array], wanted: Sequence[bool]) -> tuple[Array, list[Array]]:
+    """Each component's total, and the gradients by the parts that are wanted."""
+    operands = list(map(arrays.Array, parts))
+    watched = [operand.watch() for operand in compress(operands, wanted)]
+    total = contraction.run(made, list(map(contraction.Dense, operands))).to_dense()
+    gradients = arrays.gradients(total[total > -math.inf].sum(), watched) if watched else []
     return total.data, [
         np.zeros(one.shape) if gradient is None else gradient
-        for one, gradient in zip(wanted, gradients, strict=True)
+        for one, gradient in zip(watched, gradients, strict=True)
     ]
 
 
@@ -461,13 +463,6 @@ def _sum_but(shares: Array, scope: LocalScope) -> Array:
     others = tuple(1 + axis for axis in range(shares.ndim - 1) if axis not in scope)
     rising = sorted(scope)
     return shares.sum(axis=others).transpose(0, *(1 + rising.index(axis) for axis in scope))
-
-
-def _of_axes(batch: Batch, weights: arrays.Array) -> list[arrays.Array]:
-    """The weights of each axis by itself, watched where those of all are."""
-    ends = np.cumsum([batch.sizes[axis] for axis in batch.weighted])
-    parts = map(arrays.Array, np.split(weights.data, ends[:-1], axis=1) if len(ends) else [])
-    return [part.watch() for part in parts] if weights.watched else list(parts)
 
 
 def planned(
