@@ -13,18 +13,17 @@ from __future__ import annotations
 import math
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 import herbrand as hb
-from benchmarks.measurement import race
+from benchmarks.measurement import in_turn, race
 from herbrand.language.dialects import read_theory_text
 
 LIMIT, SLOW, REPEATS = 30, 2.0, 15
@@ -149,21 +148,12 @@ def _took(text: str, *systems: Callable[[str], Answers]) -> list[tuple[float | s
     """For each system the median seconds of the processor after a run to warm up, and the answers."""
     found = [_answers(system, text) for system in systems]
     able = [system for system, one in zip(systems, found, strict=True) if isinstance(one, dict)]
-    rounds: list[list[float]] = []
-    while able and len(rounds) < REPEATS and sum(map(sum, rounds)) < SLOW:
-        rounds.append([_seconds(system, text) for system in able])
-    times = dict(zip(able, map(median, zip(*rounds, strict=True)), strict=True))
+    works = [partial(system, text) for system in able]
+    times = dict(zip(able, in_turn(works, REPEATS, SLOW), strict=True))
     return [
         (one, {}) if isinstance(one, str) else (times[system], one)
         for system, one in zip(systems, found, strict=True)
     ]
-
-
-def _seconds(system: Callable[[str], Answers], text: str) -> float:
-    """Of one call, warm: a collection of garbage before it would empty the processor's caches."""
-    began = time.process_time()
-    system(text)
-    return time.process_time() - began
 
 
 def beside_problog() -> Iterator[str]:

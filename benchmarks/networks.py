@@ -12,17 +12,17 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 
 import herbrand as hb
+from benchmarks.measurement import in_turn
 
 PUBLISHED = Path(os.environ.get("HERBRAND_NETWORKS", "../shared/cases/networks"))
 REPEATS, SLOW = 25, 10.0
@@ -87,16 +87,7 @@ def took(path: Path, systems: list[Callable[[Path], Marginals]]) -> list[float]:
     """For each system the median seconds of the processor, after a run to warm up."""
     for system in systems:
         system(path)
-    rounds: list[list[float]] = []
-    while len(rounds) < REPEATS and sum(map(sum, rounds)) < SLOW:
-        rounds.append([_seconds(system, path) for system in systems])
-    return list(map(median, zip(*rounds, strict=True)))
-
-
-def _seconds(system: Callable[[Path], Marginals], path: Path) -> float:
-    began = time.process_time()
-    system(path)
-    return time.process_time() - began
+    return in_turn([partial(system, path) for system in systems], REPEATS, SLOW)
 
 
 def report() -> str:

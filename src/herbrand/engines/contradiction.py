@@ -78,7 +78,7 @@ def _by_elimination(program: Program, budget: Budget) -> ContradictionError | No
 
 
 def every_hard_statement(program: Program) -> ContradictionError:
-    """Whole tables of networks are among them where an entry is 0."""
+    """The error that names all of them; whole tables of networks are among them where an entry is 0."""
     numbers = dict.fromkeys(t.statement for t in program.templates if t.weight is None)
     for number, statement in enumerate(program.statements):
         if isinstance(statement, NetworkTable) and not statement.values.all():

@@ -35,7 +35,7 @@ from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import draw_weights
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.task import Sample, Task, joined
-from herbrand.options.kinds import Flag, Kind, Number, Several, Whole, check_fields
+from herbrand.options.kinds import Flag, Kind, Number, Several, Whole, check_values
 from herbrand.tensor_files import read_tensors, restoring, save_tensors, within
 
 NEARLY = 0.999
@@ -75,7 +75,7 @@ class Plan:
     rebuild_widest: bool = False
 
     def __post_init__(self) -> None:
-        check_fields(self, _KINDS if self.examples is None else {"examples": Whole(1), **_KINDS})
+        check_values(_KINDS if self.examples is None else {"examples": Whole(1), **_KINDS}, vars(self))
 
 
 _KINDS: Mapping[str, Kind] = {

@@ -181,10 +181,10 @@ class Several:
             self.kind.check(f"each of {flag}", one)
 
 
-def check_fields(made: object, kinds: Mapping[str, Kind]) -> None:
-    """Raise for the first field of a value that makes no sense."""
+def check_values(kinds: Mapping[str, Kind], values: Mapping[str, Any]) -> None:
+    """Raise for the first of some named values that makes no sense."""
     for name, kind in kinds.items():
-        kind.check(name, getattr(made, name))
+        kind.check(name, values[name])
 
 
 def check_functions(**given: Any) -> None:

@@ -15,7 +15,7 @@ from herbrand.induction.examination import Marks, examine
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.task import Sample, Task
 from herbrand.language.syntax import Theory
-from herbrand.options.kinds import Whole
+from herbrand.options.kinds import Whole, check_values
 from herbrand.tasks.games import Games
 from herbrand.tasks.policies import ActionPolicy
 from herbrand.tasks.readout import MachineRules, PolicyRules, effort, machine_rules, policy_rules
@@ -44,10 +44,8 @@ class LearnedMachine:
 
     def examine(self, worlds: int, size: int, seed: int = 1) -> Marks:
         """Its errors in fresh worlds of a size."""
-        for name, kind, value in (
-            ("worlds", Whole(1), worlds), ("size", Whole(1), size), ("seed", Whole(0), seed)
-        ):  # fmt: skip
-            kind.check(name, value)
+        kinds = {"worlds": Whole(1), "size": Whole(1), "seed": Whole(0)}
+        check_values(kinds, {"worlds": worlds, "size": size, "seed": seed})
         return examine(self.conclude, self.task, np.random.default_rng([seed, 5]), worlds, size)
 
     def rules(

@@ -16,7 +16,7 @@ import numpy as np
 
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.induction.task import Sample, Task
-from herbrand.options.kinds import Whole, check_functions
+from herbrand.options.kinds import Whole, check_functions, check_values
 from herbrand.tasks.relations import Relations, arities, channels
 
 DrawWorlds = Callable[[np.random.Generator, int, int], Relations]
@@ -42,8 +42,8 @@ def worlds_task(
     if not (isinstance(sizes, tuple | list) and [*map(type, sizes)] == [int, int] and min(sizes) > 0):
         raise UnsupportedError(f"sizes are two whole numbers from 1 on, not {sizes}", hint="sizes=(6, 12)")
     check_functions(draw=draw)
-    for name, least, value in (("examples", 1, examples), ("depth", 1, depth), ("breadth", 0, breadth)):
-        Whole(least).check(name, value)
+    kinds = {"examples": Whole(1), "depth": Whole(1), "breadth": Whole(0)}
+    check_values(kinds, {"examples": examples, "depth": depth, "breadth": breadth})
     drawn = draw(np.random.default_rng(0), 1, sizes[0])
     if not isinstance(drawn, Mapping):
         raise UnsupportedError(

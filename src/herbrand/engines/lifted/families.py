@@ -116,9 +116,9 @@ def _latent(program: Program) -> Iterator[TypedOwn]:
 def _family(members: Sequence[TypedOwn], program: Program) -> Family:
     owns = tuple(own for _, own in members)
     sizes = tuple(program.value_count(own.predicate) for own in owns)
-    if math.prod(sizes) > MOST_CELLS:
+    cells = math.prod(sizes)
+    if cells > MOST_CELLS:
         names = few_of(list(dict.fromkeys(own.predicate for own in owns)))
-        cells = math.prod(sizes)
         shown = f"{cells:,}" if cells < MOST_SHOWN else "billions of"
         raise NotLiftableError(
             f"{names} hang together about one constant, which makes {shown} cells; "

@@ -22,7 +22,13 @@ from typing import NoReturn
 import numpy as np
 
 from herbrand.errors import LanguageError, Source, Span, counted
-from herbrand.language.dialects.networks.normalised import are_normal, bad_entry, bad_row, normalised_rows
+from herbrand.language.dialects.networks.normalised import (
+    are_normal,
+    bad_entry,
+    bad_row,
+    normalised_rows,
+    row_sums,
+)
 from herbrand.language.names import is_writable
 from herbrand.language.network_statements import refuse_cycle
 from herbrand.language.network_tables import NetworkTable
@@ -72,7 +78,7 @@ class _Block:
     def table(self, numbers: np.ndarray) -> np.ndarray:
         """The entries, the axis of the variable itself last."""
         rows = numbers.reshape(-1, self.width)
-        if self.cases != list(range(self.count)):
+        if self.cases != list(range(len(self.cases))):  # in another order, or some by default
             values = np.empty((self.count, self.width))
             if DEFAULT in self.cases:
                 values[:] = rows[self.cases.index(DEFAULT)]
@@ -244,9 +250,10 @@ class _Reader:
         except ValueError:
             self._refuse_bad(blocks)
             raise
-        if not are_normal(numbers, widths):
+        sums = row_sums(numbers, widths)
+        if not are_normal(numbers, sums):
             self._refuse_bad(blocks)
-        numbers, at = normalised_rows(numbers, widths), 0
+        numbers, at = normalised_rows(numbers, sums, widths), 0
         for block in blocks:
             values = block.table(numbers[at : at + len(block.texts)])
             labels = tuple(self.variables[name] for name in block.scope)

@@ -33,18 +33,17 @@ def normalised(values: np.ndarray) -> np.ndarray:
     return values / np.where(np.abs(sums - 1) > SAME, sums, 1.0)
 
 
-def are_normal(numbers: np.ndarray, widths: np.ndarray) -> bool:
-    """Whether rows of these widths, one after another, hold no bad entry and are no bad row."""
-    sums = _sums(numbers, widths)
+def row_sums(numbers: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """What rows of these widths, one after another, add up to."""
+    return np.add.reduceat(numbers, np.cumsum(widths) - widths) if len(widths) else numbers
+
+
+def are_normal(numbers: np.ndarray, sums: np.ndarray) -> bool:
+    """Whether rows of these sums hold no bad entry, and none is a bad row."""
     return not len(sums) or bool(numbers.min() >= 0 and (np.abs(sums - 1) <= ROUNDING + SAME).all())
 
 
-def normalised_rows(numbers: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """The same of rows of these widths, one after another."""
-    sums = _sums(numbers, widths)
+def normalised_rows(numbers: np.ndarray, sums: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """Rows of these sums and widths, scaled as :func:`normalised` does."""
     off = np.abs(sums - 1) > SAME
     return numbers / np.repeat(np.where(off, sums, 1.0), widths) if off.any() else numbers
-
-
-def _sums(numbers: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    return np.add.reduceat(numbers, np.cumsum(widths) - widths) if len(widths) else numbers
