@@ -6,12 +6,14 @@ import csv
 import datetime
 import decimal
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -314,6 +316,68 @@ def test_dates_times_and_decimals_of_tables_are_constants(tmp_path: Path) -> Non
         assert {name: list(domain) for name, domain in domains.items()} == {
             "day": ["2026-11-22"], "moment": ["2026-11-22T09:30:00"], "amount": [1.5],
         }  # fmt: skip
+
+
+LARGE = [9_007_199_254_740_993, 9_007_199_254_740_992]
+"""Two numbers that are one float."""
+
+
+def test_decimals_without_places_are_whole_numbers_by_every_way(tmp_path: Path) -> None:
+    theory = hb.parse("type key = number\npredicate known(key): observed")
+    rows = [decimal.Decimal(number) for number in LARGE]
+    table = pa.table({"k": pa.array(rows, pa.decimal128(38, 0))})
+    with duckdb.connect(str(tmp_path / "w.duckdb")) as connection:
+        connection.register("given", table)
+        connection.execute("CREATE TABLE known AS FROM given")
+    pq.write_table(table, tmp_path / "known.parquet")
+    for facts in (
+        {"known": rows},
+        {"known": table},
+        {"known": table.to_pandas()},
+        {"known": pl.from_arrow(table)},
+        tmp_path / "w.duckdb",
+        tmp_path / "known.parquet",
+    ):
+        assert sorted(hb.Model(theory, facts).program.facts.domains["key"]) == sorted(LARGE)
+    stored = hb.Model(theory, tmp_path / "known.parquet", on=f"duckdb:{tmp_path}/on.duckdb")
+    found = [answer["bindings"]["x"] for answer in stored.query("known(x)").to_dict()["answers"]]
+    assert sorted(found) == sorted(LARGE)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([1, 10**30], f"row 2: column 1 holds {10**30}, a whole number of more than 64 bits"),
+        ([LARGE[0], "0.5"], "row 1: column 1 holds 9007199254740993 beside fractions"),
+        ([1, "1E+999999"], "row 2: column 1 holds inf"),
+        (["sNaN"], "row 1: column 1 holds nan"),
+    ],
+)
+def test_decimals_that_no_constant_keeps(rows: list[int | str], said: str) -> None:
+    theory = hb.parse("type key = number\npredicate known(key): observed")
+    with pytest.raises(hb.HerbrandError, match=re.escape(said)):
+        _ = hb.Model(theory, {"known": [decimal.Decimal(row) for row in rows]}).program
+
+
+def test_moments_of_numpy_are_those_of_its_units() -> None:
+    """The list of an array of nanoseconds has whole numbers."""
+    theory = hb.parse("predicate seen(moment): observed")
+    for unit in ("s", "us", "ns"):
+        given = np.array(["2026-11-22T09:30:00"], f"datetime64[{unit}]")
+        for rows in (given, list(given), given.reshape(1, 1)):
+            moments = hb.Model(theory, {"seen": rows}).program.facts.domains["moment"]
+            assert list(moments) == [MOMENT.isoformat()]
+    days = np.array(["2026-11-22"], "datetime64[D]")
+    assert list(hb.Model(theory, {"seen": days}).program.facts.domains["moment"]) == ["2026-11-22"]
+    for kind, said in (("datetime64[ns]", "to the microsecond"), ("timedelta64[ns]", "no constant")):
+        with pytest.raises(hb.HerbrandError, match=said):
+            _ = hb.Model(theory, {"seen": np.array([1], kind)}).program
+
+
+def test_a_condition_on_columns_that_duckdb_does_not_have() -> None:
+    halves = pa.table({"k": pa.array(np.array([0.5], np.float16))})
+    with pytest.raises(hb.HerbrandError, match="known cannot be read"):
+        _ = hb.Model(hb.parse("predicate known(key): observed"), {"known(k) where k > 0": halves}).program
 
 
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])

@@ -66,6 +66,20 @@ class TestDictionaryColumn:
         column = dictionary_column(array)
         assert cells(column) == expected and column.kind == kind
 
+    @settings(max_examples=tries(200))
+    @given(st.integers(1, 38).flatmap(lambda p: st.tuples(st.just(p), st.integers(0, p))), st.data())
+    def test_decimals_are_the_numbers_that_they_write(
+        self, kind: tuple[int, int], data: st.DataObject
+    ) -> None:
+        """Arrow's own cast of 67.21 is 67.21000000000001."""
+        digits = data.draw(st.integers(0, min(kind[0], 18)))
+        units = data.draw(st.lists(st.integers(-(10**digits) + 1, 10**digits - 1), max_size=5))
+        written = [decimal.Decimal(unit).scaleb(-kind[1]) for unit in units]
+        expected = [int(one) if kind[1] == 0 else float(one) for one in written]
+        assert cells(dictionary_column(pa.array(written, pa.decimal128(*kind)))) == expected
+        wide = pa.chunked_array([pa.array([*written, None], pa.decimal256(kind[0] + 38, kind[1]))])
+        assert cells(dictionary_column(wide)) == [*expected, None]
+
     @pytest.mark.parametrize(
         "array",
         [pa.array([True]), pa.array([[1]]), pa.array([b"x"]), pa.array([{"a": 1}])],
@@ -205,6 +219,7 @@ class TestMarks:
             (pa.array([1, None], pa.int8()), [1.0, 0.0], [True, False]),
             (pa.array([0.5, None]), [0.5, 0.0], [True, False]),
             (pa.array([decimal.Decimal("0.25")]), [0.25], [True]),
+            (pa.array([decimal.Decimal("67.21"), None]), [67.21, 0.0], [True, False]),
             (pa.array(["1", " .5 ", "x", None]), [1.0, 0.5, 0.0, 0.0], [True, True, False, False]),
             (pa.array(["3", "4"], pa.large_string()), [3.0, 4.0], [True, True]),
             (pa.array([True, False]), [0.0, 0.0], [False, False]),

@@ -129,13 +129,18 @@ def _unselected(name: str, table: Any) -> FactSource:
             return member(f"{_ROOM}.duckdb_tables:DuckDBRelation")(name, table)
     if hasattr(table, "__arrow_c_stream__"):
         return member(f"{_ROOM}.arrow:ArrowData")(name, table)
-    rows = table.tolist() if hasattr(table, "tolist") else table
+    rows = table.tolist() if hasattr(table, "tolist") and not _holds_moments(table) else table
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return PythonRows(name, list(rows))
     raise FactsError(
         f"facts of '{name}' cannot be taken from {_kind(table)}",
         hint="give a list of rows, a DataFrame, an Arrow table, a DuckDB relation or a path",
     )
+
+
+def _holds_moments(table: Any) -> bool:
+    """Whether an array of NumPy holds moments or spans of time, which its list has as whole numbers."""
+    return getattr(getattr(table, "dtype", None), "kind", "") in ("M", "m")
 
 
 # Paths

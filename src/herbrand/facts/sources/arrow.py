@@ -15,12 +15,13 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.errors import FactsError
+from herbrand.extras import duckdb
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, decoded, dictionary_column
 from herbrand.facts.place import Place
 from herbrand.facts.sources.base import FactSource, FileSource, OpenTable, Reading
 from herbrand.facts.sources.memory import FINER, python_columns
-from herbrand.facts.sources.stored import not_constants, stored_table
+from herbrand.facts.sources.stored import not_constants, stored_table, unreadable
 from herbrand.facts.store import Progress, Store
 
 
@@ -82,9 +83,11 @@ class ArrowTable(OpenTable):
     def selected(self, selection: Selection) -> OpenTable:
         if selection.where is not None:
             store = self.store.apart()
-            return stored_table(store, self.predicate, self.name, store.register(self.table)).selected(
-                selection
-            )
+            try:
+                given = store.register(self.table)
+            except duckdb.Error as error:  # DuckDB has no floats of 16 bits
+                raise unreadable(self.name, error) from None
+            return stored_table(store, self.predicate, self.name, given).selected(selection)
         chosen = selection.among(self.name, self.table.column_names)
         columns = {new: self.table.column(old) for old, new in chosen}
         return ArrowTable(self.predicate, self.name, pa.table(columns), self.store)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -211,7 +212,7 @@ def python_array(column: list[Any]) -> pa.Array:
     if found <= _NUMBER_TYPES:
         return pa.array(column)
     if found <= {Decimal} | _NUMBER_TYPES:
-        return pa.array([None if value is None else float(value) for value in column])
+        return python_array([*map(_number, column)])
     if found == {date} or (found and all(issubclass(kind, datetime) for kind in found)):
         if any(map(_is_finer, column)):
             raise ValueError(FINER)
@@ -222,10 +223,28 @@ def python_array(column: list[Any]) -> pa.Array:
     return python_array(plain)
 
 
+_LARGEST_EXPONENT = 400
+"""No float is so large: a decimal that is has too many digits to write out."""
+
+
+def _number(value: Any) -> Any:
+    """What a decimal writes: a whole number exactly, else the nearest float; other values as they are."""
+    if not isinstance(value, Decimal):
+        return value
+    if value.is_nan():
+        return math.nan
+    whole = value.is_finite() and value == value.to_integral_value()
+    return int(value) if whole and value.adjusted() < _LARGEST_EXPONENT else float(value)
+
+
 def _plain(value: Any) -> Any:
     """A value of a subclass of text or numbers, such as a member of an enumeration, without its class."""
     if isinstance(value, np.generic):
-        return value.item()
+        item = value.item()
+        if value.dtype.kind not in "Mm" or not isinstance(item, int):
+            return item
+        coarser = value.astype(f"{value.dtype.kind}8[us]")  # nanoseconds have a whole number as their item
+        return coarser.item() if coarser == value else value
     kind = next((kind for kind in (str, int, float) if isinstance(value, kind)), None)
     return value if kind is None or isinstance(value, bool) else _AS_IT_IS[kind](value)
 
@@ -241,6 +260,7 @@ def _floats(column: list[Any]) -> pa.Array:
 def wrong_constants(
     column: list[Any], number: int, type_name: str, place: Callable[[int], Place]
 ) -> list[Mistake]:
+    column = [*map(_number, column)]
     wrong = [(i, value) for i, value in enumerate(column) if not _is_constant(value)]
     if wrong:
         each = (
@@ -281,7 +301,9 @@ def _is_constant(value: Any) -> bool:
 
 
 def _is_finer(value: Any) -> bool:
-    """Whether a moment, as pandas has them, falls between two microseconds."""
+    """Whether a moment, as pandas and NumPy have them, falls between two microseconds."""
+    if isinstance(value, np.datetime64) and not np.isnat(value):
+        return bool(value.astype("datetime64[us]") != value)
     return bool(getattr(value, "nanosecond", 0))
 
 

@@ -101,7 +101,7 @@ class StoredTable(OpenTable):
         name, kind = quoted(self.columns[column]), self.kinds[column].split("(")[0].strip('"')
         if kind in _TEXTS:
             return f"{name}::VARCHAR"
-        if kind in _INTEGERS:
+        if kind in _INTEGERS or self.kinds[column].endswith(",0)"):  # decimals without places are whole
             return f"{name}::BIGINT"
         if kind in _DECIMALS:
             return f"{name}::DOUBLE"
