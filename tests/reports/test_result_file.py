@@ -41,11 +41,7 @@ def test_what_was_written_is_read(format: str, tmp_path: Path, herbrand: Callabl
     assert outcome.status == 0, outcome.err
     rows = list(hb.Model(hb.parse(THEORY)).infer(queries, engine="exact").rows())
     assert read_result(result) == [
-        Scored(
-            *(row.atom, row.predicate, tuple(map(str, row.arguments)), row.probability),
-            None if row.value is None else str(row.value),
-        )
-        for row in rows
+        Scored(row.atom, row.predicate, tuple(row.arguments), row.probability, row.value) for row in rows
     ]
     assert len(rows) == 4 + 12 + 8 + 1 + 4
 
@@ -66,6 +62,36 @@ def test_labels_and_values_are_of_one_form(
         result, {"grade": [("a", 1), ("b", 2.5), ("c", 1e-7)], "note": [("a", ""), ("b", "NA"), ("c", "")]}
     )
     assert (found.pooled.rows, found.pooled.true, found.missing, found.accuracy) == (15, 6, 0, 5.5 / 6)
+
+
+@pytest.mark.parametrize("ending", ["json", "csv", "parquet"])
+def test_labels_of_a_text_file_are_read_as_the_constants_of_the_result(
+    ending: str, tmp_path: Path, herbrand: Callable[..., Outcome]
+) -> None:
+    """A `1.0` of a CSV file was no label of the number 1, and where it was a value, every value was wrong."""
+    theory, result = tmp_path / "t.hb", tmp_path / f"result.{ending}"
+    theory.write_text(
+        "type n = number\ntype day = date\npredicate p(n)\npredicate d(day)\npredicate v(n) in {1, 2}\n"
+        'predicate w(n) in {"a", "1"}\npredicate z(name)\n1: p(1)\n1: p(2.5)\n1: d(date "2026-11-22")\n'
+        '1: v(1) = 1\n1: v(2.5) = 2\n1: w(1) = "a"\n1: z("1") or z("01")'
+    )
+    outcome = herbrand("infer", theory, "-o", result)
+    assert outcome.status == 0, outcome.err
+    for name, text in {
+        "p": "n,truth\n1.0,true\n+2.50,true\n",
+        "d": "day,truth\n20261122,true\n",
+        "v": "n,v,truth\n1.00,1.0,true\n2.5,2,true\n",
+        "w": "n,v,truth\n1,a,true\n",
+        "z": "name,truth\n1,true\n01,false\n1.0,false\n",
+    }.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    found = hb.score(result, [str(tmp_path / f"{name}.csv") for name in "pdvwz"])
+    shown = {name: (one.rows, one.true, one.accuracy) for name, one in found.predicates.items()}
+    assert shown == {"p": (2, 2, 1), "d": (1, 1, 1), "v": (4, 2, 1), "w": (2, 1, 1), "z": (2, 1, 0.5)}
+    assert found.missing == 1  # z("1.0") is another text
+    (tmp_path / "p.csv").write_text("n,truth\n1.0,true\n1,false\n")
+    with pytest.raises(HerbrandError, match=r"p of \(1\) is true, and that it is false"):
+        hb.score(result, tmp_path / "p.csv")
 
 
 def test_lines_within_constants_of_a_long_table(tmp_path: Path) -> None:
@@ -151,4 +177,4 @@ def test_no_rows_at_all(tmp_path: Path) -> None:
 def test_atoms_spelt_otherwise_are_the_same_atoms(tmp_path: Path) -> None:
     rows = [{**ROW, "atom": text} for text in ("p( 1 )", "`p`(1)", "p(1.0)")]
     (tmp_path / "r.json").write_text(told(*rows))
-    assert {row.arguments for row in read_result(tmp_path / "r.json")} == {("1",)}
+    assert {row.arguments for row in read_result(tmp_path / "r.json")} == {(1,)}

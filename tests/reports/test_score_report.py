@@ -94,7 +94,7 @@ def test_labels_come_from_any_source_of_facts(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("person,truth\na,true\nb,false\n")
     labels = {("p", ("a",)): True, ("p", ("b",)): False}
     assert read_labels(str(tmp_path / "p.csv")) == read_labels({"p": tmp_path / "p.csv"}) == labels
-    assert read_labels({"p": [(1,), (2,)]}) == {("p", ("1",)): True, ("p", ("2",)): True}
+    assert read_labels({"p": [(1,), (2,)]}) == {("p", (1,)): True, ("p", (2,)): True}
     found = score_file([row("a", 0.9), row("b", 0.4)], str(tmp_path))
     assert found.accuracy == 1.0
 

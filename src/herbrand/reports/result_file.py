@@ -13,10 +13,12 @@ import pyarrow as pa
 from herbrand.answers.argument_columns import constant_text
 from herbrand.answers.marginals import Row
 from herbrand.errors import HerbrandError, LanguageError
+from herbrand.facts.column import canonical, writes_a_number
 from herbrand.files import irregular
+from herbrand.language.names import simplest
 from herbrand.language.parse import parse_formula, parse_theory
 from herbrand.language.show import show_atom
-from herbrand.language.syntax import Atom, Constant
+from herbrand.language.syntax import Atom, Constant, Value
 from herbrand.visible import shortened
 
 COLUMNS = ("atom", "predicate", "probability", "value")
@@ -26,13 +28,18 @@ LONGEST_REASON = 100
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A row of a result; arguments and value as text. ``predicate`` is ``None`` for a formula."""
+    """A row of a result. ``predicate`` is ``None`` for a formula."""
 
     text: str
     predicate: str | None
-    arguments: tuple[str, ...]
+    arguments: tuple[Value, ...]
     probability: float
-    value: str | None = None
+    value: Value | None = None
+
+    @property
+    def constants(self) -> tuple[Value, ...]:
+        """The arguments, and behind them the value where there is one."""
+        return self.arguments if self.value is None else (*self.arguments, self.value)
 
 
 def rows_of(result: Any) -> list[Scored]:
@@ -46,13 +53,12 @@ def rows_of(result: Any) -> list[Scored]:
                 f"scored are rows of an answer of infer, and {type(result).__name__} has none",
                 hint="give what model.infer returned, or the name of a file that it was written to",
             )
-    return [row if isinstance(row, Scored) else _in_text(row) for row in rows]
-
-
-def _in_text(row: Row) -> Scored:
-    arguments = tuple(map(constant_text, row.arguments))
-    value = None if row.value is None else constant_text(row.value)
-    return Scored(row.atom, row.predicate, arguments, row.probability, value)
+    return [
+        row
+        if isinstance(row, Scored)
+        else Scored(row.atom, row.predicate, tuple(row.arguments), row.probability, row.value)
+        for row in rows
+    ]
 
 
 def read_result(path: str | Path) -> list[Scored]:
@@ -78,7 +84,7 @@ def read_rows(rows: Iterable[Mapping[str, Any]], place: str) -> list[Scored]:
 
 
 def _scored(
-    place: str, number: int, row: Mapping[str, Any], arguments: Mapping[str, tuple[str, ...]]
+    place: str, number: int, row: Mapping[str, Any], arguments: Mapping[str, tuple[Value, ...]]
 ) -> Scored:
     text, name, value = row["atom"], row["predicate"] or None, row["value"]
     try:
@@ -88,7 +94,7 @@ def _scored(
     if not 0 <= probability <= 1:
         raise HerbrandError(f"{place}, row {number}: {row['probability']!r} is no probability")
     own = () if name is None else arguments[text]
-    return Scored(text, name, own, probability, None if _is_missing(value) else constant_text(value))
+    return Scored(text, name, own, probability, None if _is_missing(value) else canonical(value))
 
 
 def _is_missing(value: Any) -> bool:
@@ -96,13 +102,13 @@ def _is_missing(value: Any) -> bool:
     return value is None or value != value
 
 
-def _arguments(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+def _arguments(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Value, ...]]:
     """The arguments of each atom by its text; a run of atoms is read in one go."""
     texts = list(dict.fromkeys(row["atom"] for row in rows if row["predicate"]))
     try:
         theory = parse_theory("".join(f"{text}\n" for text in texts))
         found = {
-            show_atom(facts.predicate, facts.row(i)): tuple(map(constant_text, facts.row(i)))
+            show_atom(facts.predicate, facts.row(i)): tuple(map(canonical, facts.row(i)))
             for facts in theory.facts
             for i in range(facts.row_count)
         }
@@ -111,12 +117,12 @@ def _arguments(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     return found | {text: _of_text(text) for text in texts if text not in found}
 
 
-def _of_text(text: str) -> tuple[str, ...]:
+def _of_text(text: str) -> tuple[Value, ...]:
     """The arguments of an atom that is not written as the printer writes it."""
     formula = parse_formula(text)
     if not isinstance(formula, Atom) or not all(isinstance(term, Constant) for term in formula.arguments):
         raise HerbrandError(f"{text} is no ground atom")
-    return tuple(constant_text(term.value) for term in formula.arguments if isinstance(term, Constant))
+    return tuple(canonical(term.value) for term in formula.arguments if isinstance(term, Constant))
 
 
 def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -147,7 +153,37 @@ def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
         table = pyarrow.csv.read_csv(path, parse_options=lines, convert_options=texts)
     except pa.ArrowInvalid as error:
         raise HerbrandError(f"'{path}' is no table: {shortened(str(error), LONGEST_REASON)}") from None
-    yield from table.to_pylist()
+    yield from _with_numbers(table.to_pylist())
+
+
+def _with_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with values as numbers, of predicates whose values are all written as a column of text has
+    numbers."""
+    written = [row for row in rows if isinstance(row.get("value"), str)]
+    texts = {row.get("predicate") for row in written if not _is_number(row["value"])}
+    for row in written:
+        if row.get("predicate") not in texts:
+            row["value"] = number_in(row["value"])
+    return rows
+
+
+def _is_number(text: str) -> bool:
+    number = number_in(text)
+    return not isinstance(number, str) and constant_text(number) == text
+
+
+def number_in(constant: Value) -> Value:
+    """The number that a text writes; other constants as they are.
+
+    >>> number_in(" +1.0"), number_in("2.5"), number_in("anna")
+    (1, 2.5, 'anna')
+    """
+    if not isinstance(constant, str) or not writes_a_number(constant):
+        return constant
+    try:
+        return int(constant)
+    except ValueError:
+        return simplest(float(constant))
 
 
 def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -157,7 +193,7 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
         table = pyarrow.parquet.read_table(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise HerbrandError(f"'{path}' is no Parquet file: {error}") from None
-    yield from table.to_pylist()
+    yield from _with_numbers(table.to_pylist())
 
 
 def _with_columns(place: str, rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

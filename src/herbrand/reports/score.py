@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from herbrand.answers.argument_columns import constant_text
 from herbrand.answers.marginals import Row
 from herbrand.answers.sheet import Sheet
 from herbrand.errors import FactsError, HerbrandError, nearest
@@ -31,8 +30,9 @@ from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from herbrand.language.check import check
 from herbrand.language.drawing import Drawing
-from herbrand.language.syntax import Theory
+from herbrand.language.syntax import Theory, Value
 from herbrand.options.kinds import texts
+from herbrand.reports.label_constants import read_as_result
 from herbrand.reports.metrics import (
     Bin,
     Cut,
@@ -54,10 +54,10 @@ POINTS = 200
 COUNTS = ("rows", "true", "unlabelled")
 PREDICATES_DRAWN = 12
 """A page has the pictures of so many predicates, beside those of all rows."""
-Key = tuple[str, tuple[str, ...]]
-"""A predicate and its arguments as text, a many-valued atom's value the last of them."""
-NamedAtom = tuple[str | None, tuple[str, ...]]
-"""A predicate and its arguments as text, without a value."""
+Key = tuple[str, tuple[Value, ...]]
+"""A predicate and its arguments, a many-valued atom's value the last of them."""
+NamedAtom = tuple[str | None, tuple[Value, ...]]
+"""A predicate and its arguments, without a value."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def read_labels(
         if len(table.soft):
             raise FactsError(f"labels are true or false; {name} has probabilities")
         for rows, truth in ((table.false, False), (table.true, True)):
-            labels |= {(name, tuple(map(constant_text, row))): truth for row in found.rows(predicate, rows)}
+            labels |= {(name, tuple(row)): truth for row in found.rows(predicate, rows)}
     return labels
 
 
@@ -211,6 +211,7 @@ def score(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection
     for name in closed:
         if name not in named:
             raise HerbrandError(f"--closed: the result has no rows of '{name}'", hint=nearest(name, named))
+    labels = read_as_result(labels, rows)
     judged = _judged(rows, labels, closed)
     if not judged:
         known = {name for name, _ in labels}
@@ -237,7 +238,7 @@ class _Judged:
 
 
 def _key(row: Scored) -> Key:
-    return str(row.predicate), row.arguments if row.value is None else (*row.arguments, row.value)
+    return str(row.predicate), row.constants
 
 
 def _judged(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection[str]) -> list[_Judged]:
@@ -256,10 +257,10 @@ def _judged(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collecti
     return found
 
 
-def _true_values(rows: Sequence[Scored], labels: Mapping[Key, bool]) -> dict[NamedAtom, str]:
+def _true_values(rows: Sequence[Scored], labels: Mapping[Key, bool]) -> dict[NamedAtom, Value]:
     """The true value of each many-valued atom of the result, where the labels have one."""
     valued = {(row.predicate, row.arguments): row.text for row in rows if row.value is not None}
-    found: dict[NamedAtom, str] = {}
+    found: dict[NamedAtom, Value] = {}
     for (name, constants), truth in labels.items():
         atom = (name, constants[:-1])
         if not truth or not constants or atom not in valued:
