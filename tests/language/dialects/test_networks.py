@@ -145,7 +145,7 @@ def test_the_printed_theory_means_the_same(case: tuple[Network, dict[int, int]])
 
 
 @settings(max_examples=tries(10))
-@given(st.booleans().flatmap(with_evidence), st.sampled_from(["lifted", "exact"]))
+@given(st.booleans().flatmap(with_evidence), st.sampled_from(["lifted", "circuit"]))
 def test_engines_that_read_cells_agree(case: tuple[Network, dict[int, int]], engine: str) -> None:
     network, evidence = case
     digits = [str(i) for i in range(5)]
@@ -178,6 +178,18 @@ probability ( "rain today" ) { table 0.2 0.8; }
 def test_comments_properties_defaults_quotes_and_any_order() -> None:
     marginals = hb.Model(read_theory_text(SPRINKLER, "bif")).infer()
     assert marginals["wet"] == pytest.approx({"yes": 0.2 * 0.99 + 0.8 * 0.1, "no": 0.2 * 0.01 + 0.8 * 0.9})
+
+
+def test_values_may_be_named_like_words_of_the_format() -> None:
+    """A property is the word with something behind it, up to its end."""
+    text = """network n { property variable = a; property "q}" x }
+    variable table { type discrete [3] { property, default, variable }; property p = (1, 2); }
+    variable property-tax { type discrete [2] { network, property }; property x }
+    probability ( table ) { table 0.2, 0.3, 0.5; property p 1; }
+    probability ( property-tax | table ) { (property) 0.1, 0.9; (default) 0.5, 0.5; default 1.0, 0.0; }"""
+    found = hb.Model(read_theory_text(text, "bif")).infer()
+    assert found["table"] == pytest.approx({"property": 0.2, "default": 0.3, "variable": 0.5})
+    assert found["`property-tax`"]["property"] == pytest.approx(0.2 * 0.9 + 0.3 * 0.5)
 
 
 def test_a_whole_table_lists_the_values_of_the_variable_slowest() -> None:
@@ -217,6 +229,8 @@ TWO = ONE + "variable b { type discrete [2] {t, f}; }\nprobability (a) { table 0
         (ONE + "probability (a) { table 1.5, -0.5; }", "-0.5 is not a number of at least 0"),
         (ONE + "probability (a) { table nan, 1; }", "nan is not a number of at least 0"),
         (ONE + "probability (a) { table 1, 0", "2:1: this block has no closing '}'"),
+        (ONE + "/* probability (a) { table 1, 0; }\n", "2:1: this comment is not closed"),
+        (ONE + "probability (a) { table 1, 0; } /*/", "2:33: this comment is not closed"),
         (ONE + "probability (a) { }", "there is no default, and 0 rows for 1 case of the parents"),
         (ONE + "probability (a | c) { table 1, 0; }", "2:14: there is no variable 'c'"),
         (ONE + "probability (a | a) { table 1, 0; }", "a variable stands here twice"),
@@ -287,6 +301,13 @@ def test_evidence_files(tmp_path: Path, evidence: str) -> None:
     answer = hb.Model(hb.read(tmp_path / "n.uai"), tmp_path / "n.uai.evid").infer()
     assert answer["`1`"] == pytest.approx({"0": 0.2, "1": 0.8})
     assert answer.log_partition == pytest.approx(math.log(0.7), abs=1e-12)
+
+
+def test_several_samples_of_evidence_are_told(tmp_path: Path) -> None:
+    (tmp_path / "n.uai").write_text("BAYES 1 2 1 1 0 2 0.3 0.7")
+    (tmp_path / "n.evid").write_text("2\n1 0 1\n1 0 0\n")
+    with pytest.raises(HerbrandError, match=r"1:1: 2 samples of evidence, which are 2 questions"):
+        hb.Model(hb.read(tmp_path / "n.uai"), tmp_path / "n.evid").infer()
 
 
 @pytest.mark.parametrize("evidence", ["1 5 1", "1 0 9", "2 0 1", "1 0 1 7", "1 0 x"])
@@ -404,4 +425,4 @@ def test_networks_of_many_cells(engine: str) -> None:
 def test_an_engine_that_reads_cells_says_how_many_it_takes() -> None:
     theory = read_theory_text(wide_network(60), "bif")
     with pytest.raises(HerbrandError, match="have 212,520 cells; this reads 100,000 at most"):
-        hb.Model(theory).infer(engine="gibbs")
+        hb.Model(theory).infer(engine="circuit")

@@ -35,7 +35,8 @@ from herbrand.language.network_tables import NetworkTable
 from herbrand.language.syntax import Constant, PredicateDeclaration, Theory
 
 _TOKENS = re.compile(
-    r"""//[^\n]* | /\*.*?(?:\*/|\Z) | property\b(?:"[^"]*"|[^;}"])*;?   # left out
+    r"""//[^\n]* | /\*.*?(?:\*/|\Z)    # left out, as are properties
+    | property(?=\s*"|\s+[^\s{}()\[\],;|])(?:"[^"]*"|[^;}"])*;?
     | ("[^"]*" | [{}()\[\],;|] | (?:[^\s{}()\[\],;|"/]+ | /(?![/*]))+ | ")""",
     re.VERBOSE | re.DOTALL,
 )
@@ -93,12 +94,24 @@ class _Reader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.matches = [match for match in _TOKENS.finditer(source.text) if match.lastindex]
+        found = list(_TOKENS.finditer(source.text))
+        self._refuse_open_comment(found)
+        self.matches = [match for match in found if match.lastindex]
         self.tokens = [*(match[1] for match in self.matches), _END]
         self.at = 0
         self.variables: dict[str, tuple[str, ...]] = {}
         self.declared: list[PredicateDeclaration] = []
         self.blocks: dict[str, _Block] = {}
+
+    def _refuse_open_comment(self, found: Sequence[re.Match[str]]) -> None:
+        """Raise for a comment that runs to the end of the text, and would leave out all in between."""
+        last = found[-1][0] if found else ""
+        if last.startswith("/*") and (len(last) < len("/**/") or not last.endswith("*/")):
+            start = found[-1].start()
+            hint = "a comment that begins with /* ends with */"
+            raise LanguageError(
+                "this comment is not closed", span=Span(self.source, start, start + 2), hint=hint
+            )
 
     def theory(self) -> Theory:
         blocks: list[int] = []

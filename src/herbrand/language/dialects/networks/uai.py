@@ -14,7 +14,7 @@ of ``MARKOV`` potentials. Other lines than numbers may be comments that begin wi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -54,15 +54,16 @@ def read_uai(source: Source) -> Theory:
 def read_evidence(source: Source, many_valued: Collection[str] = ()) -> tuple[FactRows, ...]:
     """Values of variables: how many, then number and value of each.
 
-    Files of some years begin with the number of samples of evidence; one is read.
+    Files of some years begin with the number of samples of evidence; where it is 1, that one is read.
     """
     tokens = _Tokens(source)
-    length = len(tokens.texts)
-    if not length:
+    if not tokens.texts:
         return ()
-    samples = length > 1 and tokens.texts[0] == "1" and tokens.texts[1].isdigit() and length != 3
-    if samples and length == 2 + 2 * int(tokens.texts[1]):
-        tokens.next("the number of samples")
+    if _are_samples(tokens.texts):
+        samples = tokens.count("the number of samples")
+        if samples != 1:
+            hint = "give each sample in a file of its own"
+            raise tokens.refusal(f"{samples} samples of evidence, which are {samples} questions", hint)
     rows = []
     for _ in range(tokens.count("the number of observed variables")):
         name = str(tokens.count("the number of a variable"))
@@ -73,6 +74,17 @@ def read_evidence(source: Source, many_valued: Collection[str] = ()) -> tuple[Fa
         tokens.next("nothing")
         raise tokens.refusal("more follows than the observed variables that were announced")
     return tuple(rows)
+
+
+def _are_samples(texts: Sequence[str]) -> bool:
+    """Whether the first number is that of the samples, each with a number of observed variables, and not that
+    of the variables."""
+    if not all(text.isdigit() for text in texts) or len(texts) in (1, 1 + 2 * int(texts[0])):
+        return False
+    at, left = 1, int(texts[0])
+    while left and at < len(texts):
+        at, left = at + 1 + 2 * int(texts[at]), left - 1
+    return at == len(texts) and not left
 
 
 class _Tokens:
