@@ -193,7 +193,7 @@ class Model:
         """The same of ``budget``, ``given`` and ``derived``, with what each ``query`` asks of ``infer``.
         That is nothing where bounds are stated."""
         if not self._knowledge.states("bounds"):
-            return self._asked(query, given, False, budget, derived=derived, whole_tables=False)
+            return self._asked(query, given, False, budget, derived=derived)
         asking = importlib.import_module("herbrand.engines.credal.bounding")
         named = asking.queried_predicates(query, self.signature)
         return self.measured_program(budget, derived, given, named), Question()
@@ -656,7 +656,6 @@ class Model:
         budget: Budget,
         *,
         derived: bool = True,
-        whole_tables: bool = True,
     ) -> tuple[Program, Question]:
         self._refuse_on()
         valued, knowledge = self.signature.valued_names, self._knowledge
@@ -670,7 +669,7 @@ class Model:
         queries = tuple(in_formula(formula) for formula in parsed)
         named, asked = queried_predicates(queries, self.signature), named_predicates(queries)
         knowledge, queries = knowledge.asking(queries)
-        program = knowledge.program(given, named, derived=derived, whole_tables=whole_tables, budget=budget)
+        program = knowledge.program(given, named, derived=derived, whole_tables=True, budget=budget)
         possible = all(text in own for text in query)
         question = read_question(queries, program.signature, program.facts, map, possible)
         if asked:

@@ -286,9 +286,8 @@ def choices(
 ) -> Iterator[Choice | Refused]:
     """All engines but ``without``, asked one after another, as an estimate may cost something; none twice.
 
-    Behind an exact engine that can read the whole tables of a network none is asked. Without ``past_exact``
-    engines that only approximate are not asked once an exact answer is affordable: they ground everything
-    to say what they cost, a matching pair by pair.
+    Without ``past_exact`` engines that only approximate are not asked once an exact answer is affordable:
+    they ground everything to say what they cost, a matching pair by pair. Of a network none is asked then.
     """
     asked: list[tuple[AnyEngine, Program, Prepared[Any] | Refusal]] = []
     in_cells_once = cache(partial(in_cells, program))
@@ -319,8 +318,8 @@ def choices(
         offer = offered(engine, own, prepared)
         yield offer
         is_affordable |= isinstance(offer, Choice) and offer.exact and offer.operations <= AFFORDABLE
-        if program.tables and is_affordable:
-            return  # all others would read the tables cell by cell
+        if program.tables and is_affordable and not past_exact:
+            return  # some others read the tables cell by cell
 
 
 def _for_planning(budget: Budget) -> Budget:

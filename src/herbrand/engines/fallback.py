@@ -89,6 +89,11 @@ class Fallback:
     def budget(self) -> Budget:
         return self.first.budget
 
+    @property
+    def whole_tables(self) -> bool:
+        """Whether both read the whole tables of networks."""
+        return all(getattr(engine, "whole_tables", False) for engine in (self.first, self.second))
+
     def prepare(
         self, program: Program, question: Question, within: Budget
     ) -> Prepared[FirstState[Any] | SecondState[Any]] | Refusal:

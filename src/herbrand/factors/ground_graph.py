@@ -37,6 +37,7 @@ from herbrand.factors.pieces import (
 )
 from herbrand.factors.program_graph import Origin, ProgramGraph
 from herbrand.language.network_tables import NetworkTable
+from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground
 from herbrand.row_keys import by_number
 
@@ -345,16 +346,9 @@ class _Building:
         self._add_table(_Layer(helpers[:, None], (2,), (Piece(((0, (0,)),), piece.worth),), layer.sources))
 
     def _add_whole(self, table: NetworkTable) -> None:
-        """The logarithms of a table's entries, cut down to those that evidence leaves possible."""
-        values, scope = table.values, list[int]()
-        for name in table.scope:
-            known = self.ground.evidence.known(name)
-            if known.all_latent:
-                scope.append(self.ground.atoms.start[name])
-            else:
-                values = np.take(values, int(known.values[0]), axis=len(scope))
-        with np.errstate(divide="ignore"):
-            values = np.log(values)
+        """A table over the axes of the variables that are not known."""
+        names, values = left_of(table, self.ground.evidence)
+        scope = [self.ground.atoms.start[name] for name in names]
         scopes = np.array([sorted(scope)], np.int64)
         if len(scope) > 1:
             values = values.transpose(sorted(range(len(scope)), key=scope.__getitem__))
@@ -372,6 +366,20 @@ class _Building:
         for layers in alike.values():
             of_layer = np.repeat(np.arange(len(layers)), [len(layer.scopes) for layer in layers])
             yield np.concatenate([layer.scopes for layer in layers]), layers, of_layer
+
+
+def left_of(table: NetworkTable, evidence: Evidence) -> tuple[tuple[str, ...], Array]:
+    """The variables of a network's table that are not known, and the logarithms of the entries that evidence
+    leaves."""
+    values, names = table.values, list[str]()
+    for name in table.scope:
+        known = evidence.known(name)
+        if known.all_latent:
+            names.append(name)
+        else:
+            values = np.take(values, int(known.values[0]), axis=len(names))
+    with np.errstate(divide="ignore"):
+        return tuple(names), np.log(values)
 
 
 def shape_columns(shape: RowShape, start: int, stop: int) -> Array:

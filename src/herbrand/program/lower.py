@@ -394,31 +394,30 @@ MOST_CELLS = 100_000
 """Each becomes a template, which takes tens of microseconds in every engine."""
 
 
-def in_cells(program: Program) -> Program:
-    """The same program without whole tables; ``BudgetError`` where they have too many cells."""
+def in_cells(program: Program, only_impossible: bool = False) -> Program:
+    """The same program with a template for each cell of its tables that counts in place of these, or for each
+    impossible one beside these; ``BudgetError`` where cells are too many."""
     if not program.tables:
         return program
-    cells = sum(int(np.count_nonzero(table.values != 1)) for table in program.tables)
-    if cells > MOST_CELLS:
-        message = f"the tables of this network have {cells:,} cells; this reads {MOST_CELLS:,} at most"
+    cells = [
+        (number, table, np.argwhere(table.values == 0 if only_impossible else table.values != 1))
+        for number, table in enumerate(program.statements)
+        if isinstance(table, NetworkTable)
+    ]
+    count = sum(len(places) for _, _, places in cells)
+    if count > MOST_CELLS:
+        message = f"the tables of this network have {count:,} cells; this reads {MOST_CELLS:,} at most"
         raise BudgetError(message, hint="infer with --engine exact or bp reads whole tables")
     weights, templates = list(program.weights), list(program.templates)
     formula = 1 + max((template.formula for template in templates), default=-1)
-    for number, statement in enumerate(program.statements):
-        if isinstance(statement, NetworkTable):
-            for conjunction, weight in _cells(statement):
-                known = None if weight is None else len(weights)
-                templates.append(Template(conjunction, known, 1, (), number, formula, ()))
-                formula += 1
-                if weight is not None:
-                    weights.append(Weight(weight))
-    return replace(program, weights=tuple(weights), templates=tuple(templates), tables=())
-
-
-def _cells(table: NetworkTable) -> Iterator[tuple[Conjunction, float | None]]:
-    """What holds in each cell and its log-weight, or None where it is impossible; an entry of 1 adds
-    nothing."""
-    for place, entry in np.ndenumerate(table.values):
-        if entry != 1:
-            literals = (Literal(name, (), (i,)) for name, i in zip(table.scope, place, strict=True))
-            yield Conjunction((), tuple(literals)), None if entry == 0 else math.log(entry)
+    for number, table, places in cells:
+        for place in map(tuple, places.tolist()):
+            literals = tuple(Literal(name, (), (i,)) for name, i in zip(table.scope, place, strict=True))
+            entry = float(table.values[place])
+            known = len(weights) if entry else None
+            templates.append(Template(Conjunction((), literals), known, 1, (), number, formula, ()))
+            formula += 1
+            if entry:
+                weights.append(Weight(math.log(entry)))
+    left = program.tables if only_impossible else ()
+    return replace(program, weights=tuple(weights), templates=tuple(templates), tables=left)

@@ -282,7 +282,8 @@ class Program:
     @property
     def states_laws(self) -> bool:
         """Whether some statement always holds, so that there may be no world."""
-        return any(template.weight is None for template in self.templates)
+        impossible = any(not table.values.all() for table in self.tables)
+        return impossible or any(template.weight is None for template in self.templates)
 
     def worth(self, template: Template) -> float:
         """What a row of the template adds to the log-weight of a world; minus infinity: it is forbidden."""

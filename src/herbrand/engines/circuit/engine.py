@@ -43,6 +43,7 @@ from herbrand.language.syntax import Choice
 from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
+from herbrand.program.lower import in_cells
 from herbrand.program.normal_form import has_many_cases
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -119,6 +120,7 @@ class CircuitEngine:
 
     budget: Budget = UNLIMITED
     name: str = field(default="circuit", init=False)
+    whole_tables: bool = field(default=True, init=False)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> CircuitEngine:
@@ -142,7 +144,7 @@ class CircuitEngine:
     @collector_paused()
     def _over(self, program: Program, question: Question, made: ChoiceConstraints) -> CircuitState:
         """The program and what is asked, as constraints."""
-        worlds = Worlds(ground(program, self.budget, MOST_GROUNDINGS), self.budget, made)
+        worlds = Worlds(ground(in_cells(program), self.budget, MOST_GROUNDINGS), self.budget, made)
         evidence = worlds.ground.evidence
         refuse_long_answer(evidence, question, self.budget, _sparse(evidence, worlds.derived))
         worlds.solve([*worlds.stated, *_patterns(worlds, question)])  # at once: each time goes through all
@@ -343,7 +345,7 @@ class _Trial:
         return Cost(float(circuit.size), 16.0 * circuit.size, Guarantee.EXACT)
 
     def _is_mostly_hard(self) -> bool:
-        rows = ground(self.program, self.within, TRIED_ROWS).templates
+        rows = ground(in_cells(self.program), self.within, TRIED_ROWS).templates
         hard = sum(len(one.conjunction) for one in rows if one.template.weight is None)
         return 2 * hard >= sum(len(one.conjunction) for one in rows)
 

@@ -80,6 +80,7 @@ class Gibbs:
     samples: int = SAMPLES
     most_r_hat: float = 1.05
     name: str = field(default="gibbs", init=False)
+    whole_tables: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
         if self.chains < 2:

@@ -22,14 +22,13 @@ from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings,
 from herbrand.engines.exact import Exact, operations_in
 from herbrand.engines.fallback import Fallback
 from herbrand.engines.lifted.attribution import attributed
-from herbrand.engines.lifted.problem import Problem, Solution, problem_of, solved, unweighted
+from herbrand.engines.lifted.problem import Problem, Solution, posed, problem_of, solved, unweighted
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.reading import ChosenWorld, ExplainedAtom, forced, looked_up
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula, Truth
 from herbrand.program.alike_constants import AlikeConstants
-from herbrand.program.evidence import Evidence
 from herbrand.program.expansion import instances
 from herbrand.program.ground import refuse_long_answer
 from herbrand.program.lower import forbidding
@@ -59,6 +58,7 @@ class Lifted:
     budget: Budget = UNLIMITED
     most_operations: float = Exact.most_operations
     name: str = field(default="lifted", init=False)
+    whole_tables: bool = field(default=True, init=False)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> Fallback:
@@ -83,7 +83,7 @@ class Lifted:
         return Prepared(lambda: state, lambda: _cost(state))
 
     def _posed(self, program: Program, question: Question, within: Budget) -> LiftedState:
-        problem = problem_of(program, Evidence(program), (), question.most_probable, budget=within)
+        problem = posed(program, question.most_probable, within)
         return LiftedState(question, self._affordable(problem, question, within))
 
     def step(self, state: LiftedState) -> LiftedState:

@@ -63,8 +63,13 @@ class Family:
 
 
 def families_of(terms: Terms, program: Program) -> tuple[Family, ...]:
-    """All families of own atoms that are latent or that some term speaks of."""
+    """All families of own atoms that are latent or that some term, or table of a network, speaks of."""
     tied: list[list[TypedOwn]] = [_owned([slot]) for term in terms.counts for slot in term.slots]
+    tied += [
+        [(PROPOSITIONS, Own(name)) for name in table.scope]
+        for table in program.tables
+        if (table.values != 1).any()
+    ]
     tied += [_owned(slots) for sides in pair_sides(terms.pairs, program) for slots in sides]
     tied += [[(PROPOSITIONS, own)] for term in terms.pairs for own, _ in term.given]
     tied += [[owned] for owned in _latent(program)]

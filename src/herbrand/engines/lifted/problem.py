@@ -21,12 +21,14 @@ from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
 from herbrand.engines.lifted.costs import Cost, clamps, cost_of
 from herbrand.engines.lifted.exchangeable_model import exchangeable_model_of
+from herbrand.engines.lifted.families import families_of
 from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.lifted.tabulated import numbers_of, tabulated
-from herbrand.engines.lifted.terms import NotLiftableError
+from herbrand.engines.lifted.terms import NotLiftableError, Terms
 from herbrand.engines.lifted.unmentioned_atoms import bystander_shares, bystander_total, bystanders
 from herbrand.engines.lifted.world import AlikeWorld
 from herbrand.program.evidence import Evidence
+from herbrand.program.lower import in_cells
 from herbrand.program.program import Program, Template
 from herbrand.program.question import Question
 
@@ -81,6 +83,15 @@ class Solution:
         if predicate in set(bystanders(self.problem.evidence)):
             return bystander_shares(predicate, self.problem.evidence, codes, self.problem.most)
         return np.clip(sum(share * shares.of(predicate, codes) for share, shares in self.weighted), 0.0, 1.0)
+
+
+def posed(program: Program, most: bool = False, budget: Budget = UNLIMITED) -> Problem:
+    """The problem of a program as it is. Tables of networks that are too wide are refused before their cells
+    become templates; raises :class:`~herbrand.engines.lifted.terms.NotLiftableError`."""
+    if program.tables:
+        families_of(Terms((), ()), program)
+        program = in_cells(program)
+    return problem_of(program, Evidence(program), (), most, budget=budget)
 
 
 def problem_of(

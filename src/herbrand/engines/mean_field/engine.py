@@ -72,6 +72,7 @@ class MeanField:
     seed: int = 0
     clip: float | None = None
     name: str = field(default="mean-field", init=False)
+    whole_tables: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
         if self.clip is not None and (self.schedule == "sequential" or self.starts > 1):

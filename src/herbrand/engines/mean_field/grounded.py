@@ -14,9 +14,11 @@ import numpy as np
 from herbrand.engines.mean_field.circuit import Circuit, Compiled, Event, Values
 from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.extras import Tensor, torch
-from herbrand.factors.ground_graph import Cases, ground_cases
+from herbrand.factors.ground_graph import Cases, ground_cases, left_of
 from herbrand.factors.ground_quantifiers import Columns
 from herbrand.factors.pieces import ABSENT, Allowed, shapes, together
+from herbrand.language.network_tables import NetworkTable
+from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms
 from herbrand.program.program import FALSE, TRUE
 
@@ -88,7 +90,7 @@ class MarginalPlaces:
         parts = [
             m.flatten(-ranks[n]) if ranks[n] else m.unsqueeze(-1) for n, m in marginals.items() if n in ranks
         ]
-        return torch.cat(parts, dim=-1)
+        return torch.cat(parts or [torch.zeros(0, dtype=torch.float64)], dim=-1)
 
     def probabilities(self, flat: Tensor, atoms: Tensor, allowed: tuple[int, ...]) -> Tensor:
         """Of each of these atoms to have one of the allowed values."""
@@ -112,11 +114,34 @@ def _of_truth(true: Tensor, allowed: tuple[int, ...]) -> Tensor:
     return 1 - true if allowed == FALSE else torch.ones_like(true)
 
 
+@dataclass(frozen=True, eq=False)
+class WholeTable:
+    """What a network's table says of the variables in ``scope``, an axis each: the logarithms of its entries,
+    and 0 where hard statements exclude what it makes impossible."""
+
+    scope: tuple[str, ...]
+    logs: Tensor
+
+    @staticmethod
+    def of(table: NetworkTable, evidence: Evidence) -> WholeTable:
+        """Of the variables that are not known."""
+        names, logs = left_of(table, evidence)
+        return WholeTable(names, torch.from_numpy(np.where(np.isneginf(logs), 0.0, logs)))
+
+    def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
+        """Its expected entry, one axis after another summed out."""
+        found = self.logs
+        for name in self.scope:
+            found = torch.tensordot(marginals[name], found, dims=1)
+        return found
+
+
 class GroundScore:
-    """The expected log-weight of ground templates."""
+    """The expected log-weight of ground templates, and of tables of networks."""
 
     def __init__(self, ground: Ground, leaders: Leaders, tables: Mapping[str, PredicateTable]) -> None:
         self.places = MarginalPlaces(tables, ground.atoms)
+        self.whole = tuple(WholeTable.of(one, ground.evidence) for one in ground.program.tables)
         self.constants: dict[int, float] = {}
         self.rows: list[Rows] = []
         self.roots: list[Roots] = []
@@ -132,7 +157,7 @@ class GroundScore:
         self.circuit: Compiled | None = circuit.finished(numbers) if numbers else None
 
     def __bool__(self) -> bool:
-        return bool(self.rows or self.roots or self.constants)
+        return bool(self.rows or self.roots or self.constants or self.whole)
 
     def _add_events(
         self, ground: GroundTemplate, found: Iterable[tuple[int, Event]], circuit: Circuit, roots: list[int]
@@ -157,7 +182,7 @@ class GroundScore:
     def value(self, marginals: Mapping[str, Tensor], weights: Weights) -> Tensor:
         """The expected log-weight [batch], differentiable."""
         flat = self.places.flat(marginals)
-        total = flat.new_zeros(flat.shape[:-1])
+        total = sum((one.expected(marginals) for one in self.whole), start=flat.new_zeros(flat.shape[:-1]))
         for weight, count in self.constants.items():
             total = total + weights[weight] * count
         for rows in self.rows:

@@ -23,6 +23,7 @@ from herbrand.engines.mean_field.tables import DenseTable, ListedTable, Predicat
 from herbrand.errors import BudgetError, ContradictionError
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, LatentAtoms, ground, ground_template
+from herbrand.program.lower import in_cells
 from herbrand.program.program import Program, Template, literals_of
 
 TABLES_AT_A_TIME = 6
@@ -32,7 +33,8 @@ TABLES_AT_A_TIME = 6
 @dataclass(frozen=True, eq=False)
 class Outline:
     """``score`` of the ``regular`` templates, which are sums of products over variables; ``irregular``: the
-    ground rows of all others. ``settled``: what hard statements, if there are any, leave of their ``atoms``.
+    ground rows of all others, and of tables of networks. ``settled``: what hard statements, if there are any,
+    leave of their ``atoms``.
     """
 
     evidence: Evidence
@@ -46,7 +48,7 @@ class Outline:
     @property
     def operations(self) -> float:
         """Of one step, roughly; raises ``BudgetError`` for a contraction that does not fit."""
-        return self.score.operations
+        return self.score.operations + 3 * sum(table.values.size for table in self.evidence.program.tables)
 
     @property
     def bytes(self) -> float:
@@ -64,6 +66,7 @@ def outlined(
     anything large is allocated.
     """
     refuse_clip(clip, program)
+    program = in_cells(program, only_impossible=clip is None)
     allowed = budget.bytes
     evidence = Evidence(program)
     hard = tuple(t for t in program.templates if t.weight is None)
@@ -89,7 +92,7 @@ def outlined(
             tables[name] = _table(name, evidence, listed, atoms, done)
     _refuse_too_much(tables, allowed)
     rows = None
-    if irregular:
+    if irregular or program.tables:
         atoms = atoms or LatentAtoms(evidence, budget)
         templates = tuple(ground_template(t, evidence, atoms, budget) for t in irregular)
         rows = Ground(program, evidence, atoms, templates)

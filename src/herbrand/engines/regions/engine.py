@@ -26,7 +26,7 @@ from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.fallback import Fallback, HandOverError, SecondState
 from herbrand.engines.lifted import costs
 from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
-from herbrand.engines.lifted.problem import Problem, Solution, problem_of
+from herbrand.engines.lifted.problem import Problem, Solution, posed
 from herbrand.engines.lifted.terms import NotLiftableError
 from herbrand.engines.loop import Schedule
 from herbrand.engines.reading import ExplainedAtom, looked_up
@@ -35,7 +35,6 @@ from herbrand.engines.regions.explanation import explained
 from herbrand.engines.regions.loopy import Loopy
 from herbrand.engines.regions.message_run import RegionRun, begun, drawn_leanings, stepped
 from herbrand.engines.regions.parts import Construction, RegionPart, size_of
-from herbrand.program.evidence import Evidence
 from herbrand.program.ground import refuse_long_answer
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -102,6 +101,7 @@ class Regions:
     lift: bool = True
     partial: bool = False
     name: str = field(default="regions", init=False)
+    whole_tables: bool = field(default=True, init=False)
 
     @classmethod
     def with_settings(cls, settings: Settings) -> Fallback:
@@ -135,7 +135,7 @@ class Regions:
             refuse_what_is_no_marginal(question, self.name)
             if not self.lift:
                 raise HandOverError(AS_ASKED)
-            problem = problem_of(program, Evidence(program), budget=within)
+            problem = posed(program, budget=within)
             counting = self._counting(problem, within)
             if counting.operations > MOST_ESTIMATED:
                 cost = Cost(counting.operations, counting.bytes, detail="regions are made when it runs")

@@ -1,0 +1,130 @@
+"""Engines read the tables of networks whole, and refuse wide ones without going through their cells."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+import herbrand as hb
+from herbrand.budget import UNLIMITED
+from herbrand.engines.choice import choices, readable_by
+from herbrand.engines.engine import Prepared, Settings
+from herbrand.engines.registry import INFERENCE, engine_named
+from herbrand.language.dialects import read_theory_text
+from herbrand.program.program import Program
+from herbrand.program.question import Question
+from tests.oracles.networks import Table, summed
+from tests.work import calls
+
+Read = tuple[tuple[int, ...], np.ndarray]
+
+
+def random_network(count: int, size: int, parents: int, seed: int = 0) -> list[Read]:
+    """For each variable its parents and itself, and a table of random rows."""
+    random = np.random.default_rng(seed)
+    found = []
+    for child in range(count):
+        chosen = sorted(random.choice(child, min(child, parents), replace=False).tolist())
+        rows = random.dirichlet(np.ones(size), (size,) * len(chosen))
+        found.append(((*chosen, child), rows))
+    return found
+
+
+def uai(network: list[Read]) -> str:
+    sizes = " ".join(str(table.shape[-1]) for _, table in network)
+    lines = ["BAYES", str(len(network)), sizes, str(len(network))]
+    lines += [f"{len(scope)} {' '.join(map(str, scope))}" for scope, _ in network]
+    lines += [f"{table.size} {' '.join(map(repr, table.ravel().tolist()))}" for _, table in network]
+    return "\n".join(lines)
+
+
+def model_of(network: list[Read]) -> hb.Model:
+    return hb.Model(read_theory_text(uai(network), "uai"))
+
+
+def prepared(program: Program, name: str) -> Prepared[object]:
+    engine = engine_named("infer", name, Settings())
+    found = engine.prepare(readable_by(engine, program), Question(), UNLIMITED)
+    assert isinstance(found, Prepared)
+    return found
+
+
+@pytest.mark.parametrize("name", ["regions", "bp", "mean-field", "gibbs"])
+def test_no_engine_goes_through_the_cells_of_a_wide_network(name: str) -> None:
+    """Seven times as many cells take about as many calls."""
+
+    def work(size: int) -> int:
+        program = model_of(random_network(30, size, 3)).measured(UNLIMITED, (), ())[0]
+        return calls(lambda: prepared(program, name).cost())
+
+    work(2)
+    assert work(5) < 1.5 * work(3)
+
+    def work(size: int) -> int:
+        (program, question) = model_of(random_network(60, size, 3)).measured(UNLIMITED, (), ())
+        engine = engine_named("infer", "lifted", Settings())
+        return calls(lambda: engine.prepare(program, question, UNLIMITED))
+
+    work(3)
+    assert work(5) < 1.5 * work(4)
+
+
+def test_check_asks_every_engine_of_a_network() -> None:
+    model = model_of(random_network(4, 2, 2))
+    assert {offer.name for offer in choices(Settings(), *model.measured(UNLIMITED, (), ()))} == set(INFERENCE)
+
+
+@pytest.mark.parametrize("evidence", [{}, {5: 1}, {0: 0, 3: 1}])
+def test_mean_field_is_at_rest_where_the_tables_say_so(evidence: dict[int, int]) -> None:
+    """Each variable's log-odds are the expected logarithms of the tables over all worlds of the others."""
+    network = random_network(6, 2, 2, 1)
+    given = [f'`{name}` = "{value}"' for name, value in evidence.items()]
+    found = model_of(network).infer(given=given, engine="mean-field", tolerance=1e-12).to_dict()
+    beliefs = [np.eye(2)[evidence.get(number, 0)] for number in range(6)]
+    for row in found["marginals"]:
+        beliefs[int(row["predicate"])][int(row["value"])] = row["probability"]
+
+    def expected(fixed: dict[int, int]) -> float:
+        total = 0.0
+        for world in product(range(2), repeat=6):
+            if all(world[number] == value for number, value in (evidence | fixed).items()):
+                chance = math.prod(beliefs[i][v] for i, v in enumerate(world) if i not in fixed)
+                logs = (math.log(table[tuple(world[i] for i in scope)]) for scope, table in network)
+                total += chance * sum(logs)
+        return total
+
+    for number in set(range(6)) - set(evidence):
+        belief = beliefs[number]
+        odds = expected({number: 1}) - expected({number: 0})
+        assert math.log(belief[1] / belief[0]) == pytest.approx(odds, abs=1e-6)
+    entropy = -sum(float(p * math.log(p)) for belief in beliefs for p in belief if p > 0)
+    assert found["log_partition"] == pytest.approx(expected({}) + entropy, abs=1e-9)
+    tables = [Table(scope, tuple(table.ravel().tolist())) for scope, table in network]
+    assert found["log_partition"] <= math.log(summed([2] * 6, tables, evidence).total)
+
+
+def test_mean_field_of_a_network_of_which_all_is_known() -> None:
+    network = random_network(3, 2, 2)
+    found = model_of(network).infer(given=['`0` = "0"', '`1` = "1"', '`2` = "0"'], engine="mean-field")
+    want = network[0][1][0] * network[1][1][0, 1] * network[2][1][0, 1, 0]
+    assert found.log_partition == pytest.approx(math.log(want))
+
+
+@pytest.mark.parametrize("engine", ["gibbs", "mean-field"])
+def test_impossible_cells_of_whole_tables_stay_impossible(engine: str) -> None:
+    """A copies B where that is 1; what is given leaves A no other value."""
+    model = hb.Model(read_theory_text("MARKOV\n2\n2 3\n1\n2 0 1\n6\n1 2 0 0 3 4\n", "uai"))
+    found = model.infer(given=['`1` = "0"'], engine=engine)
+    assert [row.probability for row in found.rows()] == [1, 0]
+
+
+def test_gibbs_draws_from_whole_tables() -> None:
+    network = random_network(8, 3, 2, 2)
+    tables = [Table(scope, tuple(table.ravel().tolist())) for scope, table in network]
+    want = summed([3] * 8, tables, {7: 2}).marginals
+    found = model_of(network).infer(given=['`7` = "2"'], engine="gibbs", samples=20_000).to_dict()
+    for row in found["marginals"]:
+        assert row["probability"] == pytest.approx(want[int(row["predicate"])][int(row["value"])], abs=0.02)
