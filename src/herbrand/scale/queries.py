@@ -26,6 +26,7 @@ from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.proof.arithmetic import refuse_overflow
 from herbrand.engines.proof.chances import check_rule_weights, no_probability
 from herbrand.engines.proof.engine import Goals
+from herbrand.engines.proof.fixpoint import SAME
 from herbrand.engines.proof.goals import Goal, NarrowError, read_goal
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived, rule_number
 from herbrand.engines.proof.request import FIXPOINT, PROBABILITY, Request
@@ -47,8 +48,6 @@ from herbrand.scale.fact_relations import StoredFactRelations
 from herbrand.scale.facts import StoredFacts
 
 MOST_ROUNDS = 1000
-SAME = 1e-12
-"""Sums that change by less, relatively, have converged."""
 
 
 @dataclass(frozen=True, eq=False)

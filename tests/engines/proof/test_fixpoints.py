@@ -146,3 +146,18 @@ def test_a_goal_asked_twice_and_of_nothing() -> None:
     bound = asked.query("p(x, y)", bindings={"x": [0, 3, 0]}, depth="fixpoint")
     assert [tuple(row.bindings.values()) for row in bound.rows()] == [(0, 1), (0, 1)]
     assert math.isclose(sum(row.weight for row in bound.rows()), 1.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("algebra", ["boolean", "max"])
+def test_questions_that_come_while_a_frontier_waits(seed: int, algebra: str) -> None:
+    """`path` is asked about more constants while what it has reached, a small grid, waits to be taken up."""
+    rng = np.random.default_rng(seed)
+    links = zip(rng.integers(0, 12, (40, 2)).tolist(), rng.random(40).tolist(), strict=True)
+    weights = {(a, b): weight for (a, b), weight in links}
+    facts = "\n".join(f"edge({a}, {b}) @ {weight!r}" for (a, b), weight in weights.items())
+    rules = "path(x, y) :- edge(x, y)\npath(x, y) :- edge(x, z), path(z, y)"
+    model = hb.Model(hb.parse(f"{rules}\nnear(x, y) :- path(x, y), path(y, _)\n{facts}"))
+    for goal in ("near(1, y)", "near(x, y)"):
+        whole, deep = (told(model.query(goal, depth=depth, algebra=algebra)) for depth in ("fixpoint", 40))
+        assert whole == pytest.approx(deep)

@@ -121,6 +121,18 @@ def test_best_proofs(program: Program, goal: str, depth: int, road: Mapping[str,
 
 
 @quick
+@given(recursions((0.5, 1.0, 2.0)), st.sampled_from(GOALS), st.integers(0, 4), roads)
+def test_the_best_proof_is_cut_off_where_a_better_one_is_deeper(
+    program: Program, goal: str, depth: int, road: Mapping[str, object]
+) -> None:
+    """Deeper proofs that are no better change nothing, as more proofs of what is true change nothing."""
+    with taken(road):
+        answer = program.model().query(goal, depth=depth, algebra="max")
+    shallow, deep = (expected(program, goal, calls, best=True) for calls in (depth, 25))
+    assert answer.truncated == (shallow != deep)
+
+
+@quick
 @given(recursions((1.0,)), st.sampled_from(GOALS), st.integers(0, 4), roads)
 def test_truncated_tells_whether_a_proof_is_missing(
     program: Program, goal: str, depth: int, road: Mapping[str, object]

@@ -35,6 +35,8 @@ from herbrand.engines.proof.steps import GROUPING, Complete, Runner, inputs_name
 from herbrand.engines.proof.table import Answers, Questions, State, Table, grouped, merged, without_zeros
 from herbrand.row_keys import Keys, fit, key_columns, places_among, row_keys
 
+SAME = 1e-12
+"""Weights that differ by less, relatively, differ by rounding alone."""
 DENSE_BYTES = 2**28
 FLOAT = 8
 
@@ -219,7 +221,8 @@ class Fixpoint:
             self._reach(owner, owner.place, Table(names, (new, *inputs), values))
 
     def _reach(self, owner: _Owner, place: Place, frontier: State) -> None:
-        self._frontiers.setdefault((id(owner), place), (owner, []))[1].append(frontier)
+        """A grid has a column a question, and there may be more of these before it is taken up."""
+        self._frontiers.setdefault((id(owner), place), (owner, []))[1].append(frontier.sparse())
 
     def _run_frontiers(self) -> None:
         """What came to each predicate since the last round, without what had come before."""

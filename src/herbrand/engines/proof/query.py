@@ -29,7 +29,7 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers, refuse_overflow
 from herbrand.engines.proof.chances import check_probabilities, refuse_uncertain_absence
-from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
+from herbrand.engines.proof.fixpoint import SAME, Fixpoint, runner_of
 from herbrand.engines.proof.goals import Goal, NarrowError, Shape, read_goal, widened
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
 from herbrand.engines.proof.planning import Plans
@@ -37,7 +37,7 @@ from herbrand.engines.proof.request import FIXPOINT, INDEPENDENT, PROBABILITY, R
 from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import ROW, Table, without_zeros
 from herbrand.engines.proof.unrolled import AskedRows, Unrolled, is_cut_off
-from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.errors import BudgetError, LanguageError, UnsupportedError
 from herbrand.extras import later
 from herbrand.facts.domain import indices_in
 from herbrand.facts.facts import Facts
@@ -84,7 +84,7 @@ class Proof:
 
     def found(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
         """The answers to goals of one shape, as indices. They are truncated where a proof was cut off that
-        could change them."""
+        changes them."""
         if request.algebra == PROBABILITY:
             return self._probably(shape, inputs, request)
         self._refuse_evidence(shape.clause, request)
@@ -101,8 +101,22 @@ class Proof:
         table = unrolled.answers(question, int(request.depth) + 1)
         known = None if arithmetic.weighted else table
         truncated = unrolled.cut and is_cut_off(runner, unrolled, question, int(request.depth) + 1, known)
+        if truncated and arithmetic.best and arithmetic.weighted:
+            deeper = Unrolled(runner).answers(question, int(request.depth) + 2)
+            truncated = not _are_alike(table, deeper) or self._have_better(table, shape, inputs, runner)
         status = Status(True, int(request.depth), time.perf_counter() - began)
         return Found(table, request.guarantee(truncated), status, truncated)
+
+    def _have_better(
+        self, table: Table, shape: Shape, inputs: Sequence[Sequence[int]], runner: Runner
+    ) -> bool:
+        """Whether some deeper proof is better than the best of those in ``table``; taken to be so where
+        finding out is too much."""
+        try:
+            best, converged = self._at_any_depth(shape, inputs, Fixpoint(runner))
+        except BudgetError:
+            return True
+        return not converged or not _are_alike(table, best)
 
     def _refuse_evidence(self, clause: Clause, request: Request) -> None:
         """Proofs are not taken back: raise where evidence on what rules derive would have to change them."""
@@ -169,13 +183,19 @@ class Proof:
                 hint="boolean, max, count and probability have a fixpoint",
             )
         fixpoint = Fixpoint(runner)
-        columns = _columns(shape, inputs)
-        answers = fixpoint.answers(self.plans.with_goal(shape.clause), shape.mode, columns)
-        table = _by_goal(answers.table, answers.questions.places(columns, len(inputs)))
+        table, _ = self._at_any_depth(shape, inputs, fixpoint)
         advice = "" if fixpoint.converged else _advice(request.algebra)
         guarantee = Guarantee.EXACT if fixpoint.converged else Guarantee.APPROXIMATION
         status = Status(fixpoint.converged, fixpoint.rounds, time.perf_counter() - began, advice)
         return Found(table, guarantee, status, False)
+
+    def _at_any_depth(
+        self, shape: Shape, inputs: Sequence[Sequence[int]], fixpoint: Fixpoint
+    ) -> tuple[Table, bool]:
+        """The answers of all proofs, and whether these are all."""
+        columns = _columns(shape, inputs)
+        answers = fixpoint.answers(self.plans.with_goal(shape.clause), shape.mode, columns)
+        return _by_goal(answers.table, answers.questions.places(columns, len(inputs))), fixpoint.converged
 
     # Reading and telling
 
@@ -282,6 +302,18 @@ def _by_goal(table: Table, questions: np.ndarray) -> Table:
     first, counts = ends[questions], ends[questions + 1] - ends[questions]
     rows, places = each_in(first, counts)
     return Table(table.names, (rows, *(c[places] for c in table.columns[1:])), table.values[places])
+
+
+def _are_alike(one: Table, other: Table) -> bool:
+    """Whether two tables have the same rows, with values that differ by rounding alone."""
+    if len(one) != len(other):
+        return False
+    orders = (np.lexsort(table.columns) for table in (one, other))
+    (rows, values), (others, weights) = (
+        (np.stack(table.columns)[:, order], np.asarray(table.values)[order])
+        for table, order in zip((one, other), orders, strict=True)
+    )
+    return bool((rows == others).all() and np.allclose(values, weights, rtol=SAME, atol=0))
 
 
 def _advice(algebra: str) -> str:
