@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import herbrand as hb
-from herbrand.budget import UNLIMITED
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.choice import choices, readable_by
-from herbrand.engines.engine import Prepared, Settings
+from herbrand.engines.engine import Prepared, Refusal, Settings
+from herbrand.engines.exact import Exact
 from herbrand.engines.registry import INFERENCE, engine_named
 from herbrand.language.dialects import read_theory_text
 from herbrand.program.program import Program
@@ -128,3 +129,70 @@ def test_gibbs_draws_from_whole_tables() -> None:
     found = model_of(network).infer(given=['`7` = "2"'], engine="gibbs", samples=20_000).to_dict()
     for row in found["marginals"]:
         assert row["probability"] == pytest.approx(want[int(row["predicate"])][int(row["value"])], abs=0.02)
+
+
+def test_auto_asks_elimination_first_for_the_likeliest_world_of_a_network() -> None:
+    """It is there at once; the estimate of an integer program goes through every cell."""
+    network = random_network(5, 3, 2)
+    found = model_of(network).infer(map=True)
+    want = max(
+        math.prod(float(table[tuple(world[i] for i in scope)]) for scope, table in network)
+        for world in product(range(3), repeat=5)
+    )
+    assert found.engine == "exact"
+    assert found.log_weight == pytest.approx(math.log(want))
+
+
+def markov(sizes: list[int], scopes: list[tuple[int, ...]]) -> hb.Model:
+    random = np.random.default_rng(0)
+    lines = ["MARKOV", str(len(sizes)), " ".join(map(str, sizes)), str(len(scopes))]
+    lines += [f"{len(scope)} {' '.join(map(str, scope))}" for scope in scopes]
+    for scope in scopes:
+        entries = random.random(math.prod(sizes[i] for i in scope))
+        lines.append(f"{len(entries)} {' '.join(map(str, entries))}")
+    return hb.Model(read_theory_text("\n".join(lines), "uai"))
+
+
+def grid(side: int) -> hb.Model:
+    right = [(i, i + 1) for i in range(side * side) if (i + 1) % side]
+    return markov([2] * side * side, [*right, *((i, i + side) for i in range(side * (side - 1)))])
+
+
+def long_chain(count: int) -> hb.Model:
+    return markov([4] * count, [(i, i + 1, i + 2) for i in range(count - 2)])
+
+
+@pytest.mark.parametrize(
+    ("model", "taken"),
+    [
+        (grid(16), 0.6),
+        (grid(18), 3.0),
+        (markov([60] * 4, [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]), 0.5),
+    ],
+)
+def test_a_time_limit_refuses_an_elimination_that_takes_longer(model: hb.Model, taken: float) -> None:
+    """``taken``: seconds of a processor of a 2020s server."""
+    program, question = model.measured(UNLIMITED, (), ())
+
+    def refused(seconds: float) -> bool:
+        return isinstance(Exact(Budget(seconds=seconds)).prepare(program, question, UNLIMITED), Refusal)
+
+    assert refused(taken)
+    assert not refused(3 * taken + 1)
+
+
+def test_many_small_steps_take_time_too() -> None:
+    """3,000 tables of 64 entries: half a million operations, and more than a second."""
+    program, question = long_chain(3000).measured(UNLIMITED, (), ())
+    assert isinstance(Exact(Budget(seconds=1.3)).prepare(program, question, UNLIMITED), Refusal)
+    assert isinstance(Exact(Budget(seconds=5)).prepare(program, question, UNLIMITED), Prepared)
+
+
+def test_what_was_done_before_is_no_time_left() -> None:
+    program, question = grid(16).measured(UNLIMITED, (), ())
+    now = [0.0]
+    engine = Exact(Budget(seconds=10, clock=lambda: now[0]))
+    assert isinstance(engine.prepare(program, question, UNLIMITED), Prepared)
+    now[0] = 9.5
+    told = engine.prepare(program, question, UNLIMITED)
+    assert isinstance(told, Refusal) and "at most 2e+07 are allowed" in told.why

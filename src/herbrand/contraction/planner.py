@@ -67,6 +67,10 @@ class Plan:
         """Multiplications and additions, roughly; for sparse steps, as expected of evenly spread entries."""
         return sum(step.operations for step in self._steps())
 
+    @property
+    def step_count(self) -> int:
+        return sum(len(route.steps) for route in self.routes)
+
     @cached_property
     def bytes(self) -> int:
         """The most memory in use at a time beside the operands, what a backward pass keeps included."""

@@ -287,7 +287,8 @@ def choices(
     """All engines but ``without``, asked one after another, as an estimate may cost something; none twice.
 
     Without ``past_exact`` engines that only approximate are not asked once an exact answer is affordable:
-    they ground everything to say what they cost, a matching pair by pair. Of a network none is asked then.
+    they ground everything to say what they cost, a matching pair by pair. Of a network then none is asked,
+    as some read its tables cell by cell.
     """
     asked: list[tuple[AnyEngine, Program, Prepared[Any] | Refusal]] = []
     in_cells_once = cache(partial(in_cells, program))
@@ -296,11 +297,11 @@ def choices(
         return next((said for other, same, said in asked if other == engine and same is read), None)
 
     is_affordable = False
-    for name in (*WORLDS, *INFERENCE) if question.most_probable else INFERENCE:
+    for name in _in_turn(program, question):
         settings.budget.check()
         if name == without:
             continue
-        if is_affordable and not past_exact and name in APPROXIMATE:
+        if is_affordable and not past_exact and (program.tables or name in APPROXIMATE):
             return
         own = used_settings("infer", name, settings)
         engine = installed("infer", name, own)
@@ -318,8 +319,15 @@ def choices(
         offer = offered(engine, own, prepared)
         yield offer
         is_affordable |= isinstance(offer, Choice) and offer.exact and offer.operations <= AFFORDABLE
-        if program.tables and is_affordable and not past_exact:
-            return  # some others read the tables cell by cell
+
+
+def _in_turn(program: Program, question: Question) -> tuple[str, ...]:
+    """The engines in the order in which they are asked. Those that only find worlds read the tables of a
+    network cell by cell: elimination is asked before them."""
+    if not question.most_probable:
+        return tuple(INFERENCE)
+    first, *others = INFERENCE
+    return (first, *WORLDS, *others) if program.tables else (*WORLDS, *INFERENCE)
 
 
 def _for_planning(budget: Budget) -> Budget:

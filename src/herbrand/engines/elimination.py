@@ -326,6 +326,11 @@ class Elimination:
         )
 
     @property
+    def steps(self) -> int:
+        """How many contractions the plans have."""
+        return sum(plan.step_count for plan in self.plans if plan is not None)
+
+    @property
     def bytes(self) -> int:
         return max((0 if plan is None else plan.bytes for plan in self.plans), default=0)
 

@@ -159,7 +159,7 @@ def exactly(
     if settings.relearn:
         theory, starts = relearned(theory)
     examples = examples_of(theory, worlds, aim, settings.budget, opinions=True)
-    most = operations_in(settings.budget.seconds, LOOKS * most_operations) / LOOKS
+    most = operations_in(settings.budget, LOOKS * most_operations) / LOOKS
     objective = likelihood(theory, examples, settings.budget, most)
     first = np.array([starts.get(key, 0.0) for key in objective.parameters.keys])
     penalty = penalty_of(settings)

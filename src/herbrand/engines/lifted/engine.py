@@ -62,7 +62,7 @@ class Lifted:
 
     @classmethod
     def with_settings(cls, settings: Settings) -> Fallback:
-        return lifted(settings.budget, operations_in(settings.budget.seconds, cls.most_operations))
+        return lifted(settings.budget)
 
     @property
     def exact(self) -> Exact:
@@ -137,10 +137,10 @@ class Lifted:
         if cost.bytes > allowed:
             needed = readable(cost.bytes) if math.isfinite(cost.bytes) else "more than any machine has"
             raise NotLiftableError(f"counting needs {needed} and may use {readable(allowed)}")
-        if cost.operations > self.most_operations:
+        most = operations_in(self.budget, self.most_operations)
+        if cost.operations > most:
             raise NotLiftableError(
-                f"counting would take about {cost.operations:.0e} operations; at most "
-                f"{self.most_operations:.0e} are allowed"
+                f"counting would take about {cost.operations:.0e} operations; at most {most:.0e} are allowed"
             )
         return problem
 

@@ -101,7 +101,7 @@ class Construction:
             raise NotLiftableError(f"{len(rows):,} classes of constants are more than {MOST_VARIABLES:,}")
         largest = largest_table(summation, rows, COST if self.cost is None else self.cost)
         self._refuse(largest, cost.bytes)
-        most = operations_in(self.budget.seconds, math.inf)
+        most = operations_in(self.budget, math.inf)
         if cost.operations > most:
             raise TooLargeError(
                 f"counting would take about {cost.operations:.0e} operations; the time limit allows "
