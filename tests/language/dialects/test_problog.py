@@ -567,6 +567,10 @@ def test_a_choice_of_numbers_that_rules_make_is_written_as_one_of_anything() -> 
         ("a ~ 0.5", "no such fact"),
         ('predicate c in {"r"}\n1.0 :: c = "r"', "no such statement"),
         ("0.3 :: a(x) :- b(x)", "'b' is open"),
+        (
+            'predicate a(t)\npredicate b(t)\nb("u")\n0.3 :: a(x) :- b(x)',
+            r"(?s)'b' is open.*declare it: predicate b\(t\): observed",
+        ),
         ("0.3 :: query", "a meaning of its own"),
         ("n(1)\nn(x) :- n(y), x = levenshtein(y, y)", "a .pl file has no levenshtein"),
         ("not b(1)", "lists what is true"),

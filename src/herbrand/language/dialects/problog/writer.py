@@ -67,6 +67,7 @@ _SIGNS = {"=": "=", "!=": "\\=", "<": "<", "<=": "=<", ">": ">", ">=": ">="}
 _TAKEN = BUILT_IN | NO_ATOMS
 """What a name and a number of arguments say by themselves."""
 _TAKEN_NAMES = {"query", "evidence", "not", "call"}
+_OBSERVED = "where what is not listed is false, declare it: predicate {}: observed"
 
 
 def write_pl(theory: Theory, signature: Signature) -> str:
@@ -74,12 +75,14 @@ def write_pl(theory: Theory, signature: Signature) -> str:
     writer = _Writer(theory, signature)
     lines = written_lines([*theory.singly(), *theory.queries], writer.lines)
     lines += writer.range_lines()
-    used = {rows.predicate for rows in theory.facts} | theory.derived.keys()
-    bare = [predicate for name, predicate in signature.named.items() if name not in used]
-    for predicate in bare:
-        if predicate.role != "observed":
+    listed = {rows.predicate for rows in theory.facts}
+    given = [each for name, each in signature.named.items() if name not in theory.derived]
+    for predicate in given:
+        has_facts = predicate.name in listed and (predicate.undecided or not predicate.declared)
+        if predicate.role != "observed" and not has_facts:
             message = f"'{predicate.name}' is open, and a .pl file has closed predicates only"
-            raise UnsupportedError(message, span=predicate.span)
+            raise UnsupportedError(message, span=predicate.span, hint=_OBSERVED.format(predicate))
+    bare = [predicate for predicate in given if predicate.name not in listed]
     undefined = bare or any(not writer.constants(name) for name in writer.ranges)
     return as_text([":- unknown(fail).", *lines] if undefined else lines)
 
