@@ -475,6 +475,27 @@ def test_formulas_condition_the_worlds_of_a_layer(drawn: tuple[Theory, Universe]
     check_formulas(*drawn)
 
 
+def test_choices_leave_open_what_nothing_derives() -> None:
+    """As in ``infer`` and ``query``; such atoms had been false where no formula stood beside the choices."""
+    text = """
+    type ball = {"a", "b"}
+    predicate marked(ball)
+    predicate shade(ball) in {"dark", "light", "grey"}
+    predicate won(ball)
+    predicate drawn(ball)
+    not marked("b")
+    shade("b") = "light" ~ 0.8
+    0.5 :: drawn(x)
+    won(x) :- drawn(x), marked(x), shade(x) = "dark"
+    won(x) :- drawn(x), not marked(x), not shade(x) = "light"
+    """
+    model = hb.Model(hb.parse(text))
+    layer = QueryLayer(model, "won(x)", given=[], algebra="probability")
+    wanted = [0.5 * (0.5 / 3 + 0.5 * 2 / 3), 0.5 * 0.2]
+    assert layer().tolist()[0] == pytest.approx(wanted)
+    assert [model.infer("won")[f'won("{x}")'] for x in "ab"] == pytest.approx(wanted)
+
+
 CONSTRAINED = """
 type image = {"i", "j"}
 type number = 0..2

@@ -74,7 +74,7 @@ class Conditioned(NamedTuple):
 
 def with_formulas_as_rules(program: Program, scored: Collection[str]) -> Conditioned:
     """The same distribution over worlds; what is ``scored`` has its probabilities from elsewhere."""
-    if not any(isinstance(s, WeightedFormula) for s in program.statements):
+    if not any(isinstance(s, WeightedFormula | Choice) for s in program.statements):
         return Conditioned(program, ())
     made, kept = _Writer(program), list[Statement]()
     for statement in program.statements:
