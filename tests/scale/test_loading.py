@@ -154,6 +154,11 @@ CONTRADICTIONS: list[tuple[str, Mapping[str, list[Any]], str]] = [
         {"a": ["p"] * 3, "v": ["ai", "db", "theory"], "truth": [False] * 3},
         r'area\("p"\) .* none of its',
     ),
+    (
+        "area",
+        {"a": ["p", "p"], "v": ["ai", "ai"], "truth": [True, False]},
+        r'area\("p"\) = "ai" is said to be true and false',
+    ),
     ("alarm", {"truth": [True, False]}, "alarm is said to be true and false"),
     ("alarm", {"weight": [0.5, 0.6]}, "alarm is said to have two weights"),
 ]

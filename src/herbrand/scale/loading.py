@@ -31,6 +31,7 @@ from herbrand.scale.table_query import Said, in_one_form, in_place, judged, kind
 
 Report = Callable[[str, float], None]
 LOADING = "loading"
+BOTH = "be true and false"
 ROWS_AT_A_TIME = 10_000_000
 """A table of more rows is numbered in parts, each of which is kept as soon as it is done."""
 
@@ -325,7 +326,7 @@ class Loading:
         checks = []
         if true and false:
             both = f"SELECT t.* FROM {tables.true} t JOIN {tables.false} f ON {equal('t', 'f', columns)}"
-            checks.append(("be true and false", both))
+            checks.append((BOTH, both))
         if tables.weighted:
             checks.append(("have two weights", f"SELECT * FROM {tables.true} WHERE w <> w_least"))
         if true and predicate.value_type is not None:
@@ -340,6 +341,9 @@ class Loading:
                 arguments = [domains[name].value(int(index)) for name, index in own]
                 listed = ", ".join(map(shown, arguments))
                 atom = f"{predicate.name}({listed})" if listed else predicate.name
+                if predicate.value_type is not None and message == BOTH:
+                    value = domains[predicate.value_type].value(int(rows[0][predicate.arity]))
+                    atom += f" = {shown(value)}"
                 place, *others = self._places(predicate, said, rows[0], arguments)
                 among = "".join(f", together with {other}" for other in others)
                 raise FactsError(

@@ -19,6 +19,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.loop import Resumed
+from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import Observed, PerConstant, Product, products_of
 from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import ContradictionError, HerbrandError, Mistake, UnsupportedError, counted
@@ -37,7 +38,7 @@ from herbrand.scale.beliefs import (
 )
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.formulas import Asked, asked_cases, formula_rows
-from herbrand.scale.operands import Beliefs, Sender, served, sums
+from herbrand.scale.operands import Beliefs, Sender, refuse_quantifiers, sums
 from herbrand.scale.reading import tables_asked_for
 from herbrand.scale.run import (
     StoredProgram,
@@ -237,11 +238,15 @@ def _senders(
     products: Mapping[Product, Mapping[int, float]], evidence: StoredEvidence
 ) -> tuple[tuple[tuple[Sender, Mapping[int, float]], ...], tuple[tuple[Sender, Mapping[int, float]], ...]]:
     """Those with latent literals, and those without."""
-    latent, constant = [], []
+    latent, constant, program = [], [], evidence.program
     for product, counts in products.items():
         if any(isinstance(operand, PerConstant) for operand in product.operands):
             continue  # a weight that is still to be learned counts as 0
-        known = all(isinstance(operand, Observed) for operand in served(product))
+        if not all(isinstance(operand, Reading | Observed) for operand in product.operands):
+            for template in program.templates:
+                if template.weight in counts:
+                    refuse_quantifiers(template, program, "mean field")
+        known = all(isinstance(operand, Observed) for operand in product.operands)
         (constant if known else latent).append((Sender(product, evidence), counts))
     return tuple(latent), tuple(constant)
 

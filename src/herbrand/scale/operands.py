@@ -19,8 +19,9 @@ from herbrand.contraction.steps import Statistics
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import Observed, Operand, Product, is_relation
 from herbrand.errors import UnsupportedError
+from herbrand.language.show import statement_text
 from herbrand.program import bindings
-from herbrand.program.program import FALSE, Argument, Literal
+from herbrand.program.program import FALSE, Argument, Literal, Program, Template
 from herbrand.relations.expression import Expression, Kind, column, either, literal
 from herbrand.relations.fold import total
 from herbrand.relations.relation import Relation
@@ -217,12 +218,12 @@ def selected(
     return rows, tuple(first[axis] for axis in axes)
 
 
-def served(product: Product) -> tuple[Operand, ...]:
-    """The operands of a product; raises where one has no rendering."""
-    for operand in product.operands:
-        if not isinstance(operand, Reading | Observed):
-            raise UnsupportedError(
-                f"a quantifier inside a weighted formula is not served on a database: {operand}",
-                hint="leave out --on, or write the formula without exists and forall",
-            )
-    return product.operands
+def refuse_quantifiers(template: Template, program: Program, engine: str) -> None:
+    """Raise for a statement that has a quantifier inside its formula."""
+    if template.conjunction.blocks:
+        statement = program.statements[template.statement]
+        raise UnsupportedError(
+            f"on a database {engine} has no quantifier inside a formula: {statement_text(statement)}",
+            span=statement.span,
+            hint="leave out --on, or write the formula without exists and forall",
+        )

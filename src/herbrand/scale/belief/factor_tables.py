@@ -19,10 +19,11 @@ from herbrand.factors.graph import Array
 from herbrand.factors.pieces import Piece, fits_a_table, merge_key, table_of
 from herbrand.language.show import statement_text
 from herbrand.program.ground import without_idle
-from herbrand.program.program import Conjunction, Literal, Program, Template
+from herbrand.program.program import Conjunction, Literal, Template
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.factor_families import Layer, Staged, StoredFamily, families_of, names
 from herbrand.scale.groundings import expected_groundings, groundings
+from herbrand.scale.operands import refuse_quantifiers
 from herbrand.scale.sql_phrases import double, equal
 
 # How many messages would be sent, and what disk they take
@@ -40,7 +41,7 @@ def expected_size(atoms: StoredAtoms) -> tuple[float, float]:
     for name in atoms.starts:
         values += atoms.evidence.known(name).latent_count() * atoms.value_count(name)
     for template in program.templates:
-        refuse_quantifiers(template, program)
+        refuse_quantifiers(template, program, "belief propagation")
         conjunction, multiplicity = without_idle(template, program)
         latent = [x for x in conjunction.literals if x.predicate in atoms.starts]
         if not multiplicity or len(latent) < 2:
@@ -49,17 +50,6 @@ def expected_size(atoms: StoredAtoms) -> tuple[float, float]:
         messages += rows * len(latent)
         values += rows * sum(atoms.value_count(x.predicate) for x in latent)
     return messages, values * BYTES_A_VALUE
-
-
-def refuse_quantifiers(template: Template, program: Program) -> None:
-    if template.conjunction.blocks:
-        statement = program.statements[template.statement]
-        raise UnsupportedError(
-            "on a database belief propagation has no quantifier inside a formula: "
-            f"{statement_text(statement)}",
-            span=statement.span,
-            hint="leave out --on, or write the formula without exists and forall",
-        )
 
 
 # The tables
@@ -131,7 +121,7 @@ class _Building:
         """Templates whose groundings are one factor where their instances are equal."""
         groups: dict[object, list[_Part]] = defaultdict(list)
         for template in self.program.templates:
-            refuse_quantifiers(template, self.program)
+            refuse_quantifiers(template, self.program, "belief propagation")
             conjunction, multiplicity = without_idle(template, self.program)
             worth = self.program.worth(template)
             if not worth or not multiplicity:
