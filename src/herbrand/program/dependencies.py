@@ -104,7 +104,7 @@ def unusable_by(name: str, statement: Choice | Rule, signature: Signature) -> Un
     """Why an engine other than the one of choices cannot use a statement that rests on them."""
     hint = "infer, query and sample do, by --engine circuit, which auto takes"
     head = next(heads_of(statement))
-    if signature.predicates[head].computed:
+    if isinstance(statement, Rule) and signature.predicates[head].computed:
         message = f"{name} cannot count what is uncertain: {text_of_made(head)}"
     else:
         message = f"{name} cannot use this statement: {statement_text(statement)}"

@@ -85,6 +85,14 @@ def test_other_engines_refuse_choices() -> None:
         hb.Model(hb.parse("0.3 :: rain")).infer(engine="exact")
 
 
+def test_a_choice_whose_heads_compute_is_refused_by_its_own_text() -> None:
+    """It was called a count of what is uncertain, as a rule of totals is."""
+    text = "type n = 0..1\npredicate s(n): observed\npredicate c(n)\ns(0)\n"
+    text += "0.6 :: c(x + 1); 0.3 :: c(x) :- s(x)"
+    with pytest.raises(UnsupportedError, match=r"exact cannot use this statement: 0\.6 ::"):
+        hb.Model(hb.parse(text)).infer(engine="exact")
+
+
 def test_weighted_theories_agree_with_the_exact_engine() -> None:
     theory = hb.parse(
         'predicate match(man, woman)\n0.7: match("a", y)\n1.1: match(x, "v") => match("b", "u")\n'
