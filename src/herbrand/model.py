@@ -428,8 +428,7 @@ class Model:
         question = read_explained(query, program.signature, program.facts)
         origin = partial(self._knowledge.origin, given=given, facts=program.facts)
         known = member("herbrand.engines.reading:known_fact")(program, question, origin)
-        derived = derived_by(program.uncertain)
-        if known is not None and derived.isdisjoint(named) and not program.states_laws:
+        if known is not None and not (program.uncertain or program.states_laws):
             return known
         settled = self._settled(program, question, engine, chosen, note)  # refuses what holds in no world
         return settled.explain(proofs) if known is None else known

@@ -148,6 +148,23 @@ def test_evidence_is_explained_where_it_may_hold(evidence: str) -> None:
         assert explained(model, asked, [evidence]).value == certain
 
 
+@pytest.mark.parametrize("asked", ["known(1)", "known(2)", "derived(2)"])
+def test_what_is_known_has_no_explanation_where_evidence_leaves_no_world(asked: str) -> None:
+    text = """
+    type n = 1..2
+    predicate known(n): observed
+    predicate derived(n)
+    predicate c(n)
+    known(1)
+    derived(x) :- known(x)
+    0.5 :: c(x) :- known(x)
+    """
+    model = hb.Model(hb.parse(text))
+    assert explained(model, asked, ["not c(1)"]).value == float(asked == "known(1)")
+    with pytest.raises(HerbrandError, match=r"the evidence has probability 0: c\(2\)"):
+        model.explain(asked, given=["c(2)"])
+
+
 def test_counts_without_choices_are_refused() -> None:
     with pytest.raises(HerbrandError, match="no engine explains counts of what is uncertain"):
         hb.Model(hb.parse(COUNTED + "1: rain")).explain('chosen("a")')
