@@ -33,13 +33,15 @@ from herbrand.language.parse import is_probability, parse_formula
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
+    Atom,
     Query,
+    Rule,
     Theory,
     Value,
 )
 from herbrand.options.kinds import Text, check_functions, texts
 from herbrand.options.table import check, options_of, refuse_unknown
-from herbrand.program.dependencies import derived_by, refuse_resting, refuse_weighted
+from herbrand.program.dependencies import refuse_resting, refuse_weighted
 from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
 from herbrand.program.question import (
@@ -545,12 +547,18 @@ class Model:
             return self.stored.query(goals, texts(given), request, asked)
 
         def answers(goal: Any) -> Bindings:
-            atom = drawn.goal_atom(goal, self.signature)
-            found = self.infer(goal, given=given, engine=engine, within=within, **kept)
+            atom, rules = drawn.read_goal(goal, self.signature)
+            model, asked = (self._deriving(atom, rules), ()) if rules else (self, goal)
+            found = model.infer(asked, given=given, engine=engine, within=within, **kept)
             return drawn.answers(atom, found, request)
 
         found = tuple(map(answers, goals.each))
         return found if isinstance(goals.asked, tuple) else found[0]
+
+    def _deriving(self, asked: Atom, rules: tuple[Rule, ...]) -> Model:
+        """The model with rules for one atom, which is what its file asks."""
+        theory = self.theory + Theory(rules)
+        return self.restated(replace(theory, queries=(Query(asked, show_formula(asked)),)))
 
     def sample(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import product
 
 import pytest
 
@@ -65,3 +66,68 @@ def test_random_programs(start: int) -> None:
 @pytest.mark.parametrize("start", range(1000, 1600, 50))
 def test_many_random_programs(start: int) -> None:
     assert sum(_check(seed) for seed in range(start, start + 50)) >= 150
+
+
+MIXED = """
+type t = {"a", "b"}
+predicate seen(t): observed
+predicate c(t)
+predicate open(t)
+predicate near(t, t)
+predicate kind(t) in {"red", "blue"}
+seen("a")
+seen("b")
+0.3 :: c(x)
+0.5 :: kind(x) = "red"; 0.2 :: kind(x) = "blue" :- seen(x)
+near(x, y) :- c(x), c(y), x != y
+0.8: open(x) => c(x)
+hard: near("a", "b") or not c("a") => open("a")
+"""
+GOALS = {
+    "c(x) and near(x, y)": "c({x}) and near({x}, {y})",
+    "c(x) and not near(x, _)": "c({x}) and not (exists y: near({x}, y))",
+    "seen(x) and not near(x, y)": "seen({x}) and not (exists y: near({x}, y))",
+    "kind(x) = v": "kind({x}) = {v}",
+    "kind(x) = v and c(y) and x != y": "kind({x}) = {v} and c({y}) and {x} != {y}",
+    "kind(x) != v and c(x)": "c({x}) and not (exists v: kind({x}) = v)",
+    'open(x) and x < "b"': 'open({x}) and {x} = "a"',
+    "c(x) and y = x": "c({x}) and {y} = {x}",
+    "near(_, x)": "exists y: near(y, {x})",
+    'not c("a") and open("b")': 'not c("a") and open("b")',
+}
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("given", [(), ('not near("a", "b")',)])
+def test_goals_that_join_atoms_have_the_answers_of_infer(goal: str, given: tuple[str, ...]) -> None:
+    model = hb.Model(hb.parse(MIXED))
+    found = model.query(goal, given=given)
+    answers = [answer["bindings"] for answer in found.to_dict()["answers"]]
+    names = [name for name in "xyv" if "{" + name + "}" in GOALS[goal]]
+    assert all(set(one) == set(names) for one in answers)
+    for row in product(*(["red", "blue"] if name == "v" else ["a", "b"] for name in names)):
+        constants = {name: f'"{value}"' for name, value in zip(names, row, strict=True)}
+        (expected,) = model.infer(f"({GOALS[goal].format(**constants)}) and true", given=given).rows()
+        weights = [
+            answer["weight"]
+            for answer in found.to_dict()["answers"]
+            if tuple(answer["bindings"][name] for name in names) == row
+        ]
+        assert math.fsum(weights) == pytest.approx(expected.probability, abs=1e-9), (goal, row)
+        assert len(weights) == (expected.probability > 0)
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        ("c(x) or open(x)", "a query is an atom, or atoms, negated atoms and comparisons"),
+        ("c(x) and y < 3", "no atom of the goal binds y"),
+        ("c(x, y)", "c takes 1 argument, not 2"),
+        ("kind(x)", "kind is many-valued and needs a value"),
+        ("kin(x) = v", "predicate 'kin'"),
+    ],
+)
+def test_goals_that_join_something_else_are_refused(goal: str, said: str) -> None:
+    text = "predicate c(t)\npredicate open(t)\npredicate kind(t) in {1, 2}\n0.3 :: c(1)"
+    with pytest.raises(HerbrandError, match=said):
+        hb.Model(hb.parse(text)).query(goal)

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from itertools import chain
+from typing import Any, cast
 
 import numpy as np
 
 from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
+from herbrand.engines.proof.goals import literals_of
 from herbrand.engines.proof.request import PROBABILITY, Request
-from herbrand.errors import UnsupportedError
+from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.language.comparisons import variables_of
+from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_formula
+from herbrand.language.scope import bound_variables
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Atom, Value, Variable
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Not,
+    Rule,
+    Value,
+    Variable,
+)
 from herbrand.program.question import with_own_names
 
 PASSED_ON = ("memory", "time_limit", "seed")
@@ -32,28 +45,39 @@ def request_of(options: Mapping[str, Any]) -> tuple[Request, dict[str, Any]]:
 
 
 def goal_atom(goal: str, signature: Signature) -> Atom:
-    """The goal as one atom over different variables and constants."""
-    atom = with_own_names(parse_formula(goal, "<goal>", signature.valued_names), signature)
-    if not isinstance(atom, Atom) or signature.predicate(atom.predicate, atom.span).value_type is not None:
+    """The goal as one atom over named variables and constants: a database answers no other."""
+    atom, rules = read_goal(goal, signature)
+    if rules:
         raise UnsupportedError(
-            f"under choices (::) a goal is one atom that is true or false, and this is not: {goal}",
-            hint="infer --query gives the probability of any formula and of values",
+            f"on a database a goal under choices (::) is one atom over named variables: {goal}",
+            hint="leave out --on, or define a predicate by a rule and ask for it",
         )
-    if any(isinstance(term, Variable) and term.anonymous for term in atom.arguments):
-        raise UnsupportedError(
-            f"under choices (::) the variables of a goal have names, and one of this has not: {goal}",
-            hint="infer --query 'exists x: ...' gives the probability that something holds",
-        )
-    if len(atom.arguments) != len(signature.predicates[atom.predicate].types):
-        raise UnsupportedError(f"{goal} has not all arguments of {atom.predicate}")
     return atom
+
+
+def read_goal(goal: str, signature: Signature) -> tuple[Atom, tuple[Rule, ...]]:
+    """The atom whose instances are the answers, and the rule that derives it where it is not the goal."""
+    read = with_own_names(parse_formula(goal, "<goal>", signature.valued_names), signature)
+    literals = tuple(literals_of(read))
+    variables = variables_of([one for one in literals if not isinstance(one, Not)])
+    named = tuple(variable for variable in variables.values() if not variable.anonymous)
+    if isinstance(read, Atom) and len(named) == len(variables):
+        declared = signature.predicate(read.predicate, read.span)
+        if declared.value_type is None and declared.arity == len(read.arguments):
+            return read, ()
+    for variable in named:
+        if variable.name not in bound_variables(literals):
+            raise LanguageError(f"no atom of the goal binds {shown_name(variable.name)}", span=variable.span)
+    head = Atom("`goal`", named)
+    return head, (Rule(head, cast("tuple[BodyLiteral, ...]", literals)),)
 
 
 def answers(atom: Atom, found: Marginals, request: Request) -> Bindings:
     """Every answer that is possible, likeliest first."""
     names = tuple(dict.fromkeys(term.name for term in atom.arguments if isinstance(term, Variable)))
     rows: list[tuple[float, tuple[Value, ...]]] = []
-    for row in found.rows():
+    named = (replace(table, predicate="goal") for table in found.tables)  # else rows leave arguments out
+    for row in chain.from_iterable(table.rows() for table in named):
         if row.probability > 0:
             values = {
                 t.name: v

@@ -200,7 +200,7 @@ class _Reading:
     def __init__(self, formula: Formula, program: HornProgram, inputs: Sequence[str]) -> None:
         renaming = Renaming()
         self._program = program
-        self._literals = [renaming.formula(part) for part in _literals(formula)]
+        self._literals = [renaming.formula(part) for part in literals_of(formula)]
         self._named = tuple(inputs)
         self._constants: list[Constant] = []
         self._whole = formula
@@ -376,10 +376,11 @@ class _Reading:
             yield Mistake(f"{shown_name(name)} {what}", atom.span, hint)
 
 
-def _literals(formula: Formula) -> Iterator[Formula]:
+def literals_of(formula: Formula) -> Iterator[Formula]:
+    """What a goal joins by ``and``; raises for any other formula."""
     if isinstance(formula, And):
         for part in formula.operands:
-            yield from _literals(part)
+            yield from literals_of(part)
         return
     inner = unnegated(formula)
     if not isinstance(inner, AnyAtom | Comparison | Truth):
