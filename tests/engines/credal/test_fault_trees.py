@@ -17,6 +17,16 @@ from herbrand.engines.credal.masses import FREE, Masses, separate_masses
 from herbrand.engines.credal.network_query import NetworkQuestion
 from herbrand.engines.credal.question import BoundQuestion
 
+NEVER = "nothing looked at vertex by vertex"
+
+
+@pytest.fixture(autouse=True, params=["few vertices together", NEVER])
+def looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test twice, as small trees have so few vertices that no box is cut."""
+    if request.param == NEVER:
+        monkeypatch.setattr("herbrand.engines.credal.masses.FEW_ENTRIES", 0)
+
+
 Interval = tuple[float, float]
 Gate = tuple[str, list[str]]
 Holds = Callable[[dict[str, bool]], bool]
@@ -94,6 +104,18 @@ def test_bounds_of_random_trees_are_those_of_all_corners(seed: int) -> None:
     least, most = expected
     assert row["certified"] and Fraction(row["lower"]) <= least and Fraction(row["upper"]) >= most
     assert (row["lower"], row["upper"]) == pytest.approx((float(least), float(most)), rel=2e-6, abs=0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_masses_of_many_vertices_are_those_of_each(seed: int) -> None:
+    rng = random.Random(200 + seed)
+    text, _, tree = random_tree(rng, 5, 4, noisy=True)
+    masses = masses_asked(text, rng.choice(list(tree)))
+    assert masses is not None
+    vertices = np.where(masses.fixed, 0, [[rng.randint(0, 1) for _ in masses.fixed] for _ in range(9)])
+    for number, vertex in enumerate(vertices):
+        for together, alone in zip(masses.at_vertices(vertices), masses.of(vertex), strict=True):
+            assert (together.low[number], together.high[number]) == (alone.low[0], alone.high[0])
 
 
 def masses_asked(text: str, query: str) -> Masses | None:

@@ -205,6 +205,14 @@ def test_ends_are_those_of_the_vertices(seed: int) -> None:
     check_vertices(seed)
 
 
+@pytest.mark.parametrize("seed", long(range(12, 18), 2))
+def test_so_are_those_of_a_search_that_cuts_boxes_to_the_last_row(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("herbrand.engines.credal.masses.FEW_ENTRIES", 0)
+    check_vertices(seed)
+
+
 @pytest.mark.parametrize("seed", long(range(8), 3))
 def test_every_sampled_network_lies_within(seed: int) -> None:
     check_samples(seed)

@@ -126,6 +126,8 @@ MOST_WIDTH = 18
 MOST_ROWS = 2000
 MOST_ENTRIES = 1 << 20
 """Entries of a table while many variants of it are looked at together."""
+FEW_ENTRIES = 1 << 16
+"""Entries of a table for which all vertices of a box are looked at."""
 
 Scope = tuple[int, ...]
 
@@ -198,6 +200,15 @@ class Masses:
         )
         return tuple(Enclosure(mass.low[:1], mass.high[-1:]) for mass in (one, other))  # type: ignore[return-value]
 
+    def has_few_vertices(self, rows: np.ndarray) -> bool:
+        """Whether all vertices of a box are looked at together sooner than it is cut smaller."""
+        return (1 << int((rows == FREE).sum())) << self.width <= FEW_ENTRIES
+
+    def at_vertices(self, vertices: np.ndarray) -> tuple[Enclosure, Enclosure]:
+        """The two masses [vertices]; ``vertices[v, r]`` is the end at which row r is."""
+        ends = self._box(vertices)
+        return self._summed(*ends, self.event), self._summed(*ends, self.rest)
+
     def with_rows(
         self, rows: np.ndarray, varied: np.ndarray
     ) -> tuple[tuple[Enclosure, Enclosure], tuple[Enclosure, Enclosure]]:
@@ -244,10 +255,11 @@ class Masses:
         return true, false
 
     def _box(self, rows: np.ndarray) -> tuple[Enclosure, Enclosure]:
-        """[1, rows] what a box allows each row and its complement to be."""
-        every, low, high = np.arange(len(rows)), np.where(rows == 1, 1, 0), np.where(rows == 0, 0, 1)
-        true = Enclosure(self.true.low[low, every][None], self.true.high[high, every][None])
-        return true, Enclosure(self.false.low[high, every][None], self.false.high[low, every][None])
+        """[boxes, rows] what boxes allow each row and its complement to be."""
+        rows = np.atleast_2d(rows)
+        every, low, high = np.arange(rows.shape[1]), np.where(rows == 1, 1, 0), np.where(rows == 0, 0, 1)
+        true = Enclosure(self.true.low[low, every], self.true.high[high, every])
+        return true, Enclosure(self.false.low[high, every], self.false.high[low, every])
 
     def _summed(self, true: Enclosure, false: Enclosure, marked: np.ndarray) -> Enclosure:
         """[variants] the sum over the cases marked of products of rows."""

@@ -8,7 +8,8 @@ vertices of a separately specified credal network). The search is over these:
   anywhere between theirs, are enclosed by eliminating the atoms with enclosures of all rows;
 - with A : A' the odds' two masses where a row is 1 and B : B' where it is 0, the odds rise with the row where
   A B' > B A'. Where enclosures decide that, or one mass never falls with the row and the other never rises
-  (:mod:`.directions`), the row goes to its end at once; else the box is split.
+  (:mod:`.directions`), the row goes to its end at once; else the box is split;
+- a box of few vertices is looked at vertex by vertex, all of them together.
 
 All arithmetic is rounded outward (:mod:`.rounding`), so a bound is a proof, at any scale. A row at whose end
 nothing given is possible leaves the odds as they are, and goes to its other end.
@@ -80,7 +81,11 @@ class _Search:
     def _look_at(self, rows: np.ndarray) -> None:
         """Send rows to their ends where that is decided, and keep the box by its bound."""
         self.boxes += 1
-        rows, slope = self._settled(rows)
+        slope = np.empty(0)
+        if not self.masses.has_few_vertices(rows):
+            rows, slope = self._settled(rows)
+        if self.masses.has_few_vertices(rows):
+            rows = self._best_vertex(rows)
         one, other = self._odds(rows)
         if float(one.high[0]) == 0 and float(other.high[0]) == 0:
             return  # nothing given is possible in this box
@@ -93,9 +98,22 @@ class _Search:
         heapq.heappush(self.waiting, (odds, next(self.order), self._outward(one, other), rows, split))
         self._reach(guess)
 
+    def _best_vertex(self, rows: np.ndarray) -> np.ndarray:
+        """The vertex of a box that the end may be at, of all of them."""
+        free = np.flatnonzero(rows == FREE)
+        vertices = np.tile(rows, (1 << len(free), 1))
+        vertices[:, free] = np.arange(len(vertices))[:, None] >> np.arange(len(free)) & 1
+        one, other = self._wanted_first(*self.masses.at_vertices(vertices))
+        impossible = (one.high == 0) & (other.high == 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = one.low / other.high
+        return vertices[np.lexsort((odds, impossible))[0]]
+
     def _odds(self, rows: np.ndarray) -> Pair:
         """The two masses of a box; first that of which little is wanted."""
-        of_event, of_rest = self.masses.of(rows)
+        return self._wanted_first(*self.masses.of(rows))
+
+    def _wanted_first(self, of_event: Enclosure, of_rest: Enclosure) -> Pair:
         return (of_event, of_rest) if self.least else (of_rest, of_event)
 
     def _outward(self, one: Enclosure, other: Enclosure) -> float:
@@ -121,9 +139,7 @@ class _Search:
         """The free rows, and for each the two masses with it at 1 and with it at 0."""
         free = np.flatnonzero(rows == FREE)
         at_one, at_zero = self.masses.with_rows(rows, free)
-        if self.least:
-            return free, at_one, at_zero
-        return free, (at_one[1], at_one[0]), (at_zero[1], at_zero[0])
+        return free, self._wanted_first(*at_one), self._wanted_first(*at_zero)
 
     def _settled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows, each at an end whose direction is decided in all of a box; slopes of those still free."""
