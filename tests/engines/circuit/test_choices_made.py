@@ -91,3 +91,29 @@ def test_evidence_against_every_value_of_what_must_have_one_is_refused() -> None
     open_atom = hb.parse('predicate c in {"r", "g"}\n1: c = "r"')
     with pytest.raises(hb.HerbrandError, match="every value of c is excluded; it must have one"):
         hb.Model(open_atom).infer(given=['not c = "r"', 'not c = "g"'])
+
+
+@pytest.mark.parametrize(
+    ("heads", "tests", "found"),
+    [
+        ("0.6 :: at(k); 0.4 :: at(n + 1)", ", k = n - 2", {(): 0.45, ("g",): 0.55}),
+        ("0.6 :: at(n + 1); 0.3 :: at(n)", "", {(): 0.45, ("g",): 0.55 * 0.7, ("at(1)", "g"): 0.55 * 0.3}),
+        ("0.9 :: at(n + 1)", "", {(): 0.45, ("g",): 0.55}),
+        ('0.8 :: kind(n + 1) = "a"', "", {(): 0.45, ("g",): 0.55}),
+    ],
+)
+def test_a_head_of_what_is_no_constant_makes_no_world_of_its_own(
+    heads: str, tests: str, found: dict[tuple[str, ...], float]
+) -> None:
+    """It is no outcome: the world without an outcome was parted, and another came out as the best."""
+    declared = 'kind(r) in {"a", "b"}' if "kind" in heads else "at(r)"
+    text = f"type r = 0..1\npredicate s(r): observed\npredicate {declared}\npredicate g\n"
+    text += f"s(1)\n0.55 :: g\n{heads} :- s(n), g{tests}"
+    model = hb.Model(hb.parse(text))
+    best = model.infer(map=True)
+    likeliest = max(found, key=lambda world: found[world])
+    assert tuple(row.atom for row in best.rows() if row.probability == 1.0) == likeliest
+    assert best.log_weight == pytest.approx(math.log(found[likeliest]))
+    for given in ([], ["g"]):
+        for world in model.sample(30, given=given).worlds:
+            assert world.log_weight == pytest.approx(math.log(found[tuple(sorted({*world.atoms, *given}))]))

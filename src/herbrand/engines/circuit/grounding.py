@@ -26,6 +26,7 @@ from herbrand.engines.circuit.statements import (
     lowered,
 )
 from herbrand.facts.facts import Facts
+from herbrand.language.names import is_made
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
 from herbrand.program.evidence import LATENT, Evidence
@@ -239,9 +240,11 @@ class Grounding:
     ) -> None:
         self._stated, self._budget, self._check = stated, budget, check
         self._by_head: dict[str, HeadIndex] = {}
-        for statement in statements:
+        listed = tuple(statements)
+        for statement in listed:
             for number, head in enumerate(statement.heads):
                 self._by_head.setdefault(head.predicate, HeadIndex()).add(statement, number)
+        self._steps = {find.predicate: (one, find) for one in listed for find in one.finds}
         self._plans: dict[tuple[int, int | None, frozenset[int]], StatementPlan] = {}
         self._tables: dict[tuple[str, Pattern], _Table] = {}
         self._whole: set[str] = set()
@@ -286,6 +289,24 @@ class Grounding:
                 if head in self._answers:
                     found.setdefault(head, []).append(instance)
         return found
+
+    def leads_nowhere(self, atom: Atom) -> bool:
+        """Whether an atom stands for a head whose computed values are no constants: it is no outcome."""
+        predicate, row = atom
+        if not is_made(predicate):
+            return False
+        if predicate not in self._steps:
+            return True
+        statement, find = self._steps[predicate]
+        binding = _bound(find, statement.start, row)
+        tables = [one for one in statement.finds if one is not find]
+        return binding is None or not all(
+            any(
+                True
+                for _ in self._stated.matches(one.predicate, tuple([binding[slot] for slot in one.slots]))
+            )
+            for one in tables
+        )
 
     def _absent(self, plan: StatementPlan, binding: Binding) -> tuple[Atom, ...] | None:
         """The possible atoms that must not hold; ``None`` where one certainly does."""
