@@ -15,6 +15,7 @@ from herbrand.engines.engine import Prepared, Refusal, Settings
 from herbrand.engines.exact import Exact
 from herbrand.engines.registry import INFERENCE, engine_named
 from herbrand.language.dialects import read_theory_text
+from herbrand.language.syntax import Theory
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 from tests.oracles.networks import Table, summed
@@ -196,3 +197,46 @@ def test_what_was_done_before_is_no_time_left() -> None:
     now[0] = 9.5
     told = engine.prepare(program, question, UNLIMITED)
     assert isinstance(told, Refusal) and "at most 2e+07 are allowed" in told.why
+
+
+@pytest.mark.parametrize("evidence", [{}, {3: 1}, {5: 0, 1: 2}])
+def test_worlds_of_a_network_are_drawn_as_likely_as_they_are(evidence: dict[int, int]) -> None:
+    network = random_network(6, 3, 2, 3)
+    given = [f'`{name}` = "{value}"' for name, value in evidence.items()]
+    found = model_of(network).sample(20_000, given=given)
+    tables = [Table(scope, tuple(table.ravel().tolist())) for scope, table in network]
+    marginals = summed([3] * 6, tables, evidence).marginals
+    drawn = [
+        [evidence[i] if i in evidence else int(str(world.values[f"`{i}`"])) for i in range(6)]
+        for world in found.worlds
+    ]
+    for number, shares in enumerate(marginals):
+        counts = np.bincount([world[number] for world in drawn], minlength=3)
+        assert counts / len(drawn) == pytest.approx(shares, abs=0.015)
+    for world, values in zip(found.worlds[:20], drawn, strict=False):
+        weight = math.prod(float(table[tuple(values[i] for i in scope)]) for scope, table in network)
+        assert world.log_weight == pytest.approx(math.log(weight))
+    assert (
+        model_of(network).sample(5, given=given, seed=4).to_dict()["worlds"]
+        == (model_of(network).sample(5, given=given, seed=4).to_dict()["worlds"])
+    )
+
+
+def test_no_circuit_is_compiled_for_worlds_of_a_wide_network() -> None:
+    """A circuit of it would be larger than any machine."""
+    assert len(model_of(random_network(60, 4, 3)).sample(3).worlds) == 3
+
+
+@pytest.mark.parametrize("more", ['not `0` = "0"', '`1` = "2" ~ 0.9', '1.0: `2` = "1"'])
+def test_what_weighs_worlds_beside_the_tables_counts_in_those_drawn(more: str) -> None:
+    network = random_network(3, 3, 2, 5)
+    theory = read_theory_text(uai(network), "uai")
+    declared = "".join(f'predicate `{i}` in {{"0", "1", "2"}}\n' for i in range(3))
+    extra = hb.parse(declared + more)
+    both = Theory(tuple(dict.fromkeys((*theory.statements, *extra.statements))))
+    want = hb.Model(both).infer(engine="exact")
+    found = hb.Model(both).sample(20_000)
+    for name in ("`0`", "`1`", "`2`"):
+        for value in "012":
+            share = sum(world.values[name] == value for world in found.worlds) / 20_000
+            assert share == pytest.approx(want[name][value], abs=0.015)

@@ -1,0 +1,100 @@
+"""Worlds of a Bayesian network, drawn variable by variable, parents first, with no circuit.
+
+Draws that evidence excludes are left out; where these are nearly all a circuit is the better way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.answers.samples import DrawnAtom, World
+from herbrand.budget import Budget
+from herbrand.engines.circuit.sampling import LEAST_KEPT, TRIED
+from herbrand.graphs import strong_components
+from herbrand.language.network_tables import NetworkTable
+from herbrand.language.show import show_atom
+from herbrand.program.evidence import Evidence
+from herbrand.program.program import Program
+
+AT_ONCE = 10_000
+
+
+class NetworkSamples:
+    """Draws from the tables of variables, ``known`` ones among them."""
+
+    def __init__(self, tables: Mapping[str, NetworkTable], evidence: Evidence) -> None:
+        parents = {name: table.scope[:-1] for name, table in tables.items()}
+        self.tables = [tables[name] for (name,) in strong_components(parents)]
+        self.known = {
+            name: int(evidence.known(name).values[0])
+            for name in tables
+            if not evidence.known(name).all_latent
+        }
+        program = evidence.program
+        self.atoms = {name: _atom(name, program) for name in tables if name not in self.known}
+
+    @classmethod
+    def of(cls, program: Program) -> NetworkSamples | None:
+        """``None`` where more than the tables of a network weighs worlds, or few draws agree with what is
+        known."""
+        evidence, names = Evidence(program), tuple(program.signature.predicates)
+        tables = {table.scope[-1]: table for table in program.tables if table.conditional}
+        lone = (
+            tables and not program.templates and not program.uncertain and len(tables) == len(program.tables)
+        )
+        if not lone or set(tables) != set(names) or any(_weighed(name, evidence) for name in names):
+            return None
+        found = cls(tables, evidence)
+        return found if found.share * TRIED >= LEAST_KEPT else None
+
+    @cached_property
+    def share(self) -> float:
+        """How many draws agree with what is known, roughly."""
+        return len(self.drawn(np.random.default_rng(0), TRIED)[1]) / TRIED
+
+    def drawn(self, random: np.random.Generator, count: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """The values of each variable and the log-weights, of those among so many draws that agree with what
+        is known."""
+        values: dict[str, np.ndarray] = {}
+        weights = np.zeros(count)
+        for table in self.tables:
+            rows = table.values[tuple(values[name] for name in table.scope[:-1])]
+            sums = np.broadcast_to(rows, (count, table.values.shape[-1])).cumsum(axis=1)
+            value = (sums <= random.random((count, 1)) * sums[:, -1:]).sum(axis=1)
+            values[table.scope[-1]] = value
+            weights += np.log(np.take_along_axis(np.broadcast_to(rows, sums.shape), value[:, None], 1)[:, 0])
+        agree = np.ones(count, bool)
+        for name, value in self.known.items():
+            agree &= values[name] == value
+        return {name: value[agree] for name, value in values.items()}, weights[agree]
+
+    def worlds(self, count: int, seed: int, budget: Budget) -> Iterator[World]:
+        """Independent worlds."""
+        random, left = np.random.default_rng(seed), count
+        while left:
+            budget.check()
+            values, weights = self.drawn(random, min(AT_ONCE, math.ceil(left / self.share)))
+            columns = [
+                (text, atom.values, values[name].tolist()) for name, (text, atom) in self.atoms.items()
+            ]
+            for place, weight in enumerate(weights[:left].tolist()):
+                yield World((), {text: labels[own[place]] for text, labels, own in columns}, weight)
+            left -= min(left, len(weights))
+
+
+def _weighed(name: str, evidence: Evidence) -> bool:
+    """Whether opinions, or values that are excluded, bear on a variable."""
+    return bool(len(evidence.opinions(name)[0])) or any(map(len, evidence.excluded(name)))
+
+
+def _atom(name: str, program: Program) -> tuple[str, DrawnAtom]:
+    """A variable's text, and what it stands for."""
+    value_type = program.signature.predicates[name].value_type
+    assert value_type is not None
+    domain = program.facts.domains[value_type]
+    constants = tuple(domain.value(i) for i in range(len(domain)))
+    return show_atom(program.signature.spelled.get(name, name), ()), DrawnAtom(name, (), constants)
