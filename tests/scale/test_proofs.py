@@ -170,9 +170,12 @@ def test_the_heaviest_proof_takes_no_negative_weights(text: str, said: str) -> N
 @pytest.mark.parametrize("algebra", ["count", "max"])
 def test_a_weight_beyond_floats_is_refused(algebra: str) -> None:
     theory = hb.parse('e("a") @ 1e300\ne("b") @ 1e300\np :- e(x), e(y)')
-    for answers in (hb.Model(theory).query, lambda *a, **o: on_duckdb(theory, *a, **o)):
-        with pytest.raises(UnsupportedError, match="larger than any float"):
+    in_memory = hb.Model(theory).query
+    for answers in (in_memory, lambda *a, **o: on_duckdb(theory, *a, **o)):
+        with pytest.raises(UnsupportedError, match="larger than any float") as refused:
             answers("p", algebra=algebra)
+        integers_help = algebra == "count" and answers == in_memory
+        assert ("--exact" in str(refused.value)) == integers_help
 
 
 def test_facts_in_parquet(tmp_path: Path) -> None:

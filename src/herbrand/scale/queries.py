@@ -387,7 +387,7 @@ class Rounds:
         )
         weights = data["v"].to_numpy().astype(np.float64)
         if self.converged:
-            refuse_overflow(weights)
+            refuse_overflow(weights, counts=False)
         return [Constants(data[f"c{place}"]) for place in places], weights
 
 

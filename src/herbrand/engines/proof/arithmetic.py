@@ -204,10 +204,10 @@ class Numbers(Arithmetic):
         return matrix
 
 
-def refuse_overflow(weights: np.ndarray) -> None:
-    """Raise where the weight of an answer is larger than any float."""
+def refuse_overflow(weights: np.ndarray, counts: bool) -> None:
+    """Raise where the weight of an answer is larger than any float. ``counts``: integers would hold it."""
     if weights.dtype != object and not np.isfinite(weights).all():
         raise UnsupportedError(
             "a weight is larger than any float",
-            hint="count in exact integers by --exact, or take a smaller --depth",
+            hint=("count in exact integers by --exact, or " if counts else "") + "take a smaller --depth",
         )

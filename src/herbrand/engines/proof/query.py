@@ -255,7 +255,7 @@ class Proof:
     ) -> Bindings:
         weights = np.asarray(found.table.values)
         if found.status.converged:
-            refuse_overflow(weights)
+            refuse_overflow(weights, counts=request.algebra == "count")
         domains = self.program.facts.domains
         sizes = [len(domains[shape.clause.types[name]]) for name in shape.variables]
         keys = row_keys([indices[name] for name in shape.variables], sizes, len(weights))
