@@ -29,7 +29,7 @@ def test_what_no_machine_could_eliminate_is_seen_at_once() -> None:
     random = np.random.default_rng(3)
 
     def refused(each: int) -> int:
-        pairs = random.integers(1_000, size=(1_000 * each, 2)).tolist()
+        pairs = random.integers(400, size=(400 * each, 2)).tolist()
         model = hb.Model(theory, {"f": sorted({(f"p{i}", f"p{j}") for i, j in pairs})})
         program = model.program
 
@@ -64,7 +64,7 @@ def test_formulas_that_tell_all_constants_apart_are_counted_one_by_one() -> None
 
 def test_regions_of_formulas_about_single_constants_are_made_one_by_one() -> None:
     engine = Regions(cost=64)
-    few, many = (named_apart(count) for count in (300, 600))
+    few, many = (named_apart(count) for count in (120, 240))
     engine.prepare(few, Question(), Budget())
     made = [calls(lambda program=p: engine.prepare(program, Question(), Budget())) for p in (few, many)]
     assert made[1] < 2.8 * made[0]

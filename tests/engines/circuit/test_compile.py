@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.circuit.compile import Compilation, compiled, problem_of
+from herbrand.engines.circuit.compile import Compilation, compiled, is_possible, problem_of
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
 from herbrand.errors import OutOfTimeError
 
@@ -164,6 +164,34 @@ def test_chains_take_linear_circuits() -> None:
     weights[links] = math.log(0.001), math.log(0.999)
     shares = circuit.shares(weights, circuit.values(weights))
     assert shares[reached] == pytest.approx(0.999**800, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whether_constraints_can_hold_is_what_all_assignments_say(seed: int) -> None:
+    chance = random.Random(seed)
+    net = Constraints()
+    variables = [net.variable() for _ in range(6)]
+    clauses = [
+        [2 * v + chance.randint(0, 1) for v in chance.sample(variables, 3)]
+        for _ in range(chance.randint(18, 40))
+    ]
+    for clause in clauses:
+        net.require(clause)
+    worlds = itertools.product((0, 1), repeat=6)
+    expected = any(all(any(world[lit >> 1] != lit & 1 for lit in one) for one in clauses) for world in worlds)
+    assert is_possible(net, UNLIMITED) is expected
+
+
+def test_one_world_takes_a_path_and_not_a_circuit() -> None:
+    def searched(one_world: bool) -> tuple[int, float]:
+        net = _orders(8)
+        search = Compilation(problem_of(net, (), (), (), one_world), UNLIMITED)
+        circuit = search.advanced(10_000_000)
+        assert circuit is not None
+        return search.work, circuit.total(np.zeros((len(net), 2)))
+
+    (one, total), (every, _) = searched(True), searched(False)
+    assert 0 <= total < math.inf and 20 * one < every
 
 
 def test_what_cannot_hold_has_no_weight() -> None:

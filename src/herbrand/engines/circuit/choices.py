@@ -20,7 +20,7 @@ import numpy as np
 
 from herbrand.budget import Budget
 from herbrand.engines.circuit.circuit import Circuit
-from herbrand.engines.circuit.compile import compiled
+from herbrand.engines.circuit.compile import compiled, is_possible
 from herbrand.engines.circuit.constraints import FALSE, NO_OWNER, TRUE, Constraints, Restriction, negated
 from herbrand.engines.circuit.factoring import factored
 from herbrand.engines.circuit.network import LiteralsOf, WeightedConstraints
@@ -263,6 +263,4 @@ def impossible_evidence(needed: Sequence[Stipulation], of: str = "") -> Contradi
 def _possible(net: Constraints, budget: Budget, dropped: set[int]) -> bool:
     """Whether some world is left when these literals need not hold."""
     required = {(literal,) if literal != FALSE else () for literal in dropped}
-    smaller = net.keeping(one for one in net.restrictions if one.literals not in required)
-    circuit = compiled(smaller, budget)
-    return circuit.total(np.zeros((len(smaller), 2))) > -math.inf
+    return is_possible(net.keeping(one for one in net.restrictions if one.literals not in required), budget)

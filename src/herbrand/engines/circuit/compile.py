@@ -78,19 +78,21 @@ def compiled(
     normal: Collection[int] = (),
     maximized: Collection[int] = (),
     assumed: Collection[int] = (),
+    one_world: bool = False,
 ) -> Circuit:
     """The circuit of all assignments that fulfil the constraints.
 
     ``told``: gates whose literals are written; those of other gates are not, as their weights are 1.
     ``normal``: variables whose two weights add up to 1 and that nobody asks about. ``maximized``: variables
     whose best values are wanted while the others are summed out; they are decided before all others, so that
-    no sum stands above a maximum. ``assumed``: literals that hold.
+    no sum stands above a maximum. ``assumed``: literals that hold. ``one_world``: of what the
+    first assignment that is found leaves open, if there is one, not of all.
 
     Diagrams are made beside the search, of which that of what is known is a circuit as well.
     """
     if not net.consistent:
         return Circuit.nothing(len(net))
-    problem = problem_of(net, told, normal, maximized)
+    problem = problem_of(net, told, normal, maximized, one_world)
     compilation, beside = Compilation(problem, budget, assumed), None
     while (found := compilation.advanced(max(CIRCUITS_FROM, min(compilation.work, WORK_AT_ONCE)))) is None:
         budget.check()
@@ -103,6 +105,11 @@ def compiled(
         if made is not None:
             return made.circuit(problem.told)
     return found
+
+
+def is_possible(net: Constraints, budget: Budget) -> bool:
+    """Whether some assignment fulfils the constraints; the search ends at the first that does."""
+    return compiled(net, budget, one_world=True).total(np.zeros((len(net), 2))) > -math.inf
 
 
 class Compilation:
@@ -173,7 +180,11 @@ class Compilation:
 
 
 def problem_of(
-    net: Constraints, told: Collection[int], normal: Collection[int], maximized: Collection[int]
+    net: Constraints,
+    told: Collection[int],
+    normal: Collection[int],
+    maximized: Collection[int],
+    one_world: bool = False,
 ) -> Problem:
     rows = net.restrictions
     counts = [len(row.literals) for row in rows]
@@ -211,6 +222,7 @@ def problem_of(
         shown,
         first,
         *_keys(len(net), len(rows)),
+        one_world,
     )
 
 

@@ -23,7 +23,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.bounds import Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit
-from herbrand.engines.circuit.compile import compiled
+from herbrand.engines.circuit.compile import is_possible
 from herbrand.engines.circuit.diagrams import Counted
 from herbrand.engines.circuit.explanation import attributed
 from herbrand.engines.circuit.grounding import ANY
@@ -437,6 +437,6 @@ def _satisfiable(budget: Budget) -> Callable[[FactorGraph, int], bool]:
     def satisfiable(graph: FactorGraph, _: int) -> bool:
         worlds = WeightedConstraints()
         worlds.add(graph, lambda axis: worlds.add_axis(int(graph.sizes[axis])))
-        return compiled(worlds.net, budget).total(worlds.log_weights()) > -math.inf
+        return is_possible(worlds.net, budget)
 
     return satisfiable

@@ -43,7 +43,8 @@ LOW, HIGH, VARIABLE, PHASE, TRAIL_BASE, KIDS_BASE, PARTS_BASE, NEXT, FIRST, POOL
 
 class Problem(NamedTuple):
     """Constraints as compressed rows. ``occurs``: the constraints of each literal; ``occurs_weights``: its
-    weight in each; ``spare``: how much of a constraint's weight may fail; ``widest``: the largest of it."""
+    weight in each; ``spare``: how much of a constraint's weight may fail; ``widest``: the largest of it.
+    ``one_world``: a variable whose first value leads to a world is not given the other one."""
 
     starts: Array
     literals: Array
@@ -61,6 +62,7 @@ class Problem(NamedTuple):
     maximized: Array
     variable_keys: Array
     constraint_keys: Array
+    one_world: bool = False
 
 
 class SearchState(NamedTuple):
@@ -270,7 +272,8 @@ def _end_branch(p: Problem, s: SearchState, frame: Any, holds: bool) -> None:
     s.at[POOL] = s.frames[frame, POOL_BASE]
     s.frames[frame, NEXT] = s.at[PARTS]
     s.frames[frame, FAILED] = 0
-    if s.frames[frame, VARIABLE] >= 0 and s.frames[frame, PHASE] < 2:
+    ended = p.one_world and node != FALSE_NODE
+    if s.frames[frame, VARIABLE] >= 0 and s.frames[frame, PHASE] < 2 and not ended:
         s.frames[frame, FIRST] = node
         s.frames[frame, PHASE] = 2
         return
