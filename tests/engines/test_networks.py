@@ -74,6 +74,20 @@ def test_no_engine_goes_through_the_cells_of_a_wide_network(name: str) -> None:
     assert work(5) < 1.5 * work(4)
 
 
+def test_no_circuit_is_tried_for_a_network_of_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of its cells are impossible, as in the tables of a plant that follows itself."""
+    monkeypatch.setattr("herbrand.engines.circuit.engine.TRIED_ROWS", 40)
+    for size, tried in ((6, True), (7, False)):
+        copied = np.eye(size)
+        model = model_of([((0,), np.full(size, 1 / size)), ((0, 1), copied)])
+        program, question = model.measured(UNLIMITED, (), ())
+        offer = engine_named("infer", "circuit", Settings()).prepare(program, question, UNLIMITED)
+        assert isinstance(offer, Prepared)
+        told = offer.cost()
+        assert tried is not isinstance(told, Refusal)
+        assert tried or (isinstance(told, Refusal) and "many cells" in told.why)
+
+
 def test_check_asks_every_engine_of_a_network() -> None:
     model = model_of(random_network(4, 2, 2))
     assert {offer.name for offer in choices(Settings(), *model.measured(UNLIMITED, (), ()))} == set(INFERENCE)

@@ -336,6 +336,8 @@ class _Trial:
         if self.question.most_probable or not self.program.states_laws:
             return _only_by_name("only compiling shows how large its circuit becomes")
         try:
+            if sum(np.count_nonzero(table.values != 1) for table in self.program.tables) > TRIED_ROWS:
+                return _only_by_name("its tables have many cells")
             if not self._is_mostly_hard():
                 return _only_by_name("weighted groundings are more than hard ones")
             state = replace(self.engine, budget=self.within).started(self.program, self.question)
