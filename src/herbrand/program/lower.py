@@ -394,24 +394,31 @@ MOST_CELLS = 100_000
 """Each becomes a template, which takes tens of microseconds in every engine."""
 
 
+def cell_count(program: Program, only_impossible: bool = False) -> int:
+    """How many cells of a program's tables count, or are impossible."""
+    return sum(int(np.count_nonzero(_counted(table, only_impossible))) for table in program.tables)
+
+
+def _counted(table: NetworkTable, only_impossible: bool) -> np.ndarray:
+    """[as the table] an entry of 1 adds nothing to the weight of a world."""
+    return table.values == 0 if only_impossible else table.values != 1
+
+
 def in_cells(program: Program, only_impossible: bool = False) -> Program:
     """The same program with a template for each cell of its tables that counts in place of these, or for each
     impossible one beside these; ``BudgetError`` where cells are too many."""
     if not program.tables:
         return program
-    cells = [
-        (number, table, np.argwhere(table.values == 0 if only_impossible else table.values != 1))
-        for number, table in enumerate(program.statements)
-        if isinstance(table, NetworkTable)
-    ]
-    count = sum(len(places) for _, _, places in cells)
+    count = cell_count(program, only_impossible)
     if count > MOST_CELLS:
         message = f"the tables of this network have {count:,} cells; this reads {MOST_CELLS:,} at most"
         raise BudgetError(message, hint="infer with --engine exact or bp reads whole tables")
     weights, templates = list(program.weights), list(program.templates)
     formula = 1 + max((template.formula for template in templates), default=-1)
-    for number, table, places in cells:
-        for place in map(tuple, places.tolist()):
+    for number, table in enumerate(program.statements):
+        if not isinstance(table, NetworkTable):
+            continue
+        for place in map(tuple, np.argwhere(_counted(table, only_impossible)).tolist()):
             literals = tuple(Literal(name, (), (i,)) for name, i in zip(table.scope, place, strict=True))
             entry = float(table.values[place])
             known = len(weights) if entry else None

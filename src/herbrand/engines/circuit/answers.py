@@ -20,14 +20,7 @@ from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import bound_variables
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import (
-    Atom,
-    BodyLiteral,
-    Not,
-    Rule,
-    Value,
-    Variable,
-)
+from herbrand.language.syntax import Atom, BodyLiteral, Not, Rule, Value, Variable
 from herbrand.program.question import with_own_names
 
 PASSED_ON = ("memory", "time_limit", "seed")

@@ -85,8 +85,8 @@ def compiled(
     ``told``: gates whose literals are written; those of other gates are not, as their weights are 1.
     ``normal``: variables whose two weights add up to 1 and that nobody asks about. ``maximized``: variables
     whose best values are wanted while the others are summed out; they are decided before all others, so that
-    no sum stands above a maximum. ``assumed``: literals that hold. ``one_world``: of what the
-    first assignment that is found leaves open, if there is one, not of all.
+    no sum stands above a maximum. ``assumed``: literals that hold. ``one_world``: of what the first
+    assignment that is found leaves open, if there is one, not of all.
 
     Diagrams are made beside the search, of which that of what is known is a circuit as well.
     """

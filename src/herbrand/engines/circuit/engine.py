@@ -44,7 +44,7 @@ from herbrand.language.syntax import Choice
 from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
-from herbrand.program.lower import in_cells
+from herbrand.program.lower import cell_count, in_cells
 from herbrand.program.normal_form import has_many_cases
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -336,7 +336,7 @@ class _Trial:
         if self.question.most_probable or not self.program.states_laws:
             return _only_by_name("only compiling shows how large its circuit becomes")
         try:
-            if sum(np.count_nonzero(table.values != 1) for table in self.program.tables) > TRIED_ROWS:
+            if cell_count(self.program) > TRIED_ROWS:
                 return _only_by_name("its tables have many cells")
             if not self._is_mostly_hard():
                 return _only_by_name("weighted groundings are more than hard ones")

@@ -63,10 +63,11 @@ class NetworkSamples:
         weights = np.zeros(count)
         for table in self.tables:
             rows = table.values[tuple(values[name] for name in table.scope[:-1])]
-            sums = np.broadcast_to(rows, (count, table.values.shape[-1])).cumsum(axis=1)
+            rows = np.broadcast_to(rows, (count, table.values.shape[-1]))
+            sums = rows.cumsum(axis=1)
             value = (sums <= random.random((count, 1)) * sums[:, -1:]).sum(axis=1)
             values[table.scope[-1]] = value
-            weights += np.log(np.take_along_axis(np.broadcast_to(rows, sums.shape), value[:, None], 1)[:, 0])
+            weights += np.log(np.take_along_axis(rows, value[:, None], 1)[:, 0])
         agree = np.ones(count, bool)
         for name, value in self.known.items():
             agree &= values[name] == value

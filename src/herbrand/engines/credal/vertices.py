@@ -96,7 +96,7 @@ class _Search:
             guess[free] = slope < 0
             split = int(free[np.argmax(np.abs(slope) * self.masses.width_of(free))])
         heapq.heappush(self.waiting, (odds, next(self.order), self._outward(one, other), rows, split))
-        self._reach(guess)
+        self._reach(*(self._odds(guess) if len(free) else (one, other)))
 
     def _best_vertex(self, rows: np.ndarray) -> np.ndarray:
         """The vertex of a box that the end may be at, of all of them."""
@@ -122,9 +122,8 @@ class _Search:
             return share_below(float(one.low[0]), float(other.high[0]))
         return share_above(float(other.high[0]), float(one.low[0]))
 
-    def _reach(self, rows: np.ndarray) -> None:
-        """Note the value of a vertex, rounded to the side on which it claims less."""
-        one, other = self._odds(rows)
+    def _reach(self, one: Enclosure, other: Enclosure) -> None:
+        """Note the value of a vertex by its two masses, rounded to the side on which it claims less."""
         if one.low[0] == 0 and other.low[0] == 0:
             return
         if self.least:

@@ -113,10 +113,11 @@ class Proof:
         """Whether some deeper proof is better than the best of those in ``table``; taken to be so where
         finding out is too much."""
         try:
-            best, converged = self._at_any_depth(shape, inputs, Fixpoint(runner))
+            fixpoint = Fixpoint(runner)
+            best = self._at_any_depth(shape, inputs, fixpoint)
         except BudgetError:
             return True
-        return not converged or not _are_alike(table, best)
+        return not fixpoint.converged or not _are_alike(table, best)
 
     def _refuse_evidence(self, clause: Clause, request: Request) -> None:
         """Proofs are not taken back: raise where evidence on what rules derive would have to change them."""
@@ -183,19 +184,17 @@ class Proof:
                 hint="boolean, max, count and probability have a fixpoint",
             )
         fixpoint = Fixpoint(runner)
-        table, _ = self._at_any_depth(shape, inputs, fixpoint)
+        table = self._at_any_depth(shape, inputs, fixpoint)
         advice = "" if fixpoint.converged else _advice(request.algebra)
         guarantee = Guarantee.EXACT if fixpoint.converged else Guarantee.APPROXIMATION
         status = Status(fixpoint.converged, fixpoint.rounds, time.perf_counter() - began, advice)
         return Found(table, guarantee, status, False)
 
-    def _at_any_depth(
-        self, shape: Shape, inputs: Sequence[Sequence[int]], fixpoint: Fixpoint
-    ) -> tuple[Table, bool]:
-        """The answers of all proofs, and whether these are all."""
+    def _at_any_depth(self, shape: Shape, inputs: Sequence[Sequence[int]], fixpoint: Fixpoint) -> Table:
+        """The answers of all proofs, where the fixpoint has converged."""
         columns = _columns(shape, inputs)
         answers = fixpoint.answers(self.plans.with_goal(shape.clause), shape.mode, columns)
-        return _by_goal(answers.table, answers.questions.places(columns, len(inputs))), fixpoint.converged
+        return _by_goal(answers.table, answers.questions.places(columns, len(inputs)))
 
     # Reading and telling
 
