@@ -116,3 +116,24 @@ def test_tables_of_the_server_itself_are_not_among_the_databases(server: str) ->
     with pytest.raises(FactsError) as error:
         _ = hb.Model(hb.parse("predicate loves(person, person)"), server).program
     assert error.value.mistakes[0].message.endswith("it holds junk, transactions")
+
+
+def test_rows_that_have_changed_are_not_gone_on_with(server: str, tmp_path: Path) -> None:
+    """As many of them."""
+    theory = hb.parse(
+        "predicate meets(person, person): observed\npredicate ill(person)\n1: meets(x, y) => ill(y)"
+    )
+    model = hb.Model(theory, f"meets={server}:meets", on=f"duckdb:{tmp_path / 'w'}")
+    execute(server, "CREATE TABLE meets AS SELECT 'ann' AS x, 'bob' AS y")
+    model.infer()
+    model.infer(resume=True)
+    execute(server, "UPDATE meets SET x = 'bob', y = 'ann'")
+    with pytest.raises(HerbrandError, match="keeps no run"):
+        model.infer(resume=True)
+    execute(server, "DROP TABLE meets")
+
+
+def execute(server: str, statement: str) -> None:
+    adbc = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    with adbc.connect(server, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(statement)

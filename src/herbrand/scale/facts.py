@@ -38,11 +38,13 @@ def _quiet(notes: Iterable[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class StoredFacts:
-    """``facts`` has the worlds and the constants; what is known of atoms is in ``tables``."""
+    """``facts`` has the worlds and the constants; what is known of atoms is in ``tables``; ``stamps`` mark
+    what these were made of."""
 
     database: Database
     facts: Facts
     tables: Mapping[str, PredicateTables]
+    stamps: Sequence[str]
 
     @property
     def constants(self) -> dict[str, str]:
@@ -103,7 +105,7 @@ def stored_facts(
     signature, opened, notes = wanted.opened(store)
     tell(notes)
     database.drop(KEPT)
-    stamped = stamps(wanted.sources, opened)
+    stamped = stamps(signature, wanted.sources, opened)
     loading = Loading(database, progress or (lambda what, share: None), stamped)
     if resume:
         loading.go_on()
@@ -121,8 +123,8 @@ def stored_facts(
     tell(new_predicates(wanted.given, [*wanted.named, *filled]))
     tell(_new_constants(wanted, said, signature, domains, database))
     loading.clear()
-    found = StoredFacts(database, Facts(domains, _worlds(signature, tables, wanted.worlds)), tables)
-    _keep(signature, found, stamped)
+    found = StoredFacts(database, Facts(domains, _worlds(signature, tables, wanted.worlds)), tables, stamped)
+    _keep(signature, found)
     return signature, found
 
 
@@ -163,9 +165,8 @@ def kept_facts(database: Database, store: Store, wanted: Wanted) -> tuple[Signat
     if not kept:
         return None
     signature, opened, _ = wanted.opened(store)
-    if kept["types"].keys() != signature.types.keys() or kept["tables"].keys() != signature.predicates.keys():
-        return None
-    if kept.get("sources") != stamps(wanted.sources, opened) or "plain" not in kept:
+    stamped = stamps(signature, wanted.sources, opened)
+    if kept.get("sources") != stamped:
         return None
     domains: dict[str, Domain] = {}
     types = dict(signature.types)
@@ -184,15 +185,15 @@ def kept_facts(database: Database, store: Store, wanted: Wanted) -> tuple[Signat
     }
     signature = replace(signature, types=types)
     worlds = _worlds(signature, tables, wanted.worlds)
-    return signature, StoredFacts(database, Facts(domains, worlds), tables)
+    return signature, StoredFacts(database, Facts(domains, worlds), tables, stamped)
 
 
-def _keep(signature: Signature, found: StoredFacts, sources: Sequence[str]) -> None:
+def _keep(signature: Signature, found: StoredFacts) -> None:
     """One row that says that all tables of facts are whole."""
     types = {name: known.kind for name, known in signature.types.items()}
     tables = {name: [one.weighted, one.counts] for name, one in found.tables.items()}
     plain = [name for name, one in found.tables.items() if one.plain]
-    kept = {"types": types, "tables": tables, "plain": plain, "sources": sources}
+    kept = {"types": types, "tables": tables, "plain": plain, "sources": found.stamps}
     found.database.keep(KEPT, json.dumps(kept))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -13,9 +12,10 @@ from herbrand.errors import UnsupportedError
 from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.sources.duckdb_tables import DuckDBConnection, DuckDBRelation
-from herbrand.facts.sources.memory import PythonRows
-from herbrand.facts.sources.stored import StoredTable, unreadable
+from herbrand.facts.sources.memory import mark
+from herbrand.facts.sources.stored import unreadable
 from herbrand.facts.store import Store, is_sealed, seal
+from herbrand.language.signature import Signature
 
 
 class StoreOf(Store):
@@ -60,10 +60,13 @@ class StoreOf(Store):
         return self, self.attach(path)
 
 
-def stamps(sources: Sequence[FactSource], opened: Sequence[OpenTable]) -> list[str]:
-    """A mark of what sources hold, as far as that is known without reading them: of tables
-    their size, of files when they were written, of rows in memory the rows."""
-    return [*map(_stamp, sources), *(f"{table.name}, {_size(table)}" for table in opened)]
+def stamps(signature: Signature, sources: Sequence[FactSource], opened: Sequence[OpenTable]) -> list[str]:
+    """A mark of what the tables of a load are made of: the vocabulary, files by when they were written, and
+    what stands elsewhere, in memory or in a database, by its rows."""
+    vocabulary = signature.types, signature.predicates, signature.mentioned
+    files = filter(None, map(_path, sources))
+    tables = (f"{table.name}, {table.names}, {table.size}, {table.content}" for table in opened)
+    return [mark(vocabulary), *map(_written, files), *tables]
 
 
 def _path(source: FactSource) -> Path | None:
@@ -75,19 +78,14 @@ def _is_duckdb(path: Path | None) -> TypeGuard[Path]:
     return path is not None and path.suffix.lower() == ".duckdb"
 
 
-def _stamp(source: FactSource) -> str:
-    path = _path(source)
-    if path is not None:
-        return f"{path.absolute()}, {path.stat().st_mtime_ns}"
-    rows = source.rows if isinstance(source, PythonRows) else ()
-    return f"{source.name}, {hashlib.sha256(repr(rows).encode(errors='replace')).hexdigest()}"
+LOGS = ("", ".wal", "-wal")
+"""Endings of what databases write beside their files before it goes into them."""
 
 
-def _size(table: OpenTable) -> int:
-    if table.size or not isinstance(table, StoredTable):
-        return table.size
-    ((count,),) = table.store.rows(f"SELECT COUNT(*) FROM {table.relation}")
-    return count
+def _written(path: Path) -> str:
+    files = [Path(f"{path}{ending}") for ending in LOGS]
+    times = [file.stat().st_mtime_ns for file in files if file.exists() and file.stat().st_size]
+    return f"{path.absolute()}, {times}"
 
 
 def refuse_connections(sources: Sequence[FactSource]) -> None:

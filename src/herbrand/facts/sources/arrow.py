@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,14 @@ class ArrowTable(OpenTable):
         self.names = tuple(table.column_names)
         self.size = table.get_total_buffer_size()  # `nbytes` refuses string views before pyarrow 24
 
+    @property
+    def content(self) -> str:
+        """That of the stream it is sent as, dictionaries and all; a piece at a time is in memory."""
+        made = hashlib.sha256()
+        with pa.ipc.new_stream(pa.PythonFile(_Sink(made.update), "w"), self.table.schema) as stream:
+            stream.write_table(self.table)
+        return made.hexdigest()
+
     def selected(self, selection: Selection) -> OpenTable:
         if selection.where is not None:
             store = self.store.apart()
@@ -105,6 +114,21 @@ class ArrowTable(OpenTable):
             raise FactsError(mistakes)
         marks = decoded(self.table.column(len(types))) if marked else None
         return Interned(tuple(columns), self.table.num_rows, marks)
+
+
+@dataclass(frozen=True)
+class _Sink:
+    """A file that hands on what is written to it."""
+
+    take: Callable[[bytes], object]
+    closed: bool = False
+
+    def write(self, data: bytes) -> int:
+        self.take(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
 
 
 def _beyond(number: int, kind: pa.DataType) -> tuple[str, str]:

@@ -89,6 +89,11 @@ class OpenTable(ABC):
         """Where the table as a whole stands."""
         return Place(self.name)
 
+    @property
+    def content(self) -> str:
+        """Differs where its rows do; nothing of a file, which says itself when it was written."""
+        return ""
+
     def place(self, row: int) -> Place:
         """Where the row (from 0) stands: its number, where no file has lines."""
         return Place(self.name, row + 1)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -64,6 +65,10 @@ class TheoryTable(OpenTable):
     @property
     def whole(self) -> Place:
         return self.place(0)
+
+    @property
+    def content(self) -> str:
+        return mark([(run.columns, run.numbers) for run in self.runs])
 
     def place(self, row: int) -> Place:
         run = bisect_right(self._ends, row)
@@ -138,6 +143,10 @@ class _PythonTable(OpenTable):
         self.width = width
         self.size = BYTES_A_CELL * width * len(rows)
 
+    @property
+    def content(self) -> str:
+        return mark(self.rows)
+
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         rows = self.rows
         if set(map(type, rows)) - {tuple}:
@@ -155,6 +164,11 @@ class _PythonTable(OpenTable):
             for i, found in wrong
         )
         return rows_at_fault(self.name, len(wrong), each)
+
+
+def mark(rows: object) -> str:
+    """Differs where values of Python do, however many there are."""
+    return hashlib.sha256(repr(rows).encode(errors="replace")).hexdigest()
 
 
 def _as_row(row: Any) -> tuple[Any, ...]:

@@ -83,6 +83,11 @@ class PostgresTable(OpenTable):
         self.names = tuple(self.schema.names)
         self.width = len(self.names)
 
+    @property
+    def content(self) -> str:
+        marks = "SELECT COUNT(*), SUM(hashtextextended(q::text, 0))::text FROM"
+        return str(self.database.rows(f"{marks} ({self.query}\n) AS q").to_pylist())
+
     def selected(self, selection: Selection) -> OpenTable:
         chosen = selection.among(self.name, self.names or ())
         ending = "" if selection.where is None else f" WHERE ({selection.where}\n)"

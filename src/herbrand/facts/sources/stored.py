@@ -72,6 +72,17 @@ class StoredTable(OpenTable):
         self.width = len(columns)
         self.size = size
 
+    @property
+    def content(self) -> str:
+        """Of rows in a database, in whatever order: how many there are, and the sum of their marks."""
+        if self.size:
+            return ""
+        columns = ", ".join(map(quoted, self.columns))
+        try:
+            return str(self.store.rows(f"SELECT COUNT(*), SUM(hash({columns})) FROM {self.relation}"))
+        except duckdb.Error as error:
+            raise unreadable(self.name, error) from None
+
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         chosen = self.constants(len(types))
         if marked:

@@ -78,7 +78,7 @@ def kept_counts(example: StoredExample) -> Counted | None:
 
 
 def fingerprint(example: StoredExample) -> str:
-    """Equal for worlds with equal counts, as far as is known without counting."""
+    """Equal for equal counts: those of the same statements over facts made of the same."""
     statements = [text for statement in example.program.statements for text in show_statement(statement)]
-    rows = {name: tables.counts for name, tables in example.stored.tables.items()}
-    return hashlib.sha256(repr((statements, example.targets, example.latent, rows)).encode()).hexdigest()
+    made = statements, example.targets, example.latent, example.stored.stamps
+    return hashlib.sha256(repr(made).encode()).hexdigest()
