@@ -184,6 +184,24 @@ def test_a_training_goes_on_too(worlds: Path, tmp_path: Path, monkeypatch: pytes
     assert exams == [200, 400, 600, 800] and told(again) == told(found)
 
 
+def test_a_machine_of_another_run_is_not_trained_on(worlds: Path, tmp_path: Path) -> None:
+    """Its run was deleted, and begun anew with other worlds; nor is one that was trained done without."""
+    kept, aside = tmp_path / "run", tmp_path / "run.machine"
+    asked = {"target": "goes", "worlds": worlds, "budget": 0.02, "engine": "nlm", "resume": kept}
+    hb.induce(**asked)
+    trained = aside.read_bytes()
+    aside.unlink()
+    with pytest.raises(HerbrandError, match=r"no file '.*run\.machine'"):
+        hb.induce(**asked)
+    aside.write_bytes(trained)
+    kept.unlink()
+    (worlds / "w0" / "red.csv").write_text("n1\n")
+    with pytest.raises(HerbrandError, match=r"run\.machine' was saved with another task") as caught:
+        hb.induce(**asked)
+    assert "delete the file" in str(caught.value)
+    assert aside.read_bytes() == trained
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -240,7 +240,10 @@ class TestFiles:
         refuse_another("f", {"seed": 1, "task": "a", "more": 2}, {"seed": 1, "task": "a"})
         with pytest.raises(HerbrandError) as caught:
             refuse_another("f", {"seed": 1, "task": "a"}, {"seed": 1, "task": "b"})
-        assert str(caught.value) == "'f' was saved with another task: a\n  this run has b"
+        assert (
+            str(caught.value)
+            == "'f' was saved with another task: a\n  this run has b; to begin anew, delete the file"
+        )
         with pytest.raises(HerbrandError, match="another seed: None"):
             refuse_another("f", {}, {"seed": 1})
 

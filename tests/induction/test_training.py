@@ -92,6 +92,9 @@ def test_only_the_same_run_is_resumed(tmp_path: Path) -> None:
     Training(task_named("has-father"), SHORT, seed=1).save(path)
     with pytest.raises(HerbrandError, match="saved with another seed: 1"):
         Training(task_named("has-father"), SHORT, seed=2).resume(path)
+    for name, value in (("sizes", (3, 4)), ("final_size", 7), ("rare", True)):
+        with pytest.raises(HerbrandError, match=f"saved with another {name}"):
+            Training(replace(task_named("has-father"), **{name: value}), SHORT, seed=1).resume(path)
     save_tensors(path, {}, {})
     with pytest.raises(HerbrandError, match="holds no machine"):
         load_machine(path)

@@ -268,10 +268,17 @@ def test_only_distillation_clips() -> None:
 def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
     model, kept = hb.Model(hb.parse(TEXT)), str(tmp_path / "state")
     model.learn("distillation", latent=["smokes", "area"], size=4, batch=4, iterations=1, save=kept)
-    with pytest.raises(UnsupportedError, match="trained with another --size"):
-        model.learn("distillation", latent=["smokes", "area"], size=5, batch=4, resume=kept)
-    with pytest.raises(UnsupportedError, match="trained with another --batch"):
-        model.learn("distillation", latent=["smokes", "area"], size=4, resume=kept)
+    for name, value in (
+        ("size", 5), ("batch", None), ("batch", 5), ("rate", 0.1), ("layers", 2), ("observed", 0.3),
+        ("seed", 1),
+    ):  # fmt: skip
+        options: dict[str, Any] = {"size": 4, "batch": 4, name: value}
+        with pytest.raises(UnsupportedError, match=f"trained with another --{name}"):
+            model.learn("distillation", latent=["smokes", "area"], resume=kept, **options)
+    more = model.learn(
+        "distillation", latent=["smokes", "area"], size=4, batch=4, layers=5, iterations=2, resume=kept
+    )
+    assert more.status.iterations == 2
     (tmp_path / "text").write_text("no state")
     with pytest.raises(HerbrandError, match="is not a file of ours"):
         model.learn("distillation", latent=["smokes", "area"], size=5, batch=4, resume=str(tmp_path / "text"))

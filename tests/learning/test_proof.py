@@ -217,6 +217,29 @@ def test_a_resumed_run_is_an_unbroken_one(tmp_path: Path) -> None:
         hb.Model(hb.parse(FEATURES), DOCUMENTS).learn("proof", resume=path)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("depth", 5),
+        ("loss", "margin"),
+        ("l2", 0.5),
+        ("batch", 3),
+        ("batch", None),
+        ("rate", 0.5),
+        ("seed", 8),
+    ],
+)
+def test_a_state_of_other_options_is_refused(name: str, value: object, tmp_path: Path) -> None:
+    """Some steps were of the one objective, and some of the other."""
+    model, path = hb.Model(hb.parse(GRID), grid_facts(3, 0.2)), str(tmp_path / "state")
+    options: dict[str, Any] = {"depth": 3, "batch": 4, "seed": 7}
+    model.learn("proof", iterations=2, save=path, **options)
+    with pytest.raises(UnsupportedError, match=f"trained with another --{name}") as caught:
+        model.learn("proof", iterations=3, resume=path, **options | {name: value})
+    assert "as it was saved" in str(caught.value)
+    assert model.learn("proof", iterations=3, resume=path, rate=0.1, **options).status.iterations == 3
+
+
 PATHS = """
 predicate e(n, n): learned
 predicate p(n, n)

@@ -328,9 +328,9 @@ def _trained(
     )
     training = Training(task, plan, seed)
     aside = None if journal is None else journal.path.with_name(journal.path.name + ".machine")
-    if aside is not None and aside.exists():
-        training.resume(aside)
     done = None if journal is None else journal.taken("machine")
+    if aside is not None and (done is not None or aside.exists()):
+        training.resume(aside)
     accuracy = None
     for progress in training.run(seconds) if done is None else ():
         accuracy = progress.accuracy
@@ -366,7 +366,7 @@ def _task(given: GivenWorlds, kept: Sequence[GivenWorld]) -> Task:
 
     breadth = min(max(3, given.widest), 4)
     return Task(
-        given.target,
+        f"{given.target} of the worlds {_digest(Theory(), given)}",
         given.target,
         given.arity,
         vocabulary,

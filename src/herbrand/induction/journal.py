@@ -122,5 +122,6 @@ def refuse_another(path: str | Path, about: Mapping[str, Any], ours: Mapping[str
     for name, value in ours.items():
         if about.get(name) != value:
             raise HerbrandError(
-                f"'{path}' was saved with another {name}: {about.get(name)}", hint=f"this run has {value}"
+                f"'{path}' was saved with another {name}: {about.get(name)}",
+                hint=f"this run has {value}; to begin anew, delete the file",
             )

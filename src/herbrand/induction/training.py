@@ -20,8 +20,9 @@ import json
 import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -274,9 +275,7 @@ class Training:
         """Everything needed to go on."""
         tensors = self._learned() | {f"leader.{name}": tensor for name, tensor in self._leader.items()}
         about = {
-            "task": self.task.name,
-            "seed": self.seed,
-            "plan": asdict(self.plan),
+            **self._run(),
             "state": asdict(self._state),
             "worlds": json.dumps(self._worlds.bit_generator.state),
         }
@@ -286,14 +285,19 @@ class Training:
     def resume(self, path: str | Path) -> None:
         """Takes up a saved run of the same task, plan and seed."""
         tensors, about = read_tensors(path)
-        ours = {"task": self.task.name, "seed": self.seed, "plan": json.loads(json.dumps(asdict(self.plan)))}
-        refuse_another(path, about, ours)
+        refuse_another(path, about, self._run())
         with restoring(path):
             self._state = _State(**about["state"])
             self._worlds.bit_generator.state = json.loads(about["worlds"])
             self._take_up(tensors)
             self._leader = within("leader", tensors)
             self._failures = Failures.of(within("failures", tensors))
+
+    def _run(self) -> dict[str, Any]:
+        """What tells this run from others, as JSON holds it."""
+        task = {each.name: getattr(self.task, each.name) for each in fields(self.task) if each.repr}
+        name = task.pop("name")
+        return json.loads(json.dumps({"task": name, **task, "seed": self.seed, "plan": asdict(self.plan)}))
 
     def _learned(self) -> dict[str, torch.Tensor]:
         """Weights and what the optimiser remembers of them, by names to save them under."""

@@ -28,7 +28,7 @@ from herbrand.learning.opinions import opinions, soft_facts
 from herbrand.learning.predictor import Predictor
 from herbrand.learning.sampling import Sampler, bears, refuse_unsampled
 from herbrand.learning.settings import LearningSettings, kept_before
-from herbrand.learning.steps import EarlyStopping, kept_state, mark_of, run_steps
+from herbrand.learning.steps import EarlyStopping, Options, kept_state, mark_of, run_steps
 from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
@@ -94,6 +94,7 @@ class Training:
     groundings: int = 0
     losses: list[float] = field(default_factory=list)
     mark: str = ""
+    options: Options = field(default_factory=dict)
 
     def step(self) -> float:
         """One batch; gives the loss before the predictor was moved."""
@@ -145,28 +146,41 @@ def training(program: Program, settings: LearningSettings, mark: str = "") -> Tr
             f"no statement bears on a latent atom of {', '.join(latent)}, so nothing can be taught",
             hint="state rules about what is --latent",
         )
-    predictor = Predictor.of(program, latent, settings.size or SIZE, settings.seed)
-    lessons = _lessons(program, evidence, settings)
-    optimizer = torch.optim.Adam(predictor.parameters(), lr=settings.rate or RATE)
+    options = _options(settings)
+    predictor = Predictor.of(program, latent, options["size"], settings.seed)
+    lessons = _lessons(program, evidence, settings, options)
+    optimizer = torch.optim.Adam(predictor.parameters(), lr=options["rate"])
     stopping = EarlyStopping(settings.patience, SMOOTHING)
-    found = Training(predictor, lessons, settings.layers or LAYERS, optimizer, stopping, mark=mark)
+    found = Training(predictor, lessons, options["layers"], optimizer, stopping, mark=mark, options=options)
     path = kept_before(settings)
     if path is not None:
         restore(found, path)
     return found
 
 
-def _lessons(program: Program, evidence: Evidence, settings: LearningSettings) -> Lessons:
+def _options(settings: LearningSettings) -> Options:
+    """What the settings say, or the method where they leave it open."""
+    return {
+        "size": settings.size or SIZE,
+        "layers": settings.layers or LAYERS,
+        "rate": settings.rate or RATE,
+        "batch": settings.batch,
+        "observed": OBSERVED if settings.observed is None else settings.observed,
+        "clip": settings.clip,
+        "seed": settings.seed,
+    }
+
+
+def _lessons(program: Program, evidence: Evidence, settings: LearningSettings, options: Options) -> Lessons:
     if settings.batch is None:
-        return WholeLessons.of(program, settings.layers or LAYERS, settings.budget.memory, settings.clip)
+        return WholeLessons.of(program, options["layers"], settings.budget.memory, settings.clip)
     if settings.clip is not None:
         raise UnsupportedError(
             "--clip bounds what all groundings of a statement say together, and a batch has a few of them",
             hint="leave out --batch, or --clip",
         )
     refuse_unsampled(program)
-    observed = OBSERVED if settings.observed is None else settings.observed
-    sampler = Sampler(evidence, observed, settings.seed)
+    sampler = Sampler(evidence, options["observed"], settings.seed)
     return SampledLessons(sampler, Batches(evidence), settings.batch)
 
 
@@ -241,6 +255,7 @@ def save(state: Training, path: str) -> None:
             tensors[f"adam.{key}.{name}"] = torch.as_tensor(value)
     about = {
         "mark": state.mark,
+        "options": state.options,
         "steps": state.steps,
         "groundings": state.groundings,
         "lessons": state.lessons.state(),
@@ -251,21 +266,9 @@ def save(state: Training, path: str) -> None:
 
 def restore(state: Training, path: str) -> None:
     """Go on where a training was saved; raises where it was another one."""
-    tensors, about = kept_state(path, state.mark)
-    kept = within("predictor", tensors)
-    sizes = (
-        {tensor.shape for tensor in kept.values()},
-        {t.shape for t in state.predictor.state_dict().values()},
-    )
-    batches = bool(about.get("lessons")), bool(state.lessons.state())
-    for option, (saved, own) in (("--size", sizes), ("--batch", batches)):
-        if saved != own:
-            raise UnsupportedError(
-                f"'{path}' was trained with another {option}",
-                hint=f"resume with the {option} it was saved with",
-            )
+    tensors, about = kept_state(path, state.mark, state.options)
     with restoring(path):
-        state.predictor.load_state_dict(kept)
+        state.predictor.load_state_dict(within("predictor", tensors))
         for name, parameter in state.predictor.named_parameters():
             like = {"step": torch.tensor(0.0), "exp_avg": parameter, "exp_avg_sq": parameter}
             state.optimizer.state[parameter] = {

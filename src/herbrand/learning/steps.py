@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -26,7 +26,7 @@ from herbrand.language.show import show
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import World
 from herbrand.learning.settings import LearningSettings, Progress
-from herbrand.tensor_files import read_tensors, whole_number
+from herbrand.tensor_files import read_tensors, restoring, whole_number
 
 # Nothing gets better
 
@@ -108,6 +108,10 @@ def run_steps(state: Stepping, settings: LearningSettings, steps: int, save: Cal
 # What is kept
 
 
+Options = Mapping[str, Any]
+"""What the steps of a training depend on, by the names of the command line."""
+
+
 def mark_of(theory: Theory, worlds: Sequence[World], *beside: object) -> str:
     """Differs where what is trained, or on what, does; ``beside``: what else that depends on."""
     made = hashlib.sha256(repr((show(theory), beside)).encode())
@@ -116,12 +120,24 @@ def mark_of(theory: Theory, worlds: Sequence[World], *beside: object) -> str:
     return made.hexdigest()
 
 
-def kept_state(path: str, mark: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What a training of this mark saved; raises where it was another one."""
+def kept_state(path: str, mark: str, options: Options) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What a training of this mark and these options saved; raises where it was another one."""
     tensors, about = read_tensors(path)
     if about.get("mark") != mark:
         raise UnsupportedError(
             f"'{path}' was trained on another theory or other facts",
             hint="resume with the theory, facts and targets it was saved with",
         )
+    with restoring(path):
+        kept = dict(about["options"])
+    for name, own in options.items():
+        if kept.get(name) != own:
+            raise UnsupportedError(
+                f"'{path}' was trained with another --{name}",
+                hint=f"resume {_with(name, kept.get(name))}, as it was saved, and not {_with(name, own)}",
+            )
     return tensors, about
+
+
+def _with(option: str, value: object) -> str:
+    return f"without --{option}" if value is None else f"with --{option} {value}"

@@ -23,7 +23,7 @@ from herbrand.learning.proof.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
 from herbrand.learning.settings import LearningSettings, kept_before
-from herbrand.learning.steps import EarlyStopping, kept_state, run_steps
+from herbrand.learning.steps import EarlyStopping, Options, kept_state, run_steps
 from herbrand.nn.rule_weights import RuleWeights
 from herbrand.tensor_files import restoring, save_tensors, whole_number, within
 
@@ -47,6 +47,7 @@ class Training:
     budget: Budget
     adam: Adam
     stopping: EarlyStopping
+    seed: int
     rng: np.random.Generator
     mark: str
     steps: int = 0
@@ -66,7 +67,7 @@ class Training:
             settings.budget.without_end(),
             Adam.of(weights.parameters(), RATE if settings.rate is None else settings.rate),
             EarlyStopping(settings.patience, 0.0 if batch is None else SMOOTHING),
-            np.random.default_rng(settings.seed), mark,
+            settings.seed, np.random.default_rng(settings.seed), mark,
         )  # fmt: skip
         path = kept_before(settings)
         if path is not None:
@@ -76,6 +77,13 @@ class Training:
     @property
     def count(self) -> int:
         return sum(map(len, self.targets))
+
+    @property
+    def options(self) -> Options:
+        return {
+            "depth": self.depth, "loss": self.loss, "l2": self.l2,
+            "rate": self.adam.rate, "batch": self.batch, "seed": self.seed,
+        }  # fmt: skip
 
     def step(self) -> float:
         """One batch; gives the loss before the weights were moved."""
@@ -160,6 +168,7 @@ def save(state: Training, path: str) -> None:
     tensors["waiting"] = torch.from_numpy(state.waiting.copy())
     about = {
         "mark": state.mark,
+        "options": state.options,
         "steps": state.steps,
         "random": state.rng.bit_generator.state,
         "stopping": state.stopping.saved,
@@ -168,8 +177,8 @@ def save(state: Training, path: str) -> None:
 
 
 def restore(state: Training, path: str) -> None:
-    """Go on where a run was saved; raises where it was of another theory or other facts."""
-    tensors, about = kept_state(path, state.mark)
+    """Go on where a run was saved; raises where it was of another theory, or had other facts or options."""
+    tensors, about = kept_state(path, state.mark, state.options)
     with restoring(path):
         state.weights.load_state_dict(within("weights", tensors))
         state.steps = whole_number(about["steps"])
