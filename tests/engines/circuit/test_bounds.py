@@ -94,6 +94,26 @@ def test_bounds_hold_and_narrow(network: tuple[ChoiceConstraints, list[int]]) ->
     assert cases.log_total == pytest.approx(total, abs=1e-9)
 
 
+def test_worlds_far_lighter_than_their_upper_bound_count() -> None:
+    """Each of 200 pairs of rare choices has one that holds: together about e^-782, below the least float."""
+    made = ChoiceConstraints()
+    pairs = [[made.choice([0.01]).outcomes[0] for _ in range(2)] for _ in range(200)]
+    for number, pair in enumerate(pairs):
+        made.stipulate(made.net.either(pair), f"pair {number}")
+    asked = pairs[0]
+    cases = Cases(made.task(asked), UNLIMITED)
+    cases.least_work = 1
+    for _ in range(30):  # all are divided
+        cases.narrow(0.0, 1)
+        lower, upper = (each[asked] for each in cases.bounds())
+        assert (lower <= 0.01 / 0.0199 + 1e-9).all() and (upper >= 0.01 / 0.0199 - 1e-9).all()
+    cases.least_work = 10**7
+    cases.narrow(math.inf)
+    lower, upper = (each[asked] for each in cases.bounds())
+    assert cases.log_total == pytest.approx(200 * math.log(0.0199), rel=1e-9)
+    assert lower == pytest.approx(0.01 / 0.0199) and upper == pytest.approx(0.01 / 0.0199)
+
+
 EDGES = [(i, j) for i in range(5) for j in range(5) if i != j]
 DENSE = "".join(f"0.3::e({i}, {j}). " for i, j in EDGES)
 DENSE += "p(X, Y) :- e(X, Y). p(X, Y) :- e(X, Z), p(Z, Y). evidence(p(1, 2)). query(p(0, 4)). query(e(0, 4))."

@@ -55,7 +55,8 @@ dividing soon narrows faster than trying long, which pays only where cases stay 
 
 
 class Cases:
-    """The cases into which the worlds are divided; weights are relative to an upper bound of all."""
+    """The cases into which the worlds are divided; weights are logarithms, as unlikely worlds weigh less than
+    the least float."""
 
     def __init__(self, task: Task, budget: Budget) -> None:
         self._task, self._budget = task, budget
@@ -65,10 +66,9 @@ class Cases:
         larger = task.log_weights.max(axis=1, initial=-math.inf)
         sums = np.logaddexp(task.log_weights[:, 0], task.log_weights[:, 1])
         self._most = np.where(self._gates, larger, sums)
-        self.scale = float(self._most.sum())
-        """The logarithm of that upper bound."""
-        self._weight = 0.0
+        self._known = -math.inf
         self._shares = np.zeros(2 * len(task.net))
+        """Of each literal in the worlds of the compiled cases, whose weight is ``known``."""
         self._open: list[_Open] = []
         self._work, self._made = 0, 0
         self.least_work = LEAST_WORK
@@ -79,8 +79,7 @@ class Cases:
     @property
     def log_total(self) -> float:
         """A lower bound of the logarithm of all weight."""
-        known = self._weight + sum(one.weight for one in self._open if one.is_free)
-        return self.scale + math.log(known) if known > 0 else -math.inf
+        return float(np.logaddexp.reduce([self._known, *(one.weight for one in self._open if one.is_free)]))
 
     @property
     def done(self) -> bool:
@@ -89,12 +88,15 @@ class Cases:
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """The lower and the upper probability of each literal of variables that are told."""
         rest, known, certain = 0.0, np.zeros(len(self._shares)), np.zeros(len(self._shares))
+        heaviest = max([self._known, *(one.weight for one in self._open)])
         for one in self._open:
-            rest += one.weight
-            known[one.fixed] += one.weight
+            weight = math.exp(one.weight - heaviest)
+            rest += weight
+            known[one.fixed] += weight
             if one.is_free:
-                certain[one.fixed] += one.weight
-        held, excluded = self._shares + certain, _of_opposites(known)
+                certain[one.fixed] += weight
+        compiled = self._shares * math.exp(self._known - heaviest) if self._known > -math.inf else 0.0
+        held, excluded = compiled + certain, _of_opposites(known)
         may_hold = np.maximum(rest - excluded - certain, 0.0)
         failed, may_fail = _of_opposites(held), _of_opposites(may_hold)
         with np.errstate(invalid="ignore"):
@@ -115,10 +117,15 @@ class Cases:
                 self._divide(case, *search.begun())
                 continue
             values = circuit.values(self._task.log_weights)
-            weight = math.exp(float(values[circuit.root]) - self.scale)
-            if weight > 0:
-                self._weight += weight
-                self._shares += weight * circuit.shares(self._task.log_weights, values)
+            weight = float(values[circuit.root])
+            if weight > -math.inf:
+                self._count(weight, circuit.shares(self._task.log_weights, values))
+
+    def _count(self, weight: float, shares: np.ndarray) -> None:
+        """A compiled case beside those before."""
+        total = float(np.logaddexp(self._known, weight))
+        self._shares = self._shares * math.exp(self._known - total) + shares * math.exp(weight - total)
+        self._known = total
 
     def _divide(self, case: _Open, part: np.ndarray, fixed: np.ndarray) -> None:
         """Two cases for one, whose open ``part`` and ``fixed`` literals a search told of."""
@@ -132,8 +139,8 @@ class Cases:
 
     def _add(self, decided: tuple[int, ...], fixed: np.ndarray, is_free: bool) -> None:
         own = self._task.log_weights[fixed >> 1, 1 - (fixed & 1)]
-        weight = math.exp(float((own - self._most[fixed >> 1]).sum()))
-        if weight > 0:
+        weight = float(self._most.sum() + (own - self._most[fixed >> 1]).sum())
+        if weight > -math.inf:
             self._made += 1
             heapq.heappush(self._open, _Open(-weight, self._made, decided, fixed, is_free))
 
