@@ -89,6 +89,14 @@ def test_files_that_are_no_database(tmp_path: Path) -> None:
         inferred(tmp_path)
 
 
+def test_an_empty_file_is_a_new_database(tmp_path: Path) -> None:
+    """A disk that was full leaves one, and the next run was refused."""
+    (tmp_path / "w.duckdb").touch()
+    model = hb.Model(hb.parse(THEORY), {"friends": [("a", "b")]}, on=f"duckdb:{tmp_path / 'w.duckdb'}")
+    assert len(model.infer(iterations=2)) == 2
+    assert len(model.infer(iterations=2, resume=True)) == 2
+
+
 def test_files_that_are_damaged(tmp_path: Path) -> None:
     world = made(tmp_path / "world.duckdb", "CREATE TABLE friends AS SELECT range AS x, 1 AS y FROM range(9)")
     content = bytearray(world.read_bytes())

@@ -8,6 +8,7 @@ DatabasePlace(kind='duckdb', target='world.duckdb', scratch=False)
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -70,7 +71,10 @@ def _duckdb(place: DatabasePlace, memory: int | None) -> Database:
         raise UnsupportedError(f"there is no folder '{path.parent}' for {place}")
     if path.is_dir():
         raise UnsupportedError(f"'{path}' is a folder", hint="name a file: --on duckdb:world.duckdb")
-    if path.is_file() and path.stat().st_size and not _is_database(path):
+    if path.is_file() and not path.stat().st_size:
+        with contextlib.suppress(OSError):
+            path.unlink()  # DuckDB takes an empty file, as a full disk leaves one, for no new database
+    elif path.is_file() and not _is_database(path):
         raise FactsError(
             f"'{path}' is not a valid DuckDB database",
             hint="facts in other files are given by --facts; --on names a database, new or old",
