@@ -124,6 +124,17 @@ WRONG = {
     ("r.json", told({**ROW, "probability": "high"})): "{path}, row 1: 'high' is no probability",
     ("r.json", told({**ROW, "probability": None})): "{path}, row 1: None is no probability",
     ("r.json", told({**ROW, "probability": [0.5]})): "{path}, row 1: [0.5] is no probability",
+    ("r.json", told({**ROW, "probability": True})): "{path}, row 1: True is no probability",
+    ("r.json", told({**ROW, "probability": 10**400})): f"{{path}}, row 1: {10**400} is no probability",
+    ("r.json", told({**ROW, "probability": "0_1"})): "{path}, row 1: '0_1' is no probability",
+    (
+        "r.json",
+        told(ROW, {**ROW, "probability": 0.9}),
+    ): "{path}, row 2: p(1) has a probability in row 1 already\n  score one answer at a time",
+    (
+        "r.json",
+        told({**ROW, "value": "x"}, {**ROW, "value": "y"}, {**ROW, "value": "x"}),
+    ): "{path}, row 3: p(1) has a probability in row 1 already\n  score one answer at a time",
     (
         "r.json",
         told({"atom": "p(1)"}),
@@ -176,5 +187,9 @@ def test_no_rows_at_all(tmp_path: Path) -> None:
 
 def test_atoms_spelt_otherwise_are_the_same_atoms(tmp_path: Path) -> None:
     rows = [{**ROW, "atom": text} for text in ("p( 1 )", "`p`(1)", "p(1.0)")]
+    for row in rows:
+        (tmp_path / "r.json").write_text(told(row))
+        assert [one.arguments for one in read_result(tmp_path / "r.json")] == [(1,)]
     (tmp_path / "r.json").write_text(told(*rows))
-    assert {row.arguments for row in read_result(tmp_path / "r.json")} == {(1,)}
+    with pytest.raises(HerbrandError, match=r"row 2: `p`\(1\) has a probability in row 1 already"):
+        read_result(tmp_path / "r.json")

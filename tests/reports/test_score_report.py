@@ -103,9 +103,15 @@ def test_what_is_no_label(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("person,probability\na,0.5\n")
     with pytest.raises(FactsError, match="labels are true or false; p has probabilities"):
         score_file([row("a", 0.9)], str(tmp_path))
+    (tmp_path / "p.csv").write_text("person,weight\na,0.5\n")
+    with pytest.raises(FactsError, match="labels are true or false; p has weights"):
+        score_file([row("a", 0.9)], str(tmp_path))
     with pytest.raises(HerbrandError, match="the result has no rows of 'pp'") as caught:
         score([row("a", 0.9)], {("p", ("a",)): True}, ["pp"])
     assert "did you mean 'p'?" in str(caught.value)
     with pytest.raises(HerbrandError, match="no row of the result has a label") as caught:
         score([row("a", 0.9)], {("q", ("a",)): True})
     assert "the result is about p, the labels about q" in str(caught.value)
+    with pytest.raises(HerbrandError, match="no row of the result has a label") as caught:
+        score([Scored("q", "q", (), 0.5), row("a", 0.9)], {("q", (1,)): True, ("p", ("a", "b")): True})
+    assert 'the result has rows such as p("a"), the labels such as p("a", "b")' in str(caught.value)

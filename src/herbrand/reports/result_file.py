@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,21 +80,44 @@ def read_rows(rows: Iterable[Mapping[str, Any]], place: str) -> list[Scored]:
         if not isinstance(row["atom"], str) or not isinstance(row["predicate"], str | None):
             raise HerbrandError(f"{place}, row {number}: atom and predicate are texts")
     arguments = _arguments(rows)
-    return [_scored(place, number, row, arguments) for number, row in enumerate(rows, 1)]
+    found = [_scored(place, number, row, arguments) for number, row in enumerate(rows, 1)]
+    _refuse_repeated(place, found)
+    return found
+
+
+def _refuse_repeated(place: str, rows: Sequence[Scored]) -> None:
+    """An answer has one row for each atom and value."""
+    known: dict[tuple[Any, ...], int] = {}
+    for number, row in enumerate(rows, 1):
+        first = known.setdefault(
+            (row.predicate, row.constants) if row.predicate else (None, row.text), number
+        )
+        if first != number:
+            raise HerbrandError(
+                f"{place}, row {number}: {row.text} has a probability in row {first} already",
+                hint="score one answer at a time",
+            )
 
 
 def _scored(
     place: str, number: int, row: Mapping[str, Any], arguments: Mapping[str, tuple[Value, ...]]
 ) -> Scored:
     text, name, value = row["atom"], row["predicate"] or None, row["value"]
-    try:
-        probability = float(row["probability"])
-    except (TypeError, ValueError):
-        probability = float("nan")
+    probability = _number(row["probability"])
     if not 0 <= probability <= 1:
         raise HerbrandError(f"{place}, row {number}: {row['probability']!r} is no probability")
     own = () if name is None else arguments[text]
     return Scored(text, name, own, probability, None if _is_missing(value) else canonical(value))
+
+
+def _number(cell: Any) -> float:
+    """What a cell writes; ``nan`` for what is no number, as `0_1` and `true` are none."""
+    if isinstance(cell, bool) or (isinstance(cell, str) and not writes_a_number(cell)):
+        return float("nan")
+    try:
+        return float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
 
 
 def _is_missing(value: Any) -> bool:

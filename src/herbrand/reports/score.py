@@ -30,6 +30,7 @@ from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
 from herbrand.language.check import check
 from herbrand.language.drawing import Drawing
+from herbrand.language.show import show_atom
 from herbrand.language.syntax import Theory, Value
 from herbrand.options.kinds import texts
 from herbrand.reports.label_constants import read_as_result
@@ -198,8 +199,9 @@ def read_labels(
     labels: dict[Key, bool] = {}
     for name, predicate in signature.predicates.items():
         table = found.tables[name]
-        if len(table.soft):
-            raise FactsError(f"labels are true or false; {name} has probabilities")
+        for what, found_some in (("probabilities", len(table.soft)), ("weights", table.weights is not None)):
+            if found_some:
+                raise FactsError(f"labels are true or false; {name} has {what}", hint="leave that column out")
         for rows, truth in ((table.false, False), (table.true, True)):
             labels |= {(name, tuple(row)): truth for row in found.rows(predicate, rows)}
     return labels
@@ -215,9 +217,12 @@ def score(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection
     judged = _judged(rows, labels, closed)
     if not judged:
         known = {name for name, _ in labels}
+        alike = [_first_of(name, map(_key, rows), labels) for name in sorted(known & named)]
         raise HerbrandError(
             "no row of the result has a label",
-            hint=f"the result is about {_listed(named)}, the labels about {_listed(known)}",
+            hint=alike[0]
+            if alike
+            else f"the result is about {_listed(named)}, the labels about {_listed(known)}",
         )
     have = {_key(row) for row in rows}
     missing = sum(1 for key in labels if key not in have)
@@ -344,6 +349,12 @@ def _point(one: Cut) -> dict[str, Any]:
 def _number(value: Any) -> Any:
     """JSON has no nan."""
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _first_of(name: str, rows: Iterable[Key], labels: Iterable[Key]) -> str:
+    """How the first row and the first label of a predicate look."""
+    row, label = (next(key for key in keys if key[0] == name) for keys in (rows, labels))
+    return f"the result has rows such as {show_atom(*row)}, the labels such as {show_atom(*label)}"
 
 
 def _listed(names: Collection[str | None]) -> str:
