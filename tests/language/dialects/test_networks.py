@@ -210,6 +210,12 @@ ONE = "variable a { type discrete [2] {t, f}; }\n"
 TWO = ONE + "variable b { type discrete [2] {t, f}; }\nprobability (a) { table 0.5, 0.5; }\n"
 
 
+def test_comments_of_uai_stand_on_lines_and_behind_words() -> None:
+    """Some programs name the variable of each table behind it, as pyAgrum does."""
+    text = "c a coin\nBAYES # kind\n1\n2\n1\n1 0   # coin\n# table\n2 # P(coin)\n0.3 0.7#\n"
+    assert read_theory_text(text, "uai").tables[0].values.tolist() == [0.3, 0.7]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

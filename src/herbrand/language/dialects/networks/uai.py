@@ -2,7 +2,7 @@
 
 Variables have numbers in these files: number 3 becomes the many-valued predicate `` `3` ``, its values
 ``"0"``, ``"1"`` and so on. Tables of ``BAYES`` are conditional probabilities of their last variable, those
-of ``MARKOV`` potentials. Other lines than numbers may be comments that begin with ``c`` or ``#``.
+of ``MARKOV`` potentials. Comments are lines that begin with ``c``, and what stands behind ``#``.
 
 >>> theory = read_uai(Source("coin.uai", "MARKOV 1 2  1  1 0  2 1.0 3.0"))
 >>> theory.predicates[0].name, theory.tables[0].values.tolist()
@@ -24,7 +24,7 @@ from herbrand.language.network_statements import refuse_cycle
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.syntax import Constant, FactRows, PredicateDeclaration, Theory
 
-_TOKENS = re.compile(r"^[ \t]*[c#](?:[ \t][^\n]*)?$|(\S+)", re.MULTILINE)
+_TOKENS = re.compile(r"^[ \t]*c(?:[ \t][^\n]*)?$|#[^\n]*|([^\s#]+)", re.MULTILINE)
 _LARGEST = 10**7
 
 
