@@ -13,6 +13,7 @@ import herbrand as hb
 from herbrand.answers.marginals import Marginals
 from herbrand.engines.integer.engine import exclusive_place
 from herbrand.errors import ContradictionError, HerbrandError
+from herbrand.program.evidence import Evidence
 from tests.laws import tries
 
 ONE_TO_ONE = """
@@ -65,8 +66,45 @@ def test_two_hundred_by_two_hundred() -> None:
 )
 def test_cliques_are_seen_in_the_formula(formula: str, place: int | None) -> None:
     theory = hb.parse(f'predicate m(t, t)\npredicate n(t, t)\ntype t = {{"k", "l"}}\nhard: {formula}')
-    found = {exclusive_place(template) for template in hb.Model(theory).program.templates}
+    program = hb.Model(theory).program
+    found = {exclusive_place(template, Evidence(program)) for template in program.templates}
     assert (place in found) if place is not None else found <= {None}
+
+
+SHADES = ("a", "b", "c")
+
+
+@pytest.mark.parametrize("values", [2, 3])
+@pytest.mark.parametrize("shared", [0, 1, 2])
+@pytest.mark.parametrize("liked", [0, 1, 2])
+@pytest.mark.parametrize("fact", [None, 0, 1, 2])
+def test_values_that_few_may_have_are_cliques(values: int, shared: int, liked: int, fact: int | None) -> None:
+    """Of atoms with three values another one was bounded: the best world was refused, or missed as exact."""
+    if max(shared, liked, fact or 0) >= values:
+        return
+    said = f'q("s") = "{SHADES[fact]}"' if fact is not None else ""
+    theory = hb.parse(f"""
+type t = {{"r", "s", "u"}}
+predicate q(t) in {{{", ".join(f'"{shade}"' for shade in SHADES[:values])}}}
+hard: q(x) = "{SHADES[shared]}" => q(y) != "{SHADES[shared]}" where x != y
+1.5: q(x) = "{SHADES[liked]}"
+0.4: q("u") = "{SHADES[0]}"
+{said}""")
+    found = hb.Model(theory).infer(map=True, engine="integer")
+    assert found.log_weight == pytest.approx(hb.Model(theory).infer(map=True, engine="exact").log_weight)
+    assert found.guarantee.value == "exact"
+
+
+def test_queens_that_threaten_none_are_found_by_auto() -> None:
+    theory = hb.parse("""
+type r = 1..10
+predicate q(r) in r
+hard: q(x) = v => q(y) != v where x != y
+hard: q(x) = v and q(y) = w and x < y => abs(v - w) != y - x""")
+    rows = [row for row in hb.Model(theory).infer(map=True).rows() if row.probability]
+    queens = [(row.arguments[0], row.value) for row in rows]
+    assert len(queens) == len({v for _, v in queens}) == 10
+    assert len({x + v for x, v in queens}) == len({x - v for x, v in queens}) == 10
 
 
 def test_a_fact_takes_the_place_of_its_clique() -> None:

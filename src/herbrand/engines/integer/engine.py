@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -51,13 +51,23 @@ LEAST_OPERATIONS = 1.1e7
 CLOSED = 1e-6
 
 
+class Clique(NamedTuple):
+    """The group and number of each latent atom of a predicate, and of how many of each group the value may be
+    one of ``allowed``."""
+
+    groups: np.ndarray
+    atoms: np.ndarray
+    limits: np.ndarray
+    allowed: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class IntegerState:
     lasting: ClassVar[bool] = True
     ground: Ground
     question: Question
     linear: Linear
-    groups: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]
+    groups: tuple[Clique, ...]
     own: OwnWeights
     values: np.ndarray | None = None
     log_weight: float = -math.inf
@@ -105,10 +115,10 @@ class Integer:
         groups = []
         for template in program.templates:
             within.check()
-            place = exclusive_place(template)
+            place = exclusive_place(template, evidence)
             if place is not None:
                 groups.append(_groups(template, place, evidence, atoms))
-                linear.at_most_one(*groups[-1])
+                linear.at_most_of_groups(*groups[-1])
                 continue
             grounded.append(ground_template(template, evidence, atoms, within, most))
             linear.conjunction(grounded[-1].conjunction, grounded[-1].worth(program))
@@ -201,7 +211,7 @@ def _unserved(question: Question) -> str:
     return "integer programs do not sum out (--of)" if question.summed_out else ""
 
 
-def exclusive_place(template: Template) -> int | None:
+def exclusive_place(template: Template, evidence: Evidence) -> int | None:
     """The argument in which two atoms differ that a template forbids to hold together, if it does no more.
 
     Such a template is a clique for each choice of the other arguments: `m(x, y) and m(x, z) => y = z`.
@@ -210,7 +220,9 @@ def exclusive_place(template: Template) -> int | None:
     if template.weight is not None or whole.blocks or len(whole.literals) != 2 or len(whole.distinct) != 1:
         return None
     first, second = whole.literals
-    if first.predicate != second.predicate or not first.allowed == second.allowed == TRUE:
+    if first.predicate != second.predicate or first.allowed != second.allowed:
+        return None
+    if first.allowed != TRUE and not evidence.is_valued(first.predicate):
         return None
     pairs = list(zip(first.arguments, second.arguments, strict=True))
     places = [place for place, (a, b) in enumerate(pairs) if a != b]
@@ -222,11 +234,9 @@ def exclusive_place(template: Template) -> int | None:
     return places[0] if is_free and same and len(whole.variables) == len(names) + 1 else None
 
 
-def _groups(
-    template: Template, place: int, evidence: Evidence, atoms: LatentAtoms
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The group and number of each latent atom, and how many of each group may hold: none beside a fact."""
-    name = template.conjunction.literals[0].predicate
+def _groups(template: Template, place: int, evidence: Evidence, atoms: LatentAtoms) -> Clique:
+    """One literal of each group may hold: none beside a fact."""
+    name, allowed = template.conjunction.literals[0].predicate, template.conjunction.literals[0].allowed
     sizes = evidence.sizes(name)
 
     def group_of(codes: np.ndarray) -> np.ndarray:
@@ -235,14 +245,14 @@ def _groups(
         return row_keys([columns[i] for i in kept], [sizes[i] for i in kept], len(codes))
 
     latent = atoms.codes.get(name, np.empty(0, np.int64))
-    facts = codes_of(evidence.rows(name, TRUE), sizes)
+    facts = codes_of(evidence.rows(name, allowed), sizes)
     keys, groups = np.unique(group_of(latent), return_inverse=True)
     taken, counts = np.unique(group_of(facts), return_counts=True)
     if (counts > 1).any():
         ground(evidence.program, UNLIMITED)  # which names the facts that contradict the statement
         raise no_weight()
     numbers = atoms.numbers(name, latent) if len(latent) else np.empty(0, np.int64)
-    return groups, numbers, 1 - np.isin(keys, taken)
+    return Clique(groups, numbers, 1 - np.isin(keys, taken), allowed)
 
 
 def _log_weight(state: IntegerState, values: np.ndarray) -> float:
@@ -254,8 +264,8 @@ def _log_weight(state: IntegerState, values: np.ndarray) -> float:
         worth = template.worth(state.ground.program)
         count = int(rows_that_hold(template.conjunction, values).sum()) if worth else 0
         total += worth * count if count else 0.0
-    for groups, atoms, limits in state.groups:
-        if (np.bincount(groups, values[atoms], minlength=len(limits)) > limits).any():
+    for groups, atoms, limits, allowed in state.groups:
+        if (np.bincount(groups, np.isin(values[atoms], allowed), minlength=len(limits)) > limits).any():
             return -math.inf
     own = state.own
     return total + float(own.worths[values[own.atoms] == own.values].sum())

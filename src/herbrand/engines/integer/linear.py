@@ -119,10 +119,13 @@ class Linear:
         for place, values in enumerate(allowed):
             limits -= self._literal(rows, atoms[:, place], values, 1.0)
 
-    def at_most_one(self, groups: np.ndarray, atoms: np.ndarray, limits: np.ndarray) -> None:
-        """Of the true-or-false atoms of each group at most so many hold."""
-        rows = self._at_most(limits.astype(float))
-        self.enter(rows[groups], self.offset[atoms], 1.0)
+    def at_most_of_groups(
+        self, groups: np.ndarray, atoms: np.ndarray, limit: np.ndarray, allowed: Sequence[int]
+    ) -> None:
+        """Of each group of atoms at most so many have an allowed value."""
+        limits = limit.astype(float)
+        rows = self._at_most(limits)
+        np.subtract.at(limits, groups, self._literal(rows[groups], atoms, allowed, 1.0))
 
     # Conjunctions
 
