@@ -49,7 +49,14 @@ class AskedTable:
     places: np.ndarray | None
 
     @classmethod
-    def of(cls, evidence: Evidence, predicate: str, codes: np.ndarray) -> AskedTable:
+    def of(
+        cls,
+        evidence: Evidence,
+        predicate: str,
+        codes: np.ndarray,
+        numbers: Callable[[str, np.ndarray], np.ndarray] | None = None,
+    ) -> AskedTable:
+        """Atoms by their codes; the latent ones are kept by what ``numbers`` gives, else by code."""
         program, known = evidence.program, evidence.known(predicate)
         shares, latent, places = np.zeros((len(codes), program.value_count(predicate))), codes, None
         if not len(codes) or not known.all_latent:
@@ -59,6 +66,8 @@ class AskedTable:
         domains = program.domains_of(program.signature.predicates[predicate])
         columns = arguments_of(codes, tuple(map(len, domains)))
         constants = tuple(domain.at(column) for domain, column in zip(domains, columns, strict=True))
+        if numbers is not None and len(latent):
+            latent = numbers(predicate, latent)
         return cls(AtomTable(predicate, constants, shares, _values(evidence, predicate)), latent, places)
 
     def filled(self, look_up: LookUp) -> AtomTable:
@@ -84,11 +93,7 @@ class AskedTables:
     def _listed(self) -> list[AskedTable]:
         """Each table, its latent atoms by number."""
         evidence, numbers = self.ground.evidence, self.ground.atoms.numbers
-        tables = [AskedTable.of(evidence, *asked) for asked in asked_codes(evidence, self.question)]
-        return [
-            replace(one, latent=numbers(one.table.predicate, one.latent)) if len(one.latent) else one
-            for one in tables
-        ]
+        return [AskedTable.of(evidence, *asked, numbers) for asked in asked_codes(evidence, self.question)]
 
     def filled(self, probabilities: np.ndarray) -> Iterator[AtomTable]:
         """``probabilities`` [latent atom, value]."""

@@ -164,7 +164,7 @@ def formatted_file(path: str | PathLike[str]) -> str | None:
 
 def _is_known(path: Path) -> bool:
     """Whether a dialect has files of this ending or name."""
-    return any(name in (*theory_endings(), *fact_endings()) for name in (path.suffix.lower(), path.name))
+    return not {path.suffix.lower(), path.name}.isdisjoint([*theory_endings(), *fact_endings()])
 
 
 def _read_one(
@@ -176,7 +176,7 @@ def _read_one(
     """What a file says, facts as those of what is declared ``beside`` it."""
     own = dialect == OWN if dialect else path.suffix.lower() in (".hb", "") and not isdir(path)
     try:
-        if not own and dialect is None and not isdir(path) and not _is_known(path):
+        if not own and dialect is None and not _is_known(path) and not isdir(path):
             raise LanguageError(
                 f"nothing says which dialect '{path}' is in",
                 hint=f"theories end in {', '.join(theory_endings())}; tables of facts are named by --facts",

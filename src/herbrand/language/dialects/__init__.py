@@ -306,8 +306,9 @@ def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = la
     if isdir(path):
         return DIALECTS["benchmark"]
     able = [row for row in DIALECTS.values() if can(row)]
+    names = {path.suffix.lower(), path.name}
     for row in able:
-        if path.suffix.lower() in row.endings or path.name in row.endings:
+        if not names.isdisjoint(row.endings):
             return row
     known = ", ".join(ending for row in able for ending in row.endings)
     raise LanguageError(f"nothing says which dialect '{path}' is in", hint=f"known endings: {known}")

@@ -97,7 +97,8 @@ class _Reader:
         found = list(_TOKENS.finditer(source.text))
         self._refuse_open_comment(found)
         self.matches = [match for match in found if match.lastindex]
-        self.tokens = [*(match[1] for match in self.matches), _END]
+        self.tokens = [match[1] for match in self.matches]
+        self.tokens.append(_END)
         self.at = 0
         self.variables: dict[str, tuple[str, ...]] = {}
         self.declared: list[PredicateDeclaration] = []
