@@ -17,9 +17,15 @@ from herbrand.errors import FactsError, HerbrandError
 
 pytestmark = pytest.mark.slow
 ROWS = "(1, 'ann', 'bob', 10.5, DATE '2026-11-22'), (2, 'bob', 'carl', 3, NULL), (3, 'ann', 'dora', 40, NULL)"
+AMOUNTS = (
+    "('whole', 'a', 9007199254740993), ('whole', 'a', 9007199254740992), ('whole', 'a', -3.00),"
+    "('some', 'a', 67.21), ('some', 'a', 3), ('some', 'a', NULL), ('none', 'a', NULL)"
+)
 TABLE = (
     "CREATE TABLE transactions(id int, sender text, receiver text, amount numeric(10, 2), day date);"
     f"INSERT INTO transactions VALUES {ROWS};"
+    "CREATE TABLE amounts(kind text, sort text, x numeric);"
+    f"INSERT INTO amounts VALUES {AMOUNTS};"
     "CREATE TABLE junk(a int, b bytea);"
     "CREATE SEQUENCE s;"
 )
@@ -88,6 +94,22 @@ def test_a_query_of_a_theory(server: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "kept"),
+    [("whole", {9007199254740993, 9007199254740992, -3}), ("some", {67.21, 3}), ("none", set[float]())],
+)
+def test_numeric_keeps_what_it_writes(server: str, kind: str, kept: set[float]) -> None:
+    table = f"pays={server}:amounts(kind, sort, x) where kind = '{kind}' nulls drop"
+    assert {amount for _, _, amount in pays(table)} == kept
+
+
+def test_whole_numbers_beyond_64_bits_are_refused(server: str) -> None:
+    query = "SELECT 'a', 'b', 100000000000000000000::numeric"
+    theory = f'type amount = number\npredicate pays(person, person, amount): from "{query}"'
+    with pytest.raises(FactsError, match="column 3 holds a whole number of more than 64 bits"):
+        pays(server, theory)
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "SELECT 'a', 'b', 1; DROP TABLE transactions",
@@ -115,7 +137,7 @@ def test_what_cannot_be_read_is_told_without_the_password(server: str) -> None:
 def test_tables_of_the_server_itself_are_not_among_the_databases(server: str) -> None:
     with pytest.raises(FactsError) as error:
         _ = hb.Model(hb.parse("predicate loves(person, person)"), server).program
-    assert error.value.mistakes[0].message.endswith("it holds junk, transactions")
+    assert error.value.mistakes[0].message.endswith("it holds amounts, junk, transactions")
 
 
 def test_rows_that_have_changed_are_not_gone_on_with(server: str, tmp_path: Path) -> None:

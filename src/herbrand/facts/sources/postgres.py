@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from herbrand.errors import FactsError
-from herbrand.extras import imported
+from herbrand.extras import imported, pc
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
 from herbrand.facts.sources.arrow import ArrowTable
@@ -72,7 +72,7 @@ class PostgresDatabase(FactSource):
 
 
 class PostgresTable(OpenTable):
-    """The rows of a query; a column of `numeric` is read as floats."""
+    """The rows of a query; a column of `numeric` comes as text, which Arrow reads without loss."""
 
     def __init__(
         self, database: PostgresDatabase, predicate: str, name: str, query: str, store: Store
@@ -95,13 +95,30 @@ class PostgresTable(OpenTable):
         return PostgresTable(self.database, self.predicate, selection.of(self.name), query, self.store)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
-        listed = ", ".join(map(_readable, self.schema))
-        rows = self.database.rows(f"SELECT {listed} FROM ({self.query}\n) AS q")
-        return ArrowTable(self.predicate, self.name, rows, self.store).interned(types, marked=marked)
+        places = [f"c{number}" for number in range(self.width)]  # columns may have one name, or none
+        listed = ", ".join(
+            _readable(column, place) for column, place in zip(self.schema, places, strict=True)
+        )
+        rows = self.database.rows(f"SELECT {listed} FROM ({self.query}\n) AS q({', '.join(places)})")
+        columns = [
+            _numbers(found) if _is_numeric(column) else found
+            for column, found in zip(self.schema, rows.columns, strict=True)
+        ]
+        table = pa.Table.from_arrays(columns, names=self.schema.names)
+        return ArrowTable(self.predicate, self.name, table, self.store).interned(types, marked=marked)
 
 
-def _readable(column: pa.Field) -> str:
-    """A column in a type that Arrow has: `numeric` comes as text else."""
-    kind = (column.metadata or {}).get(b"ADBC:postgresql:typname", b"").decode()
-    name = quoted(column.name)
-    return f"{name}::float8 AS {name}" if kind == "numeric" else name
+def _readable(column: pa.Field, place: str) -> str:
+    return f"{place}::text" if _is_numeric(column) else place
+
+
+def _is_numeric(column: pa.Field) -> bool:
+    return (column.metadata or {}).get(b"ADBC:postgresql:typname") == b"numeric"
+
+
+def _numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """What `numeric` writes: decimals where all are whole, which no float keeps beyond 2^53, else floats."""
+    whole = pc.replace_substring_regex(texts, r"\.0+$", "")
+    if pc.all(pc.match_substring_regex(whole, r"^-?\d{1,76}$")).as_py() is False:
+        return texts.cast(pa.float64())
+    return whole.cast(pa.decimal256(76))
