@@ -16,9 +16,9 @@ price(x, p) :- net(x, n), p = n * 1.19
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from herbrand.errors import Mistakes, Span
@@ -200,18 +200,6 @@ def _statement_computes(statement: Statement) -> bool:
     return False
 
 
-def _complete_literals(
-    plain: Sequence[Formula], bound: Collection[str], outside: Collection[str]
-) -> tuple[Formula, ...]:
-    """The literals that have all their values before anything is computed. A negated atom of a value that a
-    test or the head alone gives is left to the rule: here it would say that the atom holds of no value."""
-    return tuple(
-        literal
-        for literal in plain
-        if not isinstance(literal, Not) or (variables_of(literal).keys() - set(bound)).isdisjoint(outside)
-    )
-
-
 def _with_equations(test: Test, tests: Iterable[Test], bound: Collection[str], renaming: Renaming) -> Test:
     """A comparison of totals with the equations inside that give their variables values: it stands alone."""
     if compared_totals(test, bound) is None:
@@ -233,18 +221,73 @@ def _with_equations(test: Test, tests: Iterable[Test], bound: Collection[str], r
     return with_aggregates(test, whole)
 
 
-@dataclass(frozen=True)
-class _Values:
-    """The tests of a body in order, and what definitions of its values have in common."""
+@dataclass(frozen=True, eq=False)
+class _Body:
+    """What a body joins, what it computes, and who uses the values: the ``heads``, and weights ``by`` them.
 
+    ``literals``: those that join, as written; in ``plain`` each ``_`` has a name of its own, as in ``tests``,
+    which are in an order in which each has its variables. ``stated``: each test where it stands, and as
+    written. ``joinable``: variables that literals give values; ``bound``: those, and the ones of a choice's
+    heads that range over their types. ``outside``: variables that stand outside of aggregates.
+    """
+
+    heads: Sequence[Formula]
+    by: Sequence[Variable]
+    literals: Sequence[Formula]
+    plain: Sequence[Formula]
     tests: Sequence[Test]
-    kept: Sequence[str]
-    joined: tuple[Formula, ...]
-    typed: tuple[Formula, ...]
-    bound: frozenset[str]
-    outside: frozenset[str]
+    stated: Sequence[tuple[Test, Test]]
+    joinable: Set[str]
+    bound: Set[str]
+    outside: Set[str]
 
-    def of(self, wanted: Collection[str]) -> tuple[tuple[Test, ...], list[str]]:
+    @cached_property
+    def used(self) -> set[str]:
+        """The variables that the tests need or give values."""
+        return all_fixed_in(self.tests, self.outside)
+
+    @cached_property
+    def kept(self) -> list[str]:
+        """Those that something beside the tests has too: the arguments of atoms in their place."""
+        others = variables_of([*self.heads, *self.plain, *self.by])
+        every = variables_of([*others.values(), *self.tests])
+        return [name for name in every if name in self.used and (name in self.bound or name in others)]
+
+    @cached_property
+    def joined(self) -> tuple[Formula, ...]:
+        """The literals that have all their values before anything is computed. A negated atom of a value that
+        a test or the head alone gives is left to the rule: here it would say that it holds of no value."""
+        outside = outer_variables([*self.heads, *self.by], self.tests)
+        return tuple(
+            literal
+            for literal in self.plain
+            if not isinstance(literal, Not)
+            or (variables_of(literal).keys() - self.joinable).isdisjoint(outside)
+        )
+
+    @cached_property
+    def typed(self) -> tuple[Formula, ...]:
+        """What tells the types of the variables."""
+        parts = (part for x in (*self.plain, *self.heads) for part in walk(x))
+        return tuple(part for part in parts if isinstance(part, _TYPING))
+
+    @property
+    def binding(self) -> list[object]:
+        """What has its variables' values from constants."""
+        return [*(literal for literal in self.plain if not isinstance(literal, Not)), *self.by]
+
+    @property
+    def groups(self) -> list[list[Test]]:
+        """The tests that one atom stands for: a comparison of totals stands alone."""
+        alone = [test for test in self.tests if compared_totals(test, self.bound)]
+        together = [test for test in self.tests if test not in alone]
+        return [group for group in (together, *([test] for test in alone)) if group]
+
+    def text(self, group: Collection[Test], names: Sequence[str]) -> str:
+        """How these tests are written, the names marked."""
+        return ", ".join(_marked(written, names) for test, written in self.stated if test in group)
+
+    def making(self, wanted: Collection[str]) -> tuple[tuple[Test, ...], list[str]]:
         """The equations that give these variables their values, and the arguments of their definition."""
         names, found = set(wanted), list[Test]()
         for name, (test, expression) in reversed(equations_of(self.tests, self.bound).items()):
@@ -290,9 +333,9 @@ class _Separation:
 
     def _body(
         self,
-        body: tuple[Any, ...],
-        heads: Sequence[Formula],
-        by: Iterable[Variable],
+        body: Sequence[Any],
+        heads: Sequence[Any],
+        by: Sequence[Variable],
         statement: Rule | Choice,
         given: Collection[str] = (),
     ) -> tuple[Sequence[Any], tuple[Any, ...]]:
@@ -301,64 +344,69 @@ class _Separation:
         renaming = Renaming()
         named = [renaming.formula(literal) for literal in body]
         joining, computing = places_of(named)  # each `_` is another variable, so names decide
-        plainly, stated = [body[place] for place in joining], [test_of(body[place]) for place in computing]
+        literals = tuple(body[place] for place in joining)
         plain, tests = [named[place] for place in joining], [test_of(named[place]) for place in computing]
         joinable = bound_variables(plain) | set(given)
         bound = joinable | (_ranging(heads, tests, joinable) if isinstance(statement, Choice) else set())
-        others = [*heads, *plain, *by]
-        outside = outer_variables(others, tests)
+        outside = outer_variables([*heads, *plain, *by], tests)
         if self._refuse_unbound_terms(tests, outside):
-            return heads, tuple(plainly)
-        tests = [locals_apart(test, outside, renaming) for test in tests]
-        before, texts = tests, dict(zip(tests, stated, strict=True))
+            return heads, literals
+        apart = [locals_apart(test, outside, renaming) for test in tests]
         try:
-            tests = in_order(tests, bound, outside)
+            tests = in_order(apart, bound, outside)
         except UnboundError as unbound:
             self._refuse(unbound.variable)
-            return heads, tuple(plainly)
-        inlined = {test: _with_equations(test, tests, bound, renaming) for test in tests}
-        tests, texts = list(inlined.values()), {inlined[test]: texts[test] for test in tests}
-        before = [inlined[test] for test in before]
-        used = all_fixed_in(tests, outside)
-        kept = [name for name in variables_of([*others, *tests]) if name in used]
-        kept = [name for name in kept if name in bound or name in variables_of(others)]
-        joined = _complete_literals(plain, joinable, outer_variables([*heads, *by], tests))
-        typed = tuple(part for x in (*plain, *heads) for part in walk(x) if isinstance(part, _TYPING))
-        alone = [test for test in tests if compared_totals(test, bound)]
-        positive = [literal for literal in plain if not isinstance(literal, Not)]
-        loose = self._loose([*positive, *by], heads, plain, used - bound)
-        atoms: list[Atom] = []
+            return heads, literals
+        whole = {test: _with_equations(test, tests, bound, renaming) for test in tests}
+        stated = [(whole[test], test_of(body[place])) for test, place in zip(apart, computing, strict=True)]
+        ordered = list(whole.values())
+        return self._replaced(
+            _Body(heads, by, literals, plain, ordered, stated, joinable, bound, outside), statement
+        )
+
+    def _replaced(self, body: _Body, statement: Rule | Choice) -> tuple[Sequence[Any], tuple[Any, ...]]:
+        """The heads and the literals, and an atom for each group of tests."""
+        heads, literals, loose = body.heads, body.literals, self._loose(body)
         if loose:
-            values = _Values(tests, kept, joined, typed, frozenset(bound), frozenset(outside))
-            elsewhere = {*variables_of([*positive, *heads, *by]), *used, *bound}
-            apart = partial(self._apart, loose, values, elsewhere, statement)
-            plainly = [
-                replace(x, operand=apart(x.operand, True)) if isinstance(x, Not) else x for x in plainly
+            apart = partial(self._apart, loose, body, statement)
+            literals = [
+                replace(x, operand=apart(x.operand, True)) if isinstance(x, Not) else x for x in literals
             ]
             heads = [apart(head, False) for head in heads]
-            kept = [name for name in kept if name not in loose]
-        for together in ([t for t in tests if t not in alone], *([test] for test in alone)):
-            if together:
-                used = all_fixed_in(together, outside)
-                names = [name for name in kept if name in used]
-                text = ", ".join(_marked(texts[test], names) for test in before if test in together)
-                atom = self._defined(text, names, together[0].span)
-                counting = self._counting(atom, together[0], outside, bound, statement)
-                made = frozenset(used - bound)
-                self.definitions.append(
-                    Definition(atom, joined, tuple(together), made, typed, statement.span, counting)
-                )
-                atoms.append(atom)
-        return heads, (*plainly, *atoms)
+        kept = [name for name in body.kept if name not in loose]
+        return heads, (*literals, *(self._group(body, group, kept, statement) for group in body.groups))
 
-    def _loose(
-        self, binding: Sequence[object], heads: Sequence[Formula], plain: Sequence[Formula], made: set[str]
-    ) -> set[str]:
+    def _group(
+        self, body: _Body, tests: Sequence[Test], kept: Iterable[str], statement: Rule | Choice
+    ) -> Atom:
+        """The atom of some tests, which is defined here."""
+        used = all_fixed_in(tests, body.outside)
+        names = [name for name in kept if name in used]
+        atom = self._defined(body.text(tests, names), names, tests[0].span)
+        counting = self._counting(atom, tests[0], body.outside, body.bound, statement)
+        self._define(atom, body, tests, statement, counting)
+        return atom
+
+    def _define(
+        self,
+        atom: Atom,
+        body: _Body,
+        tests: Sequence[Test],
+        statement: Statement,
+        counting: Counting | None = None,
+    ) -> None:
+        made = frozenset(all_fixed_in(tests, body.outside) - body.bound)
+        self.definitions.append(
+            Definition(atom, body.joined, tuple(tests), made, body.typed, statement.span, counting)
+        )
+
+    def _loose(self, body: _Body) -> set[str]:
         """The computed variables whose values need not be constants: an atom of one that is none does not
         hold, and a head of it is no outcome, beside others that are."""
+        made, heads = body.used - body.bound, body.heads
         shared = set.intersection(*(set(variables_of(head)) for head in heads)) if heads else set()
-        own = made - variables_of(binding).keys() - shared
-        parts = [*heads, *(x.operand for x in plain if isinstance(x, Not))] if own else []
+        own = made - variables_of(body.binding).keys() - shared
+        parts = [*heads, *(x.operand for x in body.plain if isinstance(x, Not))] if own else []
         closed = set[str]()
         for part in parts:
             atom = part.atom if isinstance(part, ValueIs | ValueIn) else part
@@ -367,27 +415,16 @@ class _Separation:
                 closed |= variables_of([term for term, listed in places if listed]).keys()
         return own & closed
 
-    def _apart(
-        self,
-        loose: set[str],
-        values: _Values,
-        elsewhere: Collection[str],
-        statement: Rule | Choice,
-        part: Any,
-        negated: bool,
-    ) -> Any:
+    def _apart(self, loose: set[str], body: _Body, statement: Statement, part: Any, negated: bool) -> Any:
         """An atom in place of one of loose variables: of a negated one it holds where that does, of a head it
         gives that one where its values are constants."""
         own = variables_of(part).keys() & loose
         if not own:
             return part
-        tests, names = values.of(own)
-        text = ", ".join(_marked(test, names) for test in tests)
-        computed = self._defined(text, names, part.span)
-        made = frozenset(all_fixed_in(tests, values.outside) - values.bound)
-        self.definitions.append(
-            Definition(computed, values.joined, tests, made, values.typed, statement.span)
-        )
+        tests, names = body.making(own)
+        computed = self._defined(", ".join(_marked(test, names) for test in tests), names, part.span)
+        self._define(computed, body, tests, statement)
+        elsewhere = {*variables_of([*body.binding, *body.heads]), *body.used, *body.bound}
         outer = [name for name in variables_of(part) if name in elsewhere]
         arguments = [name for name in dict.fromkeys([*names, *outer]) if name not in own]
         atom = self._defined(_marked(part, arguments), arguments, part.span)
