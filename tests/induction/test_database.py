@@ -59,13 +59,13 @@ def test_the_rows_of_an_object_and_of_a_world(worlds: list[World]) -> None:
     for name, arity in ARITIES.items():
         rows = rows_of(worlds, name)
         for column in range(arity):
-            order, offsets = database.by_column(name, column)
+            columns, offsets = database.by_column(name, column)
             for thing in range(database.size):
-                found = database.tables[name][order[offsets[thing] : offsets[thing + 1]]]
+                found = columns.T[offsets[thing] : offsets[thing + 1]]
                 assert [tuple(row) for row in found.tolist()] == [r for r in rows if r[column] == thing]
-        order, offsets = database.by_world(name)
+        columns, offsets = database.by_world(name)
         for number in range(len(worlds)):
-            found = database.tables[name][order[offsets[number] : offsets[number + 1]]]
+            found = columns.T[offsets[number] : offsets[number + 1]]
             own = [r for r in rows if (database.world_of[r[0]] if arity else r[0]) == number]
             assert [tuple(row) for row in found.tolist()] == own
 

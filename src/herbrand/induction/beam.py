@@ -207,7 +207,8 @@ class Beam:
         # the last of these counts stand for the body without a further test
         right, wrong = np.append(right[places], whole[0]), np.append(wrong[places], whole[1])
         costs = np.append(partial.costs[places], partial.cost)
-        gains, potentials = self._gains(right, wrong, costs)
+        saved = self.aim.errors.saved(np.stack([right, right]), np.stack([wrong, 0 * wrong]))
+        gains, potentials = saved[0] - costs, saved[1] - costs - LITERAL  # of it, and of what it may lead to
         scores = self._scores(right, wrong)
 
         def step(place: int, test: int | None, covered: Rows) -> _Step:
@@ -216,7 +217,7 @@ class Beam:
             return _Step(start, join, test, own, float(potentials[place]), float(costs[place]), alike)
 
         if join is not None:
-            self._keep(partial, None, examples, whole, partial.cost, float(gains[-1]))
+            self._keep(partial, None, examples, whole, partial.cost, saved[:, -1])
             yield step(-1, None, examples)
         order = np.argsort(-gains[:-1], kind="stable")
         clean = order[wrong[order] == 0][:KEPT]
@@ -224,17 +225,12 @@ class Beam:
             number = int(places[place])
             counts = np.array([right[place], wrong[place]])
             covered = examples[left[:, number] > 0]
-            self._keep(partial, number, covered, counts, float(costs[place]), float(gains[place]))
+            self._keep(partial, number, covered, counts, float(costs[place]), saved[:, place])
         ranked = [np.argsort(-(one - 0.01 * costs)[:-1], kind="stable")[:kept].tolist() for one in scores]
         for place in dict.fromkeys(ranked[0] + ranked[1]):
             if wrong[place]:  # else nothing is left to distinguish: what is longer covers no more
                 number = int(places[place])
                 yield step(place, number, examples[left[:, number] > 0])
-
-    def _gains(self, right: np.ndarray, wrong: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Bits that clauses save beside the theory, and that the best of what they lead to could."""
-        saved = self.aim.errors.saved(np.stack([right, right]), np.stack([wrong, 0 * wrong]))
-        return saved[0] - costs, saved[1] - costs - LITERAL
 
     def _scores(self, right: np.ndarray, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Information about the label gained over all covered positives, and precision by size."""
@@ -243,9 +239,17 @@ class Beam:
         return right * np.log2(precision / prior), precision * np.log1p(right)
 
     def _keep(
-        self, partial: Partial, test: int | None, covered: Rows, counts: np.ndarray, cost: float, gain: float
+        self,
+        partial: Partial,
+        test: int | None,
+        covered: Rows,
+        counts: np.ndarray,
+        cost: float,
+        saved: np.ndarray,
     ) -> None:
-        """Put a clause into the pool if it may be of use."""
+        """Put a clause into the pool if it may be of use. ``saved``: bits that it saves beside the theory,
+        and that it would save without its exceptions."""
+        gain = float(saved[0]) - cost
         few = self.aim.seed is not None or counts[0] >= 0.1 * self.aim.errors.missed
         pays = gain > 0 or (self.gain == 0 and gain > -cost / 2)  # beside another, where none does alone
         useful = (counts[1] == 0 and (few or gain > 0)) or (pays and self.limits.noise > 0)
@@ -273,10 +277,7 @@ class Beam:
             clause = mended
         cost += 0 if links_head(clause) else UNLINKED
         if wide:
-            right, none = np.array(counts[0]), np.array(0.0)
-            self.pool.add_wide(
-                key, float(self.aim.errors.saved(right, none)) - cost - 2 * LITERAL, cost, clause
-            )
+            self.pool.add_wide(key, float(saved[1]) - cost - 2 * LITERAL, cost, clause)
         if useful:
             self.gain = max(self.gain, gain)
             if counts[1] == 0:

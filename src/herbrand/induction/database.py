@@ -130,10 +130,11 @@ class Database:
         return Database(tables, arities, self.starts, self.constants, self.types)
 
     def by_column(self, name: str, column: int) -> tuple[Rows, Rows]:
-        """``order, offsets``: the rows of a table in the order of a column, and where each object's begin."""
+        """``columns, offsets``: a table in the order of one of its columns, and where each object's rows
+        begin."""
         key = (name, column)
         if key not in self._indices:
-            self._indices[key] = by_number(self.tables[name][:, column], self.size)
+            self._indices[key] = _sorted(self.tables[name], self.tables[name][:, column], self.size)
         return self._indices[key]
 
     def by_world(self, name: str) -> tuple[Rows, Rows]:
@@ -142,7 +143,7 @@ class Database:
         if key not in self._indices:
             rows = self.tables[name]
             worlds = self.world_of[rows[:, 0]] if self.arities[name] else rows[:, 0]
-            self._indices[key] = by_number(worlds, len(self.starts) - 1)
+            self._indices[key] = _sorted(rows, worlds, len(self.starts) - 1)
         return self._indices[key]
 
     def every_tuple(self, arity: int) -> Rows:
@@ -161,6 +162,12 @@ class Database:
         for column in rows.T:
             result = result * max(self.size, len(self.starts)) + column
         return result
+
+
+def _sorted(rows: Rows, numbers: Rows, size: int) -> tuple[Rows, Rows]:
+    """The columns of rows in the order of their numbers, and where those of each number begin."""
+    order, offsets = by_number(numbers, size)
+    return np.ascontiguousarray(rows[order].T), offsets
 
 
 def worlds_of(task: Task, sample: Sample) -> list[World]:

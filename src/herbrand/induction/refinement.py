@@ -129,29 +129,27 @@ class Partial:
     def joined(self, join: Join, most: int) -> Partial | None:
         """The rows with every binding of one more literal's variables; ``None`` where they would be more than
         ``most``, or where a single new variable is another one again."""
-        database = self.vocabulary.database
-        table = database.tables[join.predicate]
         bound = [(place, v) for place, v in enumerate(join.variables) if v is not None]
-        keys, order, offsets = self._entry(join, bound)
+        keys, table, offsets = self._entry(join, bound)
         counts = offsets[keys + 1] - offsets[keys]
         total = int(counts.sum())
         if not 0 < total <= most:
             return None
         repeated, places = each_in(offsets[keys], counts)
-        rows = table[order[places]]
+        rows, columns = table[:, places], self.columns[:, repeated]
         new = [place for place, v in enumerate(join.variables) if v is None]
         agree = np.ones(total, bool)
         for known, _ in join.apart:
-            agree &= rows[:, new[0]] != self.columns[known, repeated]
+            agree &= rows[new[0]] != columns[known]
         for place, variable in bound if len(bound) > 1 else ():
-            agree &= rows[:, place] == self.columns[variable, repeated]
+            agree &= rows[place] == columns[variable]
         if join.predicate == self.vocabulary.recursive:  # the example itself explains nothing
-            agree &= (self.columns[: self.arity, repeated] != rows.T).any(0)
+            agree &= (columns[: self.arity] != rows).any(0)
         if not agree.all():
-            rows, repeated = rows[agree], repeated[agree]
-        if not len(rows):
+            rows, columns, repeated = rows[:, agree], columns[:, agree], repeated[agree]
+        if not len(repeated):
             return None
-        if len(new) == 1 and (rows[:, new[0]] == self.columns[:, repeated]).all(1).any():
+        if len(new) == 1 and (rows[new[0]] == columns).all(1).any():
             return None
         fresh = iter(range(len(self.kinds), len(self.kinds) + len(join.variables)))
         places = tuple(next(fresh) if v is None else v for v in join.variables)
@@ -160,22 +158,22 @@ class Partial:
             self,
             body=(*self.body, Literal(join.predicate, places), *unequal),
             cost=self.cost + LITERAL + INEQUALITY * len(unequal),
-            columns=self.columns[:, repeated],
+            columns=columns,
             origin=self.origin[repeated],
             worlds=self.worlds[repeated],
             bits=self.bits[repeated],
         )
         kinds = tuple(self.vocabulary.kinds[join.predicate, place] for place in new)
-        return grown._with_variables(kinds, np.ascontiguousarray(rows.T[new]), ([], []))
+        return grown._with_variables(kinds, rows[new], ([], []))
 
     def _entry(self, join: Join, bound: list[tuple[int, int]]) -> tuple[Rows, Rows, Rows]:
-        """What to look rows up by, and the index of the table: by the argument that leaves fewest rows."""
+        """What to look rows up by, and the sorted table: by the argument that leaves fewest rows."""
         database = self.vocabulary.database
         entries = []
         for place, variable in bound:
-            order, offsets = database.by_column(join.predicate, place)
+            table, offsets = database.by_column(join.predicate, place)
             keys = self.columns[variable]
-            entries.append((int((offsets[keys + 1] - offsets[keys]).sum()), place, keys, order, offsets))
+            entries.append((int((offsets[keys + 1] - offsets[keys]).sum()), place, keys, table, offsets))
         if not entries:
             return (self.worlds, *database.by_world(join.predicate))
         return min(entries, key=lambda one: one[:2])[2:]

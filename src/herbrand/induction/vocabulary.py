@@ -67,11 +67,13 @@ class Join(NamedTuple):
 
 def packed(columns: Sequence[np.ndarray], rows: int) -> Bits:
     """Truth values ``[rows]`` of many tests as bits."""
-    if not columns:
-        return np.zeros((rows, 0), np.uint64)
-    bits = np.packbits(np.stack(columns, 1), axis=1, bitorder="little")
-    padding = -bits.shape[1] % 8
-    return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, padding)))).view(np.uint64)
+    found = np.zeros((rows, 8 * -(-len(columns) // 64)), np.uint8)
+    for start in range(0, len(columns), 8):  # whole columns at once: NumPy packs short rows one by one
+        byte = np.zeros(rows, np.uint8)
+        for place, truth in enumerate(columns[start : start + 8]):
+            byte |= truth.view(np.uint8) << place
+        found[:, start // 8] = byte
+    return found.view(np.uint64)
 
 
 def unpacked(bits: Bits) -> npt.NDArray[np.uint8]:
