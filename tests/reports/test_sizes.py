@@ -80,6 +80,20 @@ def test_very_many_predicates_of_one_atom_are_one_row(count: int) -> None:
     assert len(report) == len(list(report.cells())) == report.to_arrow().num_rows
 
 
+@pytest.mark.parametrize("count", [MOST_ROWS, MOST_ROWS + 1])
+def test_very_many_types_with_as_many_constants_are_one_row(count: int) -> None:
+    lines = [f"predicate q{number} in {{1, 2, 3}}" for number in range(count)]
+    lines += ["type other = 1..2", "predicate p(other)", "1.0: p(x)"]
+    report = hb.size_report(hb.Model(hb.parse("\n".join(lines))))
+    rows = [cells for cells in report.cells() if cells[0].startswith("type")]
+    assert len(report.constants) == count + 1 and ("type other", "2", "constants") in rows
+    if count <= MOST_ROWS:
+        assert len(rows) == count + 1
+    else:
+        assert (f"types q0 value to q{count - 1} value", "3", f"constants each, {count} types") in rows
+        assert len(rows) == 2
+
+
 def test_what_rules_derive_is_counted() -> None:
     text = "near(x, y) :- road(x, y)\nnear(x, z) :- near(x, y), road(y, z)\n1.0: good(x) and near(x, y)"
     found = told(text, {"road": [("a", "b"), ("b", "c")]})

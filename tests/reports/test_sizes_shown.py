@@ -10,7 +10,7 @@ import pytest
 import herbrand as hb
 from herbrand.engines.engine import Cost, Refusal
 from herbrand.errors import UnsupportedError
-from herbrand.reports.sizes import PredicateSize, SizeReport, _alike, _predicate_row, _said
+from herbrand.reports.sizes import PredicateSize, SizeReport, _alike, _predicate_row, _said, _together
 
 THEORY = """
 predicate friends(person, person): observed
@@ -108,15 +108,15 @@ class TestAlike:
     """Of very many predicates with one atom each, those that say the same are one row."""
 
     def test_few_stand_one_by_one_in_their_order(self) -> None:
-        found = [[size.predicate for size in alike] for alike in _alike(sizes(1, 9, 1, 4))]
+        found = [[size.predicate for size in alike] for alike in _together(sizes(1, 9, 1, 4), _alike)]
         assert found == [["p0"], ["p1"], ["p2"], ["p3"]]
 
     def test_many_stand_where_the_first_of_them_does(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("herbrand.reports.sizes.MOST_ROWS", 2)
-        found = [[size.predicate for size in alike] for alike in _alike(sizes(9, 1, 1, 4, 1))]
+        found = [[size.predicate for size in alike] for alike in _together(sizes(9, 1, 1, 4, 1), _alike)]
         assert found == [["p0"], ["p1", "p2", "p4"], ["p3"]]
         mixed = [*sizes(1, 1, 1), *sizes(1, 1, known=1)]
-        assert [len(alike) for alike in _alike(mixed)] == [3, 1, 1]
+        assert [len(alike) for alike in _together(mixed, _alike)] == [3, 1, 1]
 
     def test_their_row_adds_up(self) -> None:
         assert _predicate_row(sizes(1, 1, 1)) == (

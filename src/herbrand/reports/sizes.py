@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -33,8 +33,10 @@ from herbrand.program.usable import refuse_no_model
 from herbrand.reports.network import NetworkSize, network_size
 
 _ON_DATABASE = Late("herbrand.scale.sizes")
+Row = TypeVar("Row")
 MOST_ROWS = 50
-"""More predicates of one atom each than this have one row of the table together."""
+"""More predicates of one atom each than this have one row of the table together, and so do types that have as
+many constants."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,9 @@ class SizeReport(Sheet):
         return len(list(self.cells()))
 
     def cells(self) -> Iterator[tuple[str, str, str]]:
-        for name, count in self.constants.items():
-            yield f"type {name}", f"{count:,}", "constants"
-        for alike in _alike(self.predicates):
+        for types in _together(self.constants.items(), lambda one: one[1]):
+            yield _type_row(types)
+        for alike in _together(self.predicates, _alike):
             yield _predicate_row(alike)
         for text, count in self.formulas:
             yield text, f"{count:,}", "groundings"
@@ -126,18 +128,29 @@ class SizeReport(Sheet):
         return pa.table({name: pa.array(c, pa.string()) for name, c in zip(self.heads, columns, strict=True)})
 
 
-def _alike(predicates: Sequence[PredicateSize]) -> Iterator[list[PredicateSize]]:
-    """Each predicate by itself; but of very many with one atom each, those of one standing together."""
-    groups: dict[tuple[str, int], list[PredicateSize]] = {}
-    for each in predicates:
-        if each.atoms == 1:
-            groups.setdefault((each.world, each.known), []).append(each)
-    for each in predicates:
-        alike = groups[each.world, each.known] if each.atoms == 1 else [each]
+def _together(rows: Iterable[Row], kind: Callable[[Row], object]) -> Iterator[list[Row]]:
+    """Each row by itself; but very many of one kind together, where the first of them stands."""
+    rows, groups = list(rows), dict[object, list[Row]]()
+    for row in rows:
+        groups.setdefault(kind(row), []).append(row)
+    for row in rows:
+        alike = groups[kind(row)]
         if len(alike) <= MOST_ROWS:
-            yield [each]
-        elif each is alike[0]:
+            yield [row]
+        elif row is alike[0]:
             yield alike
+
+
+def _alike(one: PredicateSize) -> object:
+    """What predicates of one atom have in common; others have nothing."""
+    return (one.world, one.known) if one.atoms == 1 else one.predicate
+
+
+def _type_row(alike: Sequence[tuple[str, int]]) -> tuple[str, str, str]:
+    (first, count), (last, _) = alike[0], alike[-1]
+    if len(alike) == 1:
+        return f"type {first}", f"{count:,}", "constants"
+    return f"types {first} to {last}", f"{count:,}", f"constants each, {len(alike):,} types"
 
 
 def _predicate_row(alike: Sequence[PredicateSize]) -> tuple[str, str, str]:
