@@ -66,7 +66,7 @@ class Patterns:
         self.helper_columns: dict[PointAtom, int] = {}
         self._known: dict[PointAtom, int] = {}
         self._quantifiers: dict[tuple[Conjunction, ...], str] = {}
-        self._helpers: dict[PointAtom, int | bool] = {}
+        self._helpers: dict[PointAtom, int | bool | Column] = {}
 
     def axis(self, atom: PointAtom) -> int:
         form = canonical(atom)
@@ -117,13 +117,16 @@ class Patterns:
             elif status not in literal.allowed:
                 return None
         for number, block in enumerate(conjunction.blocks):
-            helper = self._quantifier(block, binding, f"{place}.{number}", nested)
-            if isinstance(helper, bool):
-                if helper != block.some:
-                    return None
-            else:
-                found.append(Column(helper, (int(block.some),)))
+            holds = self._quantifier(block, binding, f"{place}.{number}", nested)
+            if isinstance(holds, Column):
+                found.append(holds if block.some else self._failing(holds))
+            elif holds != block.some:
+                return None
         return tuple(found)
+
+    def _failing(self, column: Column) -> Column:
+        others = (value for value in range(self.size(column.atom)) if value not in column.allowed)
+        return Column(column.atom, tuple(others))
 
     def status(self, atom: PointAtom) -> int:
         """The value of an atom class, or ``LATENT``: that of any of its atoms."""
@@ -148,8 +151,8 @@ class Patterns:
         self.somes.append(Some(helper, count, members))
         return helper
 
-    def _quantifier(self, block: Block, binding: Binding, place: str, nested: bool) -> PointAtom | bool:
-        """The helper that is true where some piece holds, or whether one surely does.
+    def _quantifier(self, block: Block, binding: Binding, place: str, nested: bool) -> Column | bool:
+        """The literal, mostly of a helper, that is true where some piece holds, or whether one surely does.
 
         Outside of other quantifiers it is shared by all that say the same of the same points; inside, each
         row around it has its own.
@@ -162,21 +165,36 @@ class Patterns:
         points = tuple(binding[outer] for outer in said.outer)
         helper = (name, points)
         found = self._helper(helper, said.pieces, dict(zip(said.inside, points, strict=True)))
-        if not isinstance(found, bool):
-            axis = self.helper_columns[canonical(helper)]
+        if isinstance(found, Column) and (axis := self.helper_columns.get(canonical(found.atom))) is not None:
             self.quantified.append((int(place.split(".")[0]), axis))
         return found
 
-    def _helper(self, helper: PointAtom, pieces: Sequence[Conjunction], binding: Binding) -> PointAtom | bool:
+    def _helper(self, helper: PointAtom, pieces: Sequence[Conjunction], binding: Binding) -> Column | bool:
         form = canonical(helper)
         if form not in self._helpers:
             renamed = dict(zip(helper[1], form[1], strict=True))
             inside = {name: renamed[point] for name, point in binding.items()}
             self._helpers[form] = self._made_helper(form, pieces, inside)
         found = self._helpers[form]
-        return found if isinstance(found, bool) else helper
+        if isinstance(found, Column):
+            return Column(self._as_around(found.atom, form, helper), found.allowed)
+        return found if isinstance(found, bool) else Column(helper, (1,))
 
-    def _made_helper(self, form: PointAtom, pieces: Sequence[Conjunction], binding: Binding) -> int | bool:
+    def _as_around(self, atom: PointAtom, form: PointAtom, helper: PointAtom) -> PointAtom:
+        """The atom with the points of a helper in place of those of its form; another point of it is the only
+        one that is left of its class."""
+        points = dict(zip(form[1], helper[1], strict=True))
+        for point in atom[1]:
+            if point not in points:
+                taken = set(points.values())
+                rest = ((*point[:2], number) for number in range(self.kinds[point[:2]]))
+                points[point] = next(one for one in rest if one not in taken)
+        return atom[0], tuple(points[point] for point in atom[1])
+
+    def _made_helper(
+        self, form: PointAtom, pieces: Sequence[Conjunction], binding: Binding
+    ) -> int | bool | Column:
+        """The helper's axis, or whether a piece surely holds; where one literal is left, it is that."""
         fixed = frozenset(binding.values())
         singles: dict[PointAtom, Allowed] = {}
         joint: dict[tuple[tuple[PointAtom, Allowed], ...], int] = {}
@@ -198,6 +216,10 @@ class Patterns:
                     joint[said] = choices(points, self.kinds, fixed) // symmetries
         if not singles and not joint:
             return False
+        if len(singles) == 1 and not joint:
+            ((atom, allowed),) = singles.items()
+            if choices(atom[1], self.kinds, fixed) == 1:
+                return Column(atom, allowed)
         count = choices(form[1], self.kinds)
         axis = self.new_axis(2, count)
         self.helper_columns[form] = axis

@@ -1,7 +1,8 @@
 """Quantifiers of a ground program as helper axes with a factor each, built column by column.
 
 A helper is true where some piece of its quantifier holds. Quantifiers that say the same of the same constants
-share one; a piece of several literals has a helper of its own.
+share one; a piece of several literals has a helper of its own. A quantifier of which one literal is left is
+that literal and needs no helper, by which messages would go round in a circle.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +39,13 @@ class Axes:
     def size_of(self, axis: int) -> int:
         return int(self.sizes[0][axis]) if axis < len(self.sizes[0]) else 2
 
+    def sizes_of(self, axes: Array) -> Array:
+        """The same of many; 2 for those that are absent."""
+        found = np.full(len(axes), 2, dtype=np.int64)
+        atoms = (axes >= 0) & (axes < len(self.sizes[0]))
+        found[atoms] = self.sizes[0][axes[atoms]]
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -52,6 +61,26 @@ class Columns:
             yield [(axis, allowed) for axis, allowed in zip(row, self.allowed, strict=True) if axis >= 0]
 
 
+class Found(NamedTuple):
+    """What quantifiers are: each holds where an axis has one of the values of a pattern, by its number; or
+    ``axes`` is ``ABSENT``, and it is ``settled`` whether it holds."""
+
+    axes: Array
+    patterns: Array
+    settled: Array
+
+    @classmethod
+    def none(cls, count: int) -> Found:
+        """So many that fail."""
+        return cls(np.full(count, ABSENT), np.zeros(count, np.int64), np.zeros(count, bool))
+
+    def take(self, places: Array) -> Found:
+        return Found(self.axes[places], self.patterns[places], self.settled[places])
+
+    def beside(self, other: Found) -> Found:
+        return Found(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
 class Quantifiers:
     """Helper axes that are true where some piece holds, and what each rests on."""
 
@@ -61,8 +90,8 @@ class Quantifiers:
         self.owners: list[Array] = []
         self.members: list[Array] = []
         self.patterns: list[Array] = []
-        self.allowed: dict[Allowed, int] = {}
-        self.shared: dict[object, tuple[Array, Array, Array]] = {}
+        self.allowed: dict[Allowed, int] = {(1,): 0}
+        self.shared: dict[object, tuple[Array, Found]] = {}
 
     def with_helpers(
         self,
@@ -74,75 +103,77 @@ class Quantifiers:
         alive = np.ones(len(rows), bool)
         columns, allowed = [rows.atoms], list(rows.allowed)
         for block, ground in zip(conjunction.blocks, rows.blocks, strict=True):
-            helpers, settled = self._helpers(block, ground, len(rows), source)
-            alive &= (helpers != ABSENT) | (settled == block.some)
-            columns.append(helpers[:, None])
-            allowed.append((int(block.some),))
+            found = self._helpers(block, ground, len(rows), source)
+            alive &= (found.axes != ABSENT) | (found.settled == block.some)
+            for column, values in self._columns(found, block.some):
+                columns.append(column[:, None])
+                allowed.append(values)
         kept = np.flatnonzero(alive)
         return Columns(np.concatenate(columns, axis=1)[kept], tuple(allowed), kept)
+
+    def _columns(self, found: Found, some: bool) -> Iterator[tuple[Array, Allowed]]:
+        """A column for each set of values that make quantifiers hold, or fail, with the axes that have it."""
+        patterns = list(self.allowed)
+        kinds = self.axes.sizes_of(found.axes) * len(patterns) + found.patterns
+        kinds[found.axes == ABSENT] = ABSENT
+        for kind in np.unique(kinds[kinds != ABSENT]).tolist():
+            size, pattern = divmod(kind, len(patterns))
+            values = patterns[pattern]
+            allowed = values if some else tuple(v for v in range(size) if v not in values)
+            yield np.where(kinds == kind, found.axes, ABSENT), allowed
 
     def none_fails(self, scopes: Array, literals: dict[int, Allowed]) -> Array:
         """Helpers that are false exactly where all literals over a scope hold."""
         helpers = self.axes.new(len(scopes))
         for slot, allowed in literals.items():
             size = self.axes.size_of(int(scopes[0, slot]))
-            self._rest(helpers, scopes[:, slot], tuple(v for v in range(size) if v not in allowed))
+            excluded = tuple(v for v in range(size) if v not in allowed)
+            self._add(helpers, scopes[:, slot], np.full(len(helpers), self._number(excluded)))
         return helpers
 
     def somes(self) -> Somes:
-        """All helpers' factors; of one atom in several members any allowed value will do."""
+        """All helpers' factors."""
         if not self.owners:
             return NO_SOMES
-        owners, members = np.concatenate(self.owners), np.concatenate(self.members)
-        patterns = np.concatenate(self.patterns)
-        sets = list(self.allowed)
-        rows = np.stack([owners, members, patterns], axis=1)
-        owners, members, patterns = np.unique(rows, axis=0).T.copy()
-        same = (owners[1:] == owners[:-1]) & (members[1:] == members[:-1])
-        for at in np.flatnonzero(same):
-            both = tuple(sorted({*sets[patterns[at]], *sets[patterns[at + 1]]}))
-            if both not in self.allowed:
-                self.allowed[both] = len(sets)
-                sets.append(both)
-            patterns[at + 1] = self.allowed[both]
-        last = np.append(~same, True)
-        owners, members, patterns = owners[last], members[last], patterns[last]
+        parts = (self.owners, self.members, self.patterns)
+        rows = np.stack([np.concatenate(part) for part in parts], axis=1)
+        owners, members, patterns = np.unique(rows, axis=0).T
         targets, begins = np.unique(owners, return_index=True)
-        return Somes(targets, np.append(begins, len(owners)), members, patterns, sets)
+        return Somes(targets, np.append(begins, len(owners)), members, patterns, list(self.allowed))
 
-    def _rest(self, helpers: Array, members: Array, allowed: Allowed) -> None:
+    def _number(self, allowed: Allowed) -> int:
+        """The number of a pattern."""
+        return self.allowed.setdefault(allowed, len(self.allowed))
+
+    def _add(self, helpers: Array, members: Array, patterns: Array) -> None:
         if not len(helpers):
             return
         self.owners.append(helpers)
         self.members.append(members)
-        pattern = self.allowed.setdefault(allowed, len(self.allowed))
-        self.patterns.append(np.full(len(helpers), pattern))
+        self.patterns.append(patterns)
 
     def _helpers(
         self, block: Block, ground: GroundBlock, count: int, source: tuple[int, GroundTemplate] | None
-    ) -> tuple[Array, Array]:
-        """For each row a helper axis, or ``ABSENT`` and whether some piece surely holds."""
+    ) -> Found:
+        """What each row's quantifier is."""
         if source is None:
             return self._made(block.pieces, ground.pieces, np.arange(count), np.arange(count))
         number, template = source
         said = quantified(block)
         codes = self._outer_codes(said, template)
         _, first, group = np.unique(codes, return_index=True, return_inverse=True)
-        known, helpers, settled = self.shared.get(
-            said.pieces, (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, bool))
-        )
+        known, found = self.shared.get(said.pieces, (np.empty(0, np.int64), Found.none(0)))
         new = ~np.isin(codes[first], known)
         row_of = np.full(count, ABSENT)
         row_of[first[new]] = np.arange(new.sum())
-        made, made_settled = self._made(block.pieces, ground.pieces, row_of, np.flatnonzero(new))
+        made = self._made(block.pieces, ground.pieces, row_of, np.flatnonzero(new))
         known = np.concatenate([known, codes[first[new]]])
-        helpers, settled = np.concatenate([helpers, made]), np.concatenate([settled, made_settled])
         order = np.argsort(known)
-        self.shared[said.pieces] = known, helpers, settled = known[order], helpers[order], settled[order]
-        at = np.searchsorted(known, codes[first])[group.reshape(-1)]
-        there = helpers[at] != ABSENT
-        self.origins.append(Origin(number, np.flatnonzero(there), helpers[at[there]]))
-        return helpers[at], settled[at]
+        self.shared[said.pieces] = known, found = known[order], found.beside(made).take(order)
+        own = found.take(np.searchsorted(known, codes[first])[group.reshape(-1)])
+        helpers = np.flatnonzero(own.axes >= self.ground.atoms.count)
+        self.origins.append(Origin(number, helpers, own.axes[helpers]))
+        return own
 
     def _outer_codes(self, said: Quantified, template: GroundTemplate) -> Array:
         program, types = self.ground.program, template.template.conjunction.types
@@ -154,8 +185,8 @@ class Quantifiers:
 
     def _made(
         self, pieces: Sequence[Conjunction], ground: Sequence[GroundConjunction], row_of: Array, made: Array
-    ) -> tuple[Array, Array]:
-        """Helpers for new quantifiers; ``row_of`` [row around it]: the quantifier of each, or none."""
+    ) -> Found:
+        """What new quantifiers are; ``row_of`` [row around it]: the quantifier of each, or none."""
         count = len(made)
         settled = np.zeros(count, bool)
         singles: list[tuple[Array, Array, Allowed]] = []
@@ -179,32 +210,61 @@ class Quantifiers:
                 else:
                     allowed = tuple(literals[slot] for slot in range(len(literals)))
                     joint.append((owner[shape.rows], shape.scopes, allowed))
-        rests = np.zeros(count, bool)
-        for owner, *_ in (*singles, *joint):
-            rests[owner] = True
-        rests &= ~settled
-        helpers = np.full(count, ABSENT)
-        helpers[rests] = self.axes.new(int(rests.sum()))
-        for owner, members, allowed in singles:
-            kept = rests[owner]
-            self._rest(helpers[owner[kept]], members[kept], allowed)
-        self._rest_on_conjunctions(helpers, rests, joint)
-        return helpers, settled
+        none = np.zeros((0, 3), np.int64)
+        alone = np.concatenate([none, *self._single_members(singles, ~settled)])
+        joined = np.concatenate([none, *self._joint_members(joint, ~settled)])
+        return self._resting(self._united(alone), joined, settled)
 
-    def _rest_on_conjunctions(
-        self, helpers: Array, rests: Array, joint: Iterable[tuple[Array, Array, tuple[Allowed, ...]]]
-    ) -> None:
-        """Pieces of several literals, each by way of a helper of its own; one said twice counts once."""
+    def _united(self, members: Array) -> Array:
+        """Each axis once for a quantifier: of one atom in several members any allowed value will do."""
+        rows = members[unique_rows(members)[0]]
+        rows = rows[np.lexsort(rows.T[::-1])]
+        sets = list(self.allowed)
+        same = (rows[1:, :2] == rows[:-1, :2]).all(axis=1)
+        for at in np.flatnonzero(same):
+            both = tuple(sorted({*sets[rows[at, 2]], *sets[rows[at + 1, 2]]}))
+            rows[at + 1, 2] = self._number(both)
+            sets += [both] * (len(self.allowed) - len(sets))
+        return rows[np.append(~same, True)[: len(rows)]]
+
+    def _single_members(
+        self, singles: Iterable[tuple[Array, Array, Allowed]], wanted: Array
+    ) -> Iterator[Array]:
+        """Rows of the quantifier, the axis, and the number of the values that it rests on."""
+        for owner, members, allowed in singles:
+            kept = wanted[owner]
+            pattern = np.full(kept.sum(), self._number(allowed))
+            yield np.stack([owner[kept], members[kept], pattern], axis=1)
+
+    def _joint_members(
+        self, joint: Iterable[tuple[Array, Array, tuple[Allowed, ...]]], wanted: Array
+    ) -> Iterator[Array]:
+        """The same of pieces of several literals, each by way of a helper; one said twice counts once."""
         alike: dict[tuple[Allowed, ...], list[Array]] = defaultdict(list)
         for owner, scopes, allowed in joint:
-            kept = rests[owner]
+            kept = wanted[owner]
             alike[allowed].append(np.concatenate([owner[kept, None], scopes[kept]], axis=1))
         for allowed, parts in alike.items():
             rows = np.concatenate(parts)
             rows = rows[unique_rows(rows)[0]]
             if len(rows):
                 own = self.none_fails(rows[:, 1:], dict(enumerate(allowed)))
-                self._rest(helpers[rows[:, 0]], own, (0,))
+                yield from self._single_members([(rows[:, 0], own, (0,))], wanted)
+
+    def _resting(self, alone: Array, joined: Array, settled: Array) -> Found:
+        """A quantifier of one literal is that literal; others get a helper."""
+        found = Found.none(len(settled))
+        found.settled[:] = settled
+        members = np.concatenate([alone, joined])
+        counts = np.bincount(members[:, 0], minlength=len(settled))
+        counts[joined[:, 0]] += 1
+        found.axes[counts > 1] = self.axes.new(int((counts > 1).sum()))
+        is_single = counts[members[:, 0]] == 1
+        owner, axes, patterns = members[is_single].T
+        found.axes[owner], found.patterns[owner] = axes, patterns
+        owner, axes, patterns = members[~is_single].T
+        self._add(found.axes[owner], axes, patterns)
+        return found
 
 
 def _taken(rows: GroundConjunction, kept: Array) -> GroundConjunction:

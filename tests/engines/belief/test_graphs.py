@@ -205,6 +205,41 @@ def test_a_forest_of_classes_is_one_of_the_ground() -> None:
     assert forest_order(classes) is None
 
 
+CHAINS = {
+    "computed": """type t = 0..3
+predicate s(t) in {"a", "b", "c"}
+0.7: s(x) = "a" and s(x + 1) = "b"
+-0.5: s(x) = "a" => s(x + 1) = "c"
+0.4: s(0) = "b"
+""",
+    "of one neighbour": """predicate s(t)
+predicate n(t, t): observed
+n("a", "b")
+n("b", "c")
+0.7: s(x) => exists y: n(x, y) and s(y)
+-0.3: s(x) and forall y: n(x, y) => not s(y)
+0.4: s("a")
+""",
+    "of the other": """type t = {"a", "b"}
+predicate s(t)
+0.7: s(x) and exists y: y != x and s(y)
+0.2: s(x) => exists y: y != x and not s(y)
+""",
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_a_quantifier_of_one_literal_is_that_literal(chain: str) -> None:
+    """By a helper of its own what is said of two atoms went round in a circle: 0.24 for 0.18."""
+    theory = hb.parse(CHAINS[chain])
+    assert_same_rounds(theory)
+    answer, exact = (hb.Model(theory).infer(engine=engine) for engine in ("bp", "exact"))
+    assert answer.guarantee == "exact"
+    assert answer.log_partition == pytest.approx(exact.log_partition)
+    for row, other in zip(answer.rows(), exact.rows(), strict=True):
+        assert row.probability == pytest.approx(other.probability)
+
+
 def test_an_atom_that_a_quantifier_names_in_several_ways() -> None:
     """``y = c1`` settles one piece for all x; two pieces speak of q("c0"), of one value or of either."""
     theory = hb.parse(
