@@ -125,6 +125,14 @@ def number_from(text: str) -> int | float:
     return simplest(number)
 
 
+def floats_from(texts: Sequence[str]) -> list[float]:
+    """The floats that texts write; a ``ValueError`` where one is a number for Python alone, such as `1_0`."""
+    together = "".join(texts)
+    if "_" in together or not together.isascii():
+        raise ValueError("digits and signs of numbers alone")
+    return list(map(float, texts))
+
+
 MIDNIGHT = r"[T ]00:00:00(\.0+)?$"
 """What may stand behind a date: as data frames keep days."""
 

@@ -103,6 +103,7 @@ MISTAKES = {
     "s1: 0 <= P((xnor a b c)) <= 1": "t.lcn:1:13: 'xnor' before its operands takes two operands",
     "s1: 0 <= P((and a)) <= 1": "t.lcn:1:13: 'and' before its operands takes at least two operands",
     "s1: 0 <= P(a) <= 2": "t.lcn:1:18: '2' is not a probability",
+    "s1: 0.1_0 <= P(a) <= 1": "t.lcn:1:5: '0.1_0' is not a probability",
     "s1: nan <= P(a) <= 1": "t.lcn:1:5: 'nan' is not a probability",
     "0 <= P(a) <= 1": "t.lcn:1:1: expected a label and ':', found '0'",
     "s1: P(a) <= 1": "t.lcn:1:5: expected the lower bound, found 'P'",

@@ -232,6 +232,8 @@ def test_comments_of_uai_stand_on_lines_and_behind_words() -> None:
         (ONE + "probability (a) { table 0.5, 0.2; }", "2:25: these probabilities add up to 0.7"),
         (ONE + "probability (a) { table 0.5; }", "2:25: expected 2 probabilities, found 1"),
         (ONE + "probability (a) { table 0.5, half; }", "expected a probability, found 'half'"),
+        (ONE + "probability (a) { table 0.1_0, 0.9; }", "2:25: expected a probability, found '0.1_0'"),
+        (ONE + "probability (a) { table 0.\uff11, 0.9; }", "expected a probability, found '0.\uff11'"),
         (ONE + "probability (a) { table 1.5, -0.5; }", "-0.5 is not a number of at least 0"),
         (ONE + "probability (a) { table nan, 1; }", "nan is not a number of at least 0"),
         (ONE + "probability (a) { table 1, 0", "2:1: this block has no closing '}'"),
@@ -285,6 +287,8 @@ def test_mistakes_of_bif(text: str, message: str) -> None:
         ("MARKOV 1 2 1 1 0 3 1 1 1", "a table of 3 entries; its variables have 2 cases"),
         ("MARKOV 1 2 1 1 0 2 1", "expected 2 numbers of a table, found the end of the text"),
         ("MARKOV 1 2 1 1 0\n2 1 x", "2:5: expected a number of a table, found 'x'"),
+        ("MARKOV 1 2 1 1 0\n2 1 1_0", "2:5: expected a number of a table, found '1_0'"),
+        ("MARKOV 1 2 1 1 0\n2 1 \u0661", "2:5: expected a number of a table, found '\u0661'"),
         ("MARKOV 1 2 1 1 0 2 1 -1", "-1 is not a number of at least 0"),
         ("MARKOV 1 2 1 1 0 2 1 1 7", "more follows than the tables"),
         ("BAYES 1 2 1 1 0 2 1 1", "probabilities of this table add up to 2"),
@@ -316,7 +320,10 @@ def test_several_samples_of_evidence_are_told(tmp_path: Path) -> None:
         hb.Model(hb.read(tmp_path / "n.uai"), tmp_path / "n.evid").infer()
 
 
-@pytest.mark.parametrize("evidence", ["1 5 1", "1 0 9", "2 0 1", "1 0 1 7", "1 0 x"])
+@pytest.mark.parametrize(
+    "evidence",
+    ["1 5 1", "1 0 9", "2 0 1", "1 0 1 7", "1 0 x", "\u00b2 0 1", "1" * 5000 + " 0 1", "1 0 \u00b2"],
+)
 def test_wrong_evidence_is_refused(tmp_path: Path, evidence: str) -> None:
     (tmp_path / "n.uai").write_text("BAYES 1 2 1 1 0 2 0.3 0.7")
     (tmp_path / "n.evid").write_text(evidence)

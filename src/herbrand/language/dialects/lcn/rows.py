@@ -21,6 +21,7 @@ from operator import gt
 
 from herbrand.errors import LanguageError, Source, Span
 from herbrand.language.dialects.lcn.formulas import ATOM, read_event_and_given
+from herbrand.language.names import floats_from
 from herbrand.language.syntax import Bound, BoundRows
 
 BLANK = r"[^\S\n]*"
@@ -109,7 +110,7 @@ class _Columns:
 
     def _take_ends(self, lowers: Sequence[str], uppers: Sequence[str]) -> bool:
         try:
-            lower, upper = array("d", map(float, lowers)), array("d", map(float, uppers))
+            lower, upper = array("d", floats_from(lowers)), array("d", floats_from(uppers))
         except ValueError:
             return False
         self._lower += lower

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
 from herbrand.language.dialects.lcn.formulas import read_event_and_given
 from herbrand.language.dialects.lcn.rows import BLANK, LINE, NOTHING, NUMBER, read_bound_rows
+from herbrand.language.names import floats_from
 from herbrand.language.syntax import Bound, Theory
 
 _LINE = re.compile(LINE)
@@ -112,7 +113,7 @@ class _LcnReader:
 
 def _probability(source: Source, line: re.Match[str], group: int) -> float:
     try:
-        number = float(line[group])
+        (number,) = floats_from([line[group]])
     except ValueError:
         number = -1.0
     if not 0 <= number <= 1:

@@ -29,7 +29,7 @@ from herbrand.language.dialects.networks.normalised import (
     normalised_rows,
     row_sums,
 )
-from herbrand.language.names import is_writable
+from herbrand.language.names import floats_from, is_writable
 from herbrand.language.network_statements import refuse_cycle
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.syntax import Constant, PredicateDeclaration, Theory
@@ -260,7 +260,7 @@ class _Reader:
         blocks = list(self.blocks.values())
         widths = np.repeat([block.width for block in blocks], [len(block.cases) for block in blocks])
         try:
-            numbers = np.array(list(map(float, chain.from_iterable(block.texts for block in blocks))))
+            numbers = np.array(floats_from([*chain.from_iterable(block.texts for block in blocks)]))
         except ValueError:
             self._refuse_bad(blocks)
             raise
@@ -286,7 +286,7 @@ class _Reader:
 
     def _refuse_unless_number(self, text: str, span: Span) -> None:
         try:
-            float(text)
+            floats_from([text])
         except ValueError:
             message = f"expected a probability, found '{text}'"
             raise LanguageError(message, span=span) from None

@@ -20,6 +20,7 @@ import numpy as np
 
 from herbrand.errors import LanguageError, Source, Span
 from herbrand.language.dialects.networks.normalised import bad_entry, bad_row, normalised
+from herbrand.language.names import floats_from
 from herbrand.language.network_statements import refuse_cycle
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.syntax import Constant, FactRows, PredicateDeclaration, Theory
@@ -79,12 +80,16 @@ def read_evidence(source: Source, many_valued: Collection[str] = ()) -> tuple[Fa
 def _are_samples(texts: Sequence[str]) -> bool:
     """Whether the first number is that of the samples, each with a number of observed variables, and not that
     of the variables."""
-    if not all(text.isdigit() for text in texts) or len(texts) in (1, 1 + 2 * int(texts[0])):
+    if not all(map(_is_count, texts)) or len(texts) in (1, 1 + 2 * int(texts[0])):
         return False
     at, left = 1, int(texts[0])
     while left and at < len(texts):
         at, left = at + 1 + 2 * int(texts[at]), left - 1
     return at == len(texts) and not left
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 9
 
 
 class _Tokens:
@@ -112,7 +117,7 @@ class _Tokens:
 
     def count(self, what: str, least: int = 0) -> int:
         text = self.next(what)
-        if not (text.isascii() and text.isdigit()) or len(text) > 9 or not least <= int(text) <= _LARGEST:
+        if not _is_count(text) or not least <= int(text) <= _LARGEST:
             raise self.refusal(f"expected {what}, found '{text[:40]}'")
         return int(text)
 
@@ -122,12 +127,12 @@ class _Tokens:
             self.next(f"{count:,} numbers of a table")
         texts = self.texts[self.taken : self.taken + count]
         try:
-            values = np.array(list(map(float, texts)))
+            values = np.array(floats_from(texts))
         except ValueError:
             for text in texts:
                 self.taken += 1
                 try:
-                    float(text)
+                    floats_from([text])
                 except ValueError:
                     raise self.refusal(f"expected a number of a table, found '{text[:40]}'") from None
             raise
