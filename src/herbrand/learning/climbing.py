@@ -28,17 +28,23 @@ MOST_HALVINGS = 40
 FLAT = 1e-6
 """Where the function bends this much less in a weight than it did at 0, the weight goes to infinity."""
 
+RISES = 1e-12
+"""The share of its value by which a function rises that is no rounding."""
+MOST_WAYS = 200
+"""Up to so many weights, each is looked at by itself."""
+
 ENDLESS = "the data decide a weight so firmly that it grows without end; draw it back by --l2"
 
 
 @dataclass(frozen=True)
 class Slope:
-    """A concave function with its gradient, what bounds its
-    curvature in each weight, and its second derivatives."""
+    """A concave function with its gradient, what bounds its curvature in each weight, and its second
+    derivatives; ``newton``: these cost little, so that steps may use them."""
 
     value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]]
     curvature: Callable[[np.ndarray], np.ndarray]
     hessian: Callable[[np.ndarray], np.ndarray] | None = None
+    newton: bool = True
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ def climb(
             False,
             out_of_iterations(patience.taken),
         )
-    if slope.hessian is not None and not penalty.l1 and size <= MOST_NEWTON:
+    if slope.hessian is not None and slope.newton and not penalty.l1 and size <= MOST_NEWTON:
         return _newton(slope, slope.hessian, penalty.l2, patience, start)
     return _quasi_newton(slope, size, penalty, patience, start)
 
@@ -163,9 +169,39 @@ def _newton(
 
 def _ended(slope: Slope, weights: np.ndarray, value: float, clock: _Clock, advice: str, pull: float) -> Top:
     """A top without a penalty may lie at infinity: that is no convergence."""
-    if not pull and (slope.curvature(weights) < FLAT * slope.curvature(np.zeros(len(weights)))).any():
+    if not pull and (_is_flat(slope, weights) or (not advice and _is_endless(slope, weights, value))):
         advice = ENDLESS
     return Top(weights, value, clock.steps, not advice, advice)
+
+
+def _is_flat(slope: Slope, weights: np.ndarray) -> bool:
+    return bool((slope.curvature(weights) < FLAT * slope.curvature(np.zeros(len(weights)))).any())
+
+
+def _is_endless(slope: Slope, weights: np.ndarray, value: float) -> bool:
+    """Whether the function still rises where all weights go on, or one of a few: there is no top then."""
+    further = np.sign(weights) * np.maximum(np.abs(weights), 1.0)
+    few = len(weights) <= MOST_WAYS
+    ways = [further, *(np.diag(further) if few else ())]
+    if few and slope.hessian is not None:
+        ways.append(_flat_part(-slope.hessian(np.zeros(len(weights))), -slope.hessian(weights), weights))
+    least = value + RISES * max(1.0, abs(value))
+
+    def at(share: float, way: np.ndarray) -> float:
+        return slope.value_and_gradient(weights + share * way)[0]
+
+    return any(least < at(0.1, way) < at(1.0, way) for way in ways)
+
+
+def _flat_part(at_zero: np.ndarray, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """What weights are along the ways in which the function bends much less there than it did at 0."""
+    bends, axes = np.linalg.eigh(at_zero)
+    kept = bends > FLAT * max(0.0, float(bends.max(initial=0.0)))
+    scale = np.sqrt(bends[kept])
+    own = axes[:, kept].T @ there @ axes[:, kept] / np.outer(scale, scale)
+    ratios, ways = np.linalg.eigh(own)
+    flat = ways[:, ratios < FLAT]
+    return axes[:, kept] @ (flat @ (flat.T @ (axes[:, kept].T @ weights * scale)) / scale)
 
 
 class _Enough(Exception):  # noqa: N818 (no error)

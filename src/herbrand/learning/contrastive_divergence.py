@@ -24,12 +24,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.optimize import linprog
 
 from herbrand.answers.guarantee import Guarantee, Status, out_of_iterations, out_of_time
 from herbrand.language.syntax import Theory
 from herbrand.language.written_weights import relearned, with_weights
 from herbrand.learning.both_sides import BothSides, both_sides
-from herbrand.learning.climbing import Penalty
+from herbrand.learning.climbing import ENDLESS, Penalty
 from herbrand.learning.example import Aim, Example, World, examples_of
 from herbrand.learning.learned import Learning, learned_weights
 from herbrand.learning.objective import penalty_of
@@ -43,8 +44,8 @@ STEPS = 2000
 TOLERANCE = 1e-3
 """Of the log-likelihood, for each weight, that more steps would still gain."""
 CHAINS = 4
-SWEEPS, FIRST_SWEEPS = 5, 50
-"""Of each chain for a step, and before the first one."""
+SWEEPS, FIRST_SWEEPS, LAST_SWEEPS = 5, 50, 250
+"""Of each chain for a step, before the first one, and after the last to see whether there is a top."""
 MOST_FULL = 500
 """Weights up to which steps know how counts vary together, and not only each by itself."""
 RIDGE = 0.05
@@ -59,6 +60,11 @@ POWER = 0.6
 LEAST_SETTLED, LOOKED_AT = 100, 20
 """Settled steps before the end may be near, and between two looks at that."""
 MOST_R_HAT = 1.1
+ROUNDING = 1e-9
+"""Counts that differ by less are equal."""
+ROWS_A_WEIGHT = 10
+"""Fewer worlds may lie on one side of some way by chance (Cover 1965: twice as many as weights do half the
+time)."""
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
@@ -79,6 +85,8 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
         first = np.random.default_rng(settings.seed).normal(0, 0.1, len(keys))
     trail = Trail(sampled, penalty, first)
     status = _followed(trail, settings)
+    if status.converged and not (penalty.l2 or penalty.l1) and trail.is_endless:
+        status = Status(False, status.iterations, advice=ENDLESS)
     weights = trail.weights.tolist()
     return Learning(
         METHOD,
@@ -129,6 +137,11 @@ class Look:
     expected: np.ndarray
     spread: np.ndarray
     by_chain: np.ndarray
+
+    @property
+    def worlds(self) -> np.ndarray:
+        """The counts of each world that was drawn: [world, weight]."""
+        return np.concatenate(self.by_chain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +194,7 @@ class Trail:
 
     def __post_init__(self) -> None:
         look = self.sampled.look(self.point, FIRST_SWEEPS)
-        self._spread = look.spread
+        self._spread, self._first_worlds = look.spread, look.worlds
         self._steepest: np.ndarray | None = None
         self._turns, self._is_far = 0, False
         self.sampled_worlds = CHAINS * FIRST_SWEEPS
@@ -247,6 +260,14 @@ class Trail:
         return float(np.sqrt(1 + ratio.max(initial=0.0)))
 
     @property
+    def is_endless(self) -> bool:
+        """Whether some way of the weights leads to no world, of those drawn first and of more that are drawn
+        now, that has more than the labels: there is no top then (Barndorff-Nielsen 1978)."""
+        look = self.sampled.look(self.weights, LAST_SWEEPS)
+        given = look.expected + look.worlds.mean(axis=0)
+        return _rises(given - np.concatenate([self._first_worlds, look.worlds]))
+
+    @property
     def _kept(self) -> Sequence[SettledStep]:
         return self.settled[len(self.settled) // 2 :]
 
@@ -294,6 +315,20 @@ class Trail:
             return point
         less = share * (self.penalty.l1 / self._steepest)
         return np.sign(point) * np.maximum(np.abs(point) - less, 0.0)
+
+
+def _rises(apart: np.ndarray) -> bool:
+    """Whether on some way no row [row, weight] falls, and one rises; along single weights where rows are too
+    few to tell of others."""
+    apart = np.where(np.abs(apart) < ROUNDING, 0.0, apart)
+    if len(apart) < ROWS_A_WEIGHT * apart.shape[1]:
+        one_sided = (apart >= 0).all(axis=0) | (apart <= 0).all(axis=0)
+        return bool((one_sided & (apart != 0).any(axis=0)).any())
+    if not apart.any():
+        return False
+    rows = np.unique(apart, axis=0)
+    found = linprog(-rows.sum(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
+    return found.status == 0 and -found.fun > ROUNDING
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,10 @@ from torch.func import functional_call
 
 from herbrand.errors import ContradictionError
 from herbrand.language.syntax import Theory
-from herbrand.learning.climbing import ENDLESS, climb
+from herbrand.learning.climbing import Slope, climb
 from herbrand.learning.example import Aim, Example, World, examples_of
 from herbrand.learning.learned import Learning
-from herbrand.learning.objective import Method, penalty_of, report, slope_of
+from herbrand.learning.objective import Method, penalty_of, report
 from herbrand.learning.parameters import Parameters, weight_constants
 from herbrand.learning.settings import LearningSettings
 from herbrand.nn.logic_layer import LogicLayer
@@ -186,16 +186,6 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     objective, size = LayersObjective(parameters, unrolled), len(parameters)
     start = np.random.default_rng(settings.seed).normal(0, NUDGE, size) if aim.latent else np.zeros(size)
     penalty, method = penalty_of(settings), replace(METHOD, more={"layers": layers})
-    top = climb(slope_of(objective, newton=False), size, penalty, method.patience(settings), start)
-    if top.converged and not (penalty.l2 or penalty.l1) and _endless(objective, top.weights):
-        top = replace(top, converged=False, advice=ENDLESS)
+    slope = Slope(objective.value_and_gradient, objective.curvature)
+    top = climb(slope, size, penalty, method.patience(settings), start)
     return report(theory, objective, top, penalty, method, began)
-
-
-def _endless(objective: LayersObjective, weights: np.ndarray) -> bool:
-    """Whether labels get ever likelier where all weights go on, or one of a few: there is no top then."""
-    further = np.sign(weights) * np.maximum(np.abs(weights), 1.0)
-    ways = [further, *(np.diag(further) if len(weights) <= METHOD.effects else ())]
-    best = objective.value(weights)
-    least = best + 1e-12 * max(1.0, abs(best))
-    return any(least < objective.value(weights + way / 10) < objective.value(weights + way) for way in ways)

@@ -75,8 +75,7 @@ class Method:
 
 def slope_of(objective: Objective, newton: bool) -> Slope:
     """The objective to climb; with ``newton`` by its second derivatives."""
-    second = objective.hessian if newton else None
-    return Slope(objective.value_and_gradient, objective.curvature, second)
+    return Slope(objective.value_and_gradient, objective.curvature, objective.hessian, newton)
 
 
 def penalty_of(settings: LearningSettings) -> Penalty:
