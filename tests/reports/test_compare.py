@@ -49,6 +49,15 @@ def test_without_the_exact_answer_no_difference_is_told(loop: hb.Model) -> None:
     assert all(engine["largest_difference"] is None for engine in found.to_dict()["engines"])
 
 
+def test_what_has_not_converged_is_told_and_who_has_no_answer(loop: hb.Model) -> None:
+    found = hb.compare(loop, ["exact", "bp", "nonesuch"], iterations=1)
+    bp = found.answers["bp"]
+    assert not bp.status.converged and not found.to_dict()["engines"][1]["converged"]
+    assert list(found.summary())[1][1] == "approximation, not converged"
+    assert f"bp (not converged, off by at most {found.largest_difference('bp'):.1e})" in found.title
+    assert found.title.endswith("; without an answer: nonesuch")
+
+
 def test_a_changed_model_has_another_name(
     loop: hb.Model, tmp_path: Path, herbrand: Callable[..., Outcome]
 ) -> None:

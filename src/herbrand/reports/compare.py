@@ -20,7 +20,7 @@ from herbrand.options.kinds import texts
 from herbrand.options.table import refuse_unknown
 from herbrand.program.usable import refuse_no_model
 
-REFERENCE = "exact"
+REFERENCE, RESTLESS = "exact", "not converged"
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +60,7 @@ class EngineComparison(Sheet):
             log_partition = answer.log_partition
             yield (
                 name,
-                answer.guarantee.value,
+                answer.guarantee.value + ("" if answer.status.converged else f", {RESTLESS}"),
                 f"{answer.status.seconds:.3f}",
                 "" if log_partition is None else f"{log_partition:.6f}",
                 "" if difference is None else f"{difference:.1e}",
@@ -70,9 +70,14 @@ class EngineComparison(Sheet):
 
     @property
     def title(self) -> str:
-        found = (self.largest_difference(name) for name in self.answers)
-        distances = ("" if d is None else f" (off by at most {d:.1e})" for d in found)
-        return ", ".join(name + off for name, off in zip(self.answers, distances, strict=True))
+        cannot = f"; without an answer: {', '.join(self.failures)}" if self.failures else ""
+        return ", ".join(map(self._titled, self.answers)) + cannot
+
+    def _titled(self, name: str) -> str:
+        difference = self.largest_difference(name)
+        told = [] if self.answers[name].status.converged else [RESTLESS]
+        told += [] if difference is None else [f"off by at most {difference:.1e}"]
+        return f"{name} ({', '.join(told)})" if told else name
 
     @property
     def heads(self) -> tuple[str, ...]:
