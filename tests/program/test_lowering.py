@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 import herbrand as hb
 from herbrand.language.syntax import Theory
+from herbrand.program.absent_rows import AbsentRows
 from herbrand.program.program import Argument, Conjunction, Literal, Program
 from tests.laws import tries
 from tests.oracles.worlds import Universe, World
@@ -151,3 +152,37 @@ def test_a_quantified_variable_equal_to_two_things_of_outside(formula: str) -> N
         assert Reading(program, world).log_weight() == pytest.approx(expected, abs=1e-9)
         for template in program.templates:
             assert not template.conjunction.equal
+
+
+def steps(count: int) -> str:
+    """A tracker: how likely each step is stands in a table."""
+    rows = "".join(f"step({p}, {(p + d) % count}, {p + d / 4})\n" for p in range(count) for d in (0, 1))
+    return f"""type place = 0..{count - 1}
+type time = 0..2
+predicate at(time) in place
+predicate step(place, place, worth): observed
+predicate lost(time)
+1 * w: step(p, q, w) and at(t) = p and at(t + 1) = q
+0.3 * w: step(p, q, w) and at(t) = p => lost(t)
+hard: step(p, q, 0.25) and at(t) = p => not at(t) = q
+0.7: at(0) = 1
+{rows}"""
+
+
+def test_values_that_no_row_has_make_no_templates() -> None:
+    """Each number was a formula for each pair of places: a table of 441 steps became 39,000 templates."""
+    program = hb.Model(hb.parse(steps(6))).program
+    first = min(template.statement for template in program.templates)
+    counted = [template for template in program.templates if template.statement == first]
+    assert len(counted) == 12 - 1  # the row whose number is 0 weighs nothing
+
+
+@pytest.mark.parametrize("engine", ["exact", "circuit", "lifted"])
+def test_what_no_row_has_changes_no_answer(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = hb.Model(hb.parse(steps(4))).infer(engine=engine)
+    monkeypatch.setattr(AbsentRows, "decided", lambda self, formula: None)
+    expected = hb.Model(hb.parse(steps(4))).infer(engine=engine)
+    assert found.log_partition == pytest.approx(expected.log_partition)
+    for one, other in zip(found.rows(), expected.rows(), strict=True):
+        assert (one.atom, one.value) == (other.atom, other.value)
+        assert one.probability == pytest.approx(other.probability)

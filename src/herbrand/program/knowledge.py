@@ -367,7 +367,8 @@ class Knowledge:
                 refuse_disagreeing(row, _holds(row, loaded.signature, facts))
         refuse_weighted("this command", chosen, resting, beside_choices=True)
         facts = facts.opened(chosen)
-        return _Lowered(lower(self.used, loaded.signature, facts, uncertain=uncertain), resting)
+        lowered = lower(self.used, loaded.signature, facts, uncertain=uncertain, final=True)
+        return _Lowered(lowered, resting)
 
     def _resting(self, weighted: Sequence[str]) -> dict[str, str]:
         """Why predicates rest on weights: of facts of ``weighted`` predicates, or of rules."""

@@ -50,7 +50,8 @@ from herbrand.language.syntax import (
     Variable,
     WeightedFormula,
 )
-from herbrand.program.expansion import expanded
+from herbrand.program.absent_rows import AbsentRows
+from herbrand.program.expansion import Expansion, expanded
 from herbrand.program.normal_form import Case, cases, shorter_cases
 from herbrand.program.program import (
     FALSE,
@@ -85,15 +86,18 @@ def lower(
     parts: Callable[[Formula], Iterable[Formula]] | None = None,
     uncertain: Sequence[Choice | Rule] = (),
     unsettled: Collection[str] = (),
+    final: bool = False,
 ) -> Program:
     """The program that a theory means over these facts; bounds and rules are left to their own engines.
 
     ``parts``: what to count of each weighted formula in its place; every part counts once for each grounding
     of the formula, also where it lacks some of its variables. ``uncertain``: choices and what rests on them.
     ``unsettled``: predicates of a closed world that may turn out to be anything in between false and true, so
-    that an atom of theirs must not stand in a template twice.
+    that an atom of theirs must not stand in a template twice. ``final``: the program keeps these facts, so
+    that formulas which the rows of observed predicates rule out need no templates.
     """
-    lowering = _Lowering(signature, facts, parts, frozenset(unsettled), chosen_values(uncertain))
+    absent = AbsentRows(signature, facts, unsettled) if final and parts is None else None
+    lowering = _Lowering(signature, facts, parts, frozenset(unsettled), chosen_values(uncertain), absent)
     for number, statement in enumerate(theory.statements):
         if isinstance(statement, WeightedFormula):
             lowering.add(number, statement)
@@ -124,6 +128,7 @@ class _Lowering:
     parts: Callable[[Formula], Iterable[Formula]] | None = None
     unsettled: frozenset[str] = frozenset()
     incomplete: frozenset[str] = frozenset()
+    absent: AbsentRows | None = None
 
     def __post_init__(self) -> None:
         self.weights: list[Weight] = []
@@ -156,7 +161,7 @@ class _Lowering:
         factor: float,
     ) -> None:
         """The templates of a formula that counts ``factor`` times."""
-        for case in expanded(formula, where, by, types, self.facts.domains):
+        for case in self._undecided(expanded(formula, where, by, types, self.facts.domains), weight):
             split = None if weight is None else self.parts
             for part in (case.formula,) if split is None else split(case.formula):
                 scope = _Scope(self, types, case.where, number, self.formulas)
@@ -166,6 +171,14 @@ class _Lowering:
                 )
                 found = scope.templates(part, case.formula, weight, arguments)
                 self.templates += (replace(t, sign=t.sign * factor) for t in found)
+
+    def _undecided(self, found: Iterable[Expansion], weight: int | None) -> Iterator[Expansion]:
+        """Those that matter: what facts make false weighs nothing, what they make true forbids nothing."""
+        without_effect = weight is None
+        for case in found:
+            decided = None if self.absent is None else self.absent.decided(case.formula)
+            if decided is None or decided is not without_effect:
+                yield case
 
     def _weight(self, statement: WeightedFormula, types: Mapping[str, str]) -> int | None:
         weight = statement.weight
