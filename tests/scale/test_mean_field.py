@@ -352,6 +352,7 @@ class TestRefusals:
                 r"quantifier inside a formula: 1\.0: exists y: friends",
             ),
             ("hard: smokes(x) => cancer(x)", {}, "no hard statements about latent atoms"),
+            ("hard: exists y: friends(x, y) and smokes(y)", {}, "no quantifier inside a formula"),
             ("", {"schedule": "sequential"}, "is parallel"),
             ("", {"starts": 3}, "one start"),
             ("", {"map": True}, "most probable world"),

@@ -260,10 +260,11 @@ def _refuse_unserved(evidence: StoredEvidence) -> None:
 def _refuse_hard(template: Template, evidence: StoredEvidence) -> None:
     """A hard statement among known atoms holds or not; of latent ones there are none here."""
     program = evidence.program
+    refuse_quantifiers(template, program, "mean field")
     statement = program.statements[template.statement]
     text = statement_text(statement)
     known = all(not evidence.known(one.predicate).latent_count() for one in literals_of(template.conjunction))
-    if not known or template.conjunction.blocks:
+    if not known:
         raise UnsupportedError(
             f"on a database mean field has no hard statements about latent atoms: {text}",
             span=statement.span,

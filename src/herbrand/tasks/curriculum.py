@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,6 +24,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.induction.checkpoint import restore_training, training_tensors
 from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import SPREAD
+from herbrand.options.kinds import Flag, Kind, Number, Several, Whole, check_values
 from herbrand.tasks.games import Games, together
 from herbrand.tasks.policies import fresh_policy
 from herbrand.tasks.reinforce import Reinforce
@@ -98,6 +99,11 @@ class Curriculum:
     method: Method = field(default_factory=Reinforce)
 
     def __post_init__(self) -> None:
+        check_values(_KINDS, vars(self))
+        if not hasattr(self.method, "lesson"):
+            raise UnsupportedError(
+                f"a curriculum's method is no {type(self.method).__name__}", hint="such as tasks.Reinforce()"
+            )
         if not 1 <= self.first <= self.last:
             raise UnsupportedError(
                 f"lessons from {self.first} to {self.last} objects", hint="from at least 1, and upwards"
@@ -106,6 +112,15 @@ class Curriculum:
             raise UnsupportedError(
                 "a curriculum without lessons, games, rollouts or patience", hint="at least 1 of each"
             )
+
+
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("first", "last", "epochs", "lessons", "games", "exam_games", "patience"), Whole(0)),
+    **dict.fromkeys(("solved_share", "sampled", "ruined"), Number(0, 1)),
+    **dict.fromkeys(("entropy_decay", "rate_decay", "settle", "spread"), Number(0)),
+    "final": Several(Several(Whole(0), 2)),
+    "retake": Flag(),
+}
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,17 @@ which shapes the same conclusions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
+from herbrand.options.kinds import Kind, Name, Number, Whole, check_values
 from herbrand.tasks.games import distinct, together
 from herbrand.tasks.policies import TellsValidity
 from herbrand.tasks.rollouts import Episodes, play
@@ -32,6 +33,14 @@ LONGEST = 1.0
 """Longer gradients are cut to this norm."""
 
 
+_KINDS: Mapping[str, Kind] = {
+    "objective": Name(get_args(Objective)),
+    "discount": Number(0, 1),
+    "rollouts": Whole(1),
+    **dict.fromkeys(("entropy", "validity", "rate"), Number(0)),
+}
+
+
 @dataclass(frozen=True)
 class Reinforce:
     """``rollouts``: how often a game is played in a lesson; ``entropy``: beta at the start; ``validity``:
@@ -43,6 +52,9 @@ class Reinforce:
     entropy: float = 0.002
     validity: float = 0.1
     rate: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_values(_KINDS, vars(self))
 
     @property
     def rounds(self) -> int:
