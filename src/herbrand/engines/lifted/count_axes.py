@@ -7,6 +7,7 @@ another; what shares a pool is multiplied. A pool that is one bunch needs no tab
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -166,21 +167,33 @@ class Gathering:
             (bunch.pool,), {bunch.pool: counts}, of_rows(by_profile, len(bunch), self.tabulated.algebra)
         )
 
-    def _without_hubs(self, waiting: list[Polynomial]) -> list[Polynomial]:
+    def _without_hubs(self, found: Sequence[Polynomial]) -> list[Polynomial]:
         """Hubs summed out, the one that makes the smallest table first."""
-        hubs = {hub for p in waiting for hub in p.hubs}
-        while hubs:
-            hub = min(hubs, key=lambda h: (self._joint_size([p for p in waiting if h in p.hubs]), h))
-            hubs.remove(hub)
-            touched = [p for p in waiting if hub in p.hubs]
-            waiting = [p for p in waiting if hub not in p.hubs]
-            touched.sort(key=lambda p: p.table.numel())
-            joint = touched[0]
-            for other in touched[1:]:
-                joint = multiplied(joint, other, self.tabulated.algebra)
-            pool = self.bunches.hubs[hub].pool
-            waiting.append(summed_out(joint, hub, pool, self.cells[pool].profile_of, self.tabulated.algebra))
-        return waiting
+        waiting = dict(enumerate(found))
+        around: dict[int, set[int]] = defaultdict(set)
+        for number, polynomial in waiting.items():
+            for hub in polynomial.hubs:
+                around[hub].add(number)
+        sizes = {hub: self._joint_size([waiting[n] for n in near]) for hub, near in around.items()}
+        for made in range(len(waiting), len(waiting) + len(around)):
+            hub = min(sizes, key=lambda h: (sizes[h], h))
+            touched = [waiting.pop(number) for number in sorted(around[hub])]
+            waiting[made] = self._summed_out(touched, hub)
+            beside = {other for polynomial in touched for other in polynomial.hubs} - {hub}
+            for other in beside:
+                around[other] = around[other] - around[hub] | {made}
+                sizes[other] = self._joint_size([waiting[n] for n in around[other]])
+            del sizes[hub], around[hub]
+        return list(waiting.values())
+
+    def _summed_out(self, touched: Sequence[Polynomial], hub: int) -> Polynomial:
+        """All that speaks of a hub, over what is left of it."""
+        smallest, *others = sorted(touched, key=lambda p: p.table.numel())
+        joint = smallest
+        for other in others:
+            joint = multiplied(joint, other, self.tabulated.algebra)
+        pool = self.bunches.hubs[hub].pool
+        return summed_out(joint, hub, pool, self.cells[pool].profile_of, self.tabulated.algebra)
 
     def _joint_size(self, touched: Sequence[Polynomial]) -> int:
         hubs = {hub: self.cells[self.bunches.hubs[hub].pool].states for p in touched for hub in p.hubs}
