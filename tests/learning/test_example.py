@@ -21,6 +21,11 @@ predicate friends(person, person): observed
 predicate near(person, person)
 """
 MOOD = 'predicate mood(person) in {"good", "bad"}\n'
+NEAR_SMOKERS = """
+predicate far(person, person)
+near(x, y) :- friends(x, y), smokes(y)
+far(x, y) :- near(y, x)
+"""
 FACTS = {"smokes": ["a"], "friends": [("a", "b"), ("b", "c")]}
 
 
@@ -99,6 +104,9 @@ REFUSED = [
     ("?: smokes(x)", {"iterations": 0}, "iterations", "1"),
     ("?: smokes(x)", {"method": "layers", "save": "x"}, "layers does not use --save", "leave out --save"),
     ("?: smokes(x)", {"method": "layers", "resume": "x"}, "layers does not use", "leave out --resume"),
+    (NEAR_SMOKERS + "?: near(x, x) => smokes(x)", {}, "from smokes: near(x, y) :- fr", "body of the rule"),
+    (NEAR_SMOKERS + "?: smokes(x)\n1: far(x, x)", PSEUDO, "speaks of far, which rests on", "--target PRED"),
+    (NEAR_SMOKERS + "?: near(x, x) => cancer(x)", {"target": "near"}, "rule derives it", "--ignore rules"),
 ]  # fmt: skip
 
 

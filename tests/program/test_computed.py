@@ -409,6 +409,22 @@ def test_a_learned_weight_times_a_number(method: str) -> None:
     assert hb.parse(show(learned.theory)) == learned.theory
 
 
+@pytest.mark.parametrize("method", ["pseudo-likelihood", "likelihood"])
+def test_a_weight_for_each_number_that_it_is_multiplied_by(method: str) -> None:
+    """What is written for a number says as much as the weight times that number."""
+    declared = "type s = number\npredicate score(p, s): observed\npredicate same(p)\n"
+    scores = [("a", 2), ("b", 2), ("c", 2), ("d", 0.5), ("e", 0.5), ("f", 0.5), ("g", 0)]
+    model = hb.Model(
+        hb.parse(declared + "?[s] * s: score(x, s) => same(x)"), {"score": scores, "same": ["a", "b", "d"]}
+    )
+    learned = model.learn(method, l2=0)
+    assert {w.constants["s"]: round(w.weight, 3) for w in learned.weights} == {2: 0.347, 0.5: -1.386}
+    assert hb.parse(show(learned.theory)) == learned.theory
+    found = hb.Model(learned.theory, {"score": scores}).infer("same(x)")
+    chances = {row.atom: round(row.probability, 3) for row in found.rows()}
+    assert [chances[f'same("{x}")'] for x in "adg"] == [0.667, 0.333, 0.5]
+
+
 COMPUTED_TWICE = """
     type amount = number
     predicate pays(p, amount): observed

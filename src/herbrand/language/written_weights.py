@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import cast
 
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import conditions_with, with_terms
@@ -84,5 +85,7 @@ def _instance(
     where = conditions_with(statement.where, values)
     if where is not None:
         label = statement.label and f"{statement.label} {', '.join(map(shown_constant, constants))}"
-        formula = with_terms(statement.formula, values)
-        yield replace(statement, weight=weight, formula=formula, where=where, label=label)
+        formula, times = with_terms(statement.formula, values), statement.times
+        if times is not None and times.name in values:
+            weight, times = weight * cast(float, values[times.name].value), None
+        yield replace(statement, weight=weight, formula=formula, where=where, label=label, times=times)

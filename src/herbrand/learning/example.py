@@ -16,7 +16,7 @@ lowered with the targets open and unlisted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -33,6 +33,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
     predicates_in,
 )
+from herbrand.program.dependencies import resting_on
 from herbrand.program.derive import derived
 from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
 from herbrand.program.lower import lower
@@ -125,6 +126,7 @@ def lowered(theory: Theory, world: World, aim: Aim) -> Example:
     """The two programs of a world whose facts are as learning takes them."""
     signature, facts = world.signature, world.facts
     targets = aim.targets or default_targets(theory, signature, aim.latent)
+    _refuse_derived(theory, targets)
     hidden = {name: FactTable.empty(facts.tables[name].columns, "open") for name in targets}
     known = Program(signature, facts, theory.statements, (), ())
     program = lower(theory, signature, Facts(facts.domains, {**facts.tables, **hidden}))
@@ -160,6 +162,27 @@ def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] 
             hint="name what is to be predicted: --target PRED",
         )
     return found
+
+
+def _refuse_derived(theory: Theory, targets: Collection[str]) -> None:
+    """Raise where rules derive a target, or from a target what a formula speaks of: as evidence that would
+    hold the labels."""
+    for rule in theory.rules:
+        if rule.head.predicate in targets:
+            raise UnsupportedError(
+                f"{rule.head.predicate} is to be predicted, and this rule derives it: {statement_text(rule)}",
+                span=rule.span,
+                hint="what rules derive is certain: name other targets, --target PRED, or --ignore rules",
+            )
+    resting = resting_on(theory.rules, targets)
+    for formula in theory.formulas:
+        for name in predicates_of(formula):
+            if name in resting:
+                raise UnsupportedError(
+                    f"this formula speaks of {name}, which rests on what is to be predicted: {resting[name]}",
+                    span=formula.span,
+                    hint="write the body of the rule into the formula, or name other targets: --target PRED",
+                )
 
 
 def refuse_nothing_learned(theory: Theory) -> None:

@@ -184,6 +184,23 @@ def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[s
     for rule in rules:
         if rule.weight not in (None, 1) and not isinstance(rule.weight, Learned):
             found.setdefault(rule.head.predicate, f"this rule has a weight: {statement_text(rule)}")
+    return _carried(found, rules)
+
+
+def resting_on(rules: Sequence[Rule], names: Collection[str]) -> dict[str, str]:
+    """Why, for each predicate that rules derive from these, themselves left out."""
+    found: dict[str, str] = {}
+    for rule in rules:
+        for name, _ in body_predicates(rule):
+            if name in names:
+                found.setdefault(
+                    rule.head.predicate, f"this rule derives from {name}: {statement_text(rule)}"
+                )
+    return _carried(found, rules)
+
+
+def _carried(found: dict[str, str], rules: Sequence[Rule]) -> dict[str, str]:
+    """The same for all that rests on these predicates."""
     above = _above(rules) if found else {}
     waiting = list(found)
     for name in waiting:

@@ -100,7 +100,7 @@ class Expansion:
 def expanded(
     formula: Formula,
     where: Sequence[Comparison],
-    by: Sequence[Variable],
+    by: Sequence[Term],
     types: Mapping[str, str],
     domains: Mapping[str, Domain],
 ) -> Iterator[Expansion]:
@@ -116,7 +116,7 @@ def expanded(
         }
         conditions = conditions_with(where, values)
         if conditions is not None:
-            by_terms = tuple(values.get(variable.name, variable) for variable in by)
+            by_terms = tuple(values.get(t.name, t) if isinstance(t, Variable) else t for t in by)
             yield Expansion(with_terms(formula, values), conditions, by_terms)
 
 

@@ -47,7 +47,6 @@ from herbrand.language.syntax import (
     Theory,
     ValueIn,
     ValueIs,
-    Variable,
     WeightedFormula,
 )
 from herbrand.program.absent_rows import AbsentRows
@@ -148,27 +147,27 @@ class _Lowering:
             known = {name: Constant(value)}
             where = conditions_with(statement.where, known)
             if where is not None and value != 0:
-                self._add_cases(number, with_terms(formula, known), where, by, types, weight, value)
+                terms = tuple(known.get(variable.name, variable) for variable in by)
+                self._add_cases(number, with_terms(formula, known), where, terms, types, weight, value)
 
     def _add_cases(
         self,
         number: int,
         formula: Formula,
         where: Sequence[Comparison],
-        by: tuple[Variable, ...],
+        by: Sequence[Term],
         types: Mapping[str, str],
         weight: int | None,
         factor: float,
     ) -> None:
         """The templates of a formula that counts ``factor`` times."""
+        kinds = () if weight is None else self.weights[weight].by
         for case in self._undecided(expanded(formula, where, by, types, self.facts.domains), weight):
             split = None if weight is None else self.parts
             for part in (case.formula,) if split is None else split(case.formula):
                 scope = _Scope(self, types, case.where, number, self.formulas)
                 self.formulas += 1
-                arguments = tuple(
-                    scope.argument(term, types[v.name]) for term, v in zip(case.by, by, strict=True)
-                )
+                arguments = tuple(map(scope.argument, case.by, kinds))
                 found = scope.templates(part, case.formula, weight, arguments)
                 self.templates += (replace(t, sign=t.sign * factor) for t in found)
 
