@@ -229,6 +229,18 @@ def test_opinions_count_a_world_by_their_chance() -> None:
     assert found.metrics["log_likelihood"] == pytest.approx(math.log(0.15 / 4))
 
 
+def test_an_opinion_lists_its_atom_where_others_are_closed() -> None:
+    """One of two coins may be heads, by 0.8, the other is not: (0.2 + 0.6 p) (1 - p) is largest at 1/3."""
+    text = 'predicate coin(t): observed\npredicate heads(t)\n? :: heads(c) :- coin(c)\ncoin("a")\ncoin("b")'
+    found = hb.Model(hb.parse(text), closed=["heads"]).learn(worlds=[hb.parse('heads("a") ~ 0.8')])
+    assert found.weights[0].weight == pytest.approx(1 / 3, abs=1e-3)
+    assert found.metrics["log_likelihood"] == pytest.approx(math.log(0.4 * 2 / 3))
+    text = text.replace("heads(t)", 'side(t) in {"h", "t"}')
+    text = text.replace("? :: heads(c)", '? :: side(c) = "h"; ? :: side(c) = "t"')
+    found = hb.Model(hb.parse(text), closed=["side"]).learn(worlds=[hb.parse('side("a") = "h" ~ 0.8')])
+    assert [w.weight for w in found.weights] == pytest.approx([1 / 3, 0], abs=1e-3)
+
+
 def test_what_is_open_counts_as_all_that_it_may_be() -> None:
     theory = hb.parse("predicate o(t)\npredicate w(t)\n? :: w(x) :- o(x)")
     opinion = hb.parse('o("1") ~ 0.9\nnot w("1")')

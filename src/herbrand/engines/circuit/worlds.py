@@ -237,12 +237,13 @@ class Worlds:
             self.made.stipulate(literal if holds else negated(literal), text if holds else f"not {text}")
 
     def close(self, predicate: str) -> None:
-        """Keep only worlds in which no atom of a derived predicate holds but those that are listed."""
-        columns = self.program.signature.predicates[predicate].column_types
-        self.solve([(predicate, (ANY,) * len(columns))])
-        listed = set(map(tuple, self.program.facts.tables[predicate].true.tolist()))
+        """Keep only worlds in which no atom of a derived predicate holds but those listed, if by opinions."""
+        declared, table = self.program.signature.predicates[predicate], self.program.facts.tables[predicate]
+        self.solve([(predicate, (ANY,) * len(declared.column_types))])
+        places = len(declared.types)
+        listed = set(map(tuple, [*table.true.tolist(), *table.soft[:, :places].tolist()]))
         for atom, literal in sorted(self._derived.literals.items()):
-            if atom[0] == predicate and atom[1] not in listed:
+            if atom[0] == predicate and listed.isdisjoint((atom[1], atom[1][:places])):
                 self.made.stipulate(negated(literal), f"not {self.program.atom_text(*atom)}")
 
     @property
