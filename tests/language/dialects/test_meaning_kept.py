@@ -236,3 +236,12 @@ def test_choices_are_as_likely_after_problog(statements: str, name: str) -> None
     found = {row.text: row.probability for row in Model(back).infer(["c", "d"]).rows()}
     expected = worlds_of(theory).probabilities(asked)
     assert [found.get(show_formula(atom), 0.0) for atom in asked] == pytest.approx(expected, abs=1e-12)
+
+
+def test_what_rules_alone_derive_keeps_its_facts_after_problog() -> None:
+    """No choice is there to be conditioned: such a fact is one more, and was written as evidence."""
+    theory = parse_theory(DOMAIN + 'd(x) :- c(x), not e("d", x)\nc(x) :- e(x, x)\nc("d")\nnot c("B c")')
+    back = read_theory_text(write(theory, check(theory), "pl"), "pl")
+    for each in (theory, back):
+        holds = [row.text for row in Model(each).infer(["c", "d"]).rows() if row.probability]
+        assert sorted(holds) == ['c("a")', 'c("d")', 'd("a")', 'd("d")']

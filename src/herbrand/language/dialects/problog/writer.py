@@ -152,7 +152,7 @@ class _Writer:
         for index in range(rows.row_count):
             atom = Atom(rows.predicate, tuple(map(Constant, rows.row(index))), rows.row_span(index))
             text = self._atom(atom, None)
-            if rows.predicate not in self._derived:
+            if rows.predicate not in self._derived or (rows.kind == "true" and not self._theory.choices):
                 yield f"{text}."
             else:
                 yield f"evidence({text}, {rows.kind})."
