@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import math
 
 import pytest
 
 import herbrand as hb
-from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.budget import Budget
+from herbrand.engines.circuit.network import WeightedConstraints
+from herbrand.errors import ContradictionError, OutOfTimeError, UnsupportedError
+from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.parse import parse_formula
+from herbrand.program.ground import ground
 from tests.oracles.choices import worlds_of
 
 PATHS = """
@@ -281,3 +286,13 @@ def test_auto_leaves_what_takes_more_work(limit: str, monkeypatch: pytest.Monkey
 def test_auto_says_that_hard_statements_hold_in_no_world() -> None:
     with pytest.raises(ContradictionError):
         hb.Model(hb.parse(f"{ORDERS}hard: before(1, 2)\nhard: before(2, 1)")).infer()
+
+
+def test_the_clock_is_asked_while_formulas_become_constraints() -> None:
+    """A second may pass at each look: all factors were taken before the first."""
+    model = hb.Model(hb.parse("type p = 1..40\npredicate f(p, p)\n1: f(x, y) => f(y, x)"))
+    graph, ticks = ground_graph(ground(model.program), by_formula=False).graph, itertools.count()
+    budget = Budget(seconds=3.0, clock=lambda: float(next(ticks)))
+    made = WeightedConstraints()
+    with pytest.raises(OutOfTimeError):
+        made.add(graph, lambda axis: made.add_axis(int(graph.sizes[axis])), budget)

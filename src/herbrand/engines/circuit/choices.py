@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from herbrand.budget import Budget
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import compiled, is_possible
 from herbrand.engines.circuit.constraints import FALSE, NO_OWNER, TRUE, Constraints, Restriction, negated
@@ -124,9 +124,9 @@ class ChoiceConstraints(WeightedConstraints):
         self.has_laws = False
         self._unmade = set[int]()
 
-    def add(self, graph: FactorGraph, literals_of: LiteralsOf) -> None:
+    def add(self, graph: FactorGraph, literals_of: LiteralsOf, budget: Budget = UNLIMITED) -> None:
         self.has_laws = True
-        super().add(graph, literals_of)
+        super().add(graph, literals_of, budget)
 
     @property
     def conditions(self) -> list[Restriction]:

@@ -438,7 +438,7 @@ def _contradiction(worlds: Worlds) -> ContradictionError:
 def _satisfiable(budget: Budget) -> Callable[[FactorGraph, int], bool]:
     def satisfiable(graph: FactorGraph, _: int) -> bool:
         worlds = WeightedConstraints()
-        worlds.add(graph, lambda axis: worlds.add_axis(int(graph.sizes[axis])))
+        worlds.add(graph, lambda axis: worlds.add_axis(int(graph.sizes[axis])), budget)
         return is_possible(worlds.net, budget)
 
     return satisfiable

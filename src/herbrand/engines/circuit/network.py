@@ -14,6 +14,7 @@ from functools import cache
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
 from herbrand.factors.graph import FactorGraph, Somes, log_potentials, somes_of
 
@@ -50,7 +51,7 @@ class WeightedConstraints:
         elif literal != FALSE:
             self.weights[literal] = self.weights.get(literal, 0.0) + log_weight
 
-    def add(self, graph: FactorGraph, literals_of: LiteralsOf) -> None:
+    def add(self, graph: FactorGraph, literals_of: LiteralsOf, budget: Budget = UNLIMITED) -> None:
         """All that a graph says; ``literals_of`` gives the literals of the values of axes that nothing in it
         makes."""
         self.constant += graph.constant
@@ -58,7 +59,7 @@ class WeightedConstraints:
             self.net.require([])
             self.constant = 0.0
         literals = self.with_helpers(somes_of(graph), literals_of)
-        for scope, table in log_potentials(graph):
+        for scope, table in budget.each(log_potentials(graph)):
             self._add_table([literals(axis) for axis in scope], table)
 
     def with_helpers(self, somes: Somes, literals_of: LiteralsOf) -> LiteralsOf:

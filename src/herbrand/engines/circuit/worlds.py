@@ -203,7 +203,7 @@ class Worlds:
             graph = ground_graph(self.ground, self.budget, by_formula=False).graph
             weighted = np.repeat(np.arange(graph.axis_count), graph.sizes)[graph.unary != 0]
             self._solve_axes(graph.edge_axes, weighted)
-            self.made.add(graph, self.whole_axis)
+            self.made.add(graph, self.whole_axis, self.budget)
         self._add_evidence()
 
     def _solve_axes(self, *axes: np.ndarray) -> None:
