@@ -9,7 +9,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.registry import INFERENCE
-from herbrand.errors import HerbrandError
+from herbrand.errors import HerbrandError, UnsupportedError
 
 TEXT = 'type t = {"a", "b"}\npredicate p(t)\npredicate q(t)\n0.5: p(x) => q(x)\n0.3: p(x)'
 DAMPED = ["bp", "mean-field", "regions"]
@@ -96,6 +96,16 @@ def test_formulas_and_worlds_are_left_to_others(engine: str) -> None:
     told = refusal(engine=engine, map=True)
     assert re.match(f"{engine} (gives marginals|draws worlds), ", told)
     assert told.endswith("use --engine exact or lifted for --map")
+
+
+@pytest.mark.parametrize("engine", NO_FORMULAS)
+@pytest.mark.parametrize("asked", ['colour("a") = "red"', 'colour("a") in {"red", "blue"}'])
+def test_a_value_is_asked_with_the_others_of_its_atom(engine: str, asked: str) -> None:
+    model = hb.Model(hb.parse('predicate colour(t) in {"red", "blue", "green"}\n0.5: colour("a") = "red"'))
+    with pytest.raises(UnsupportedError) as refused:
+        model.infer(engine=engine, query=asked)
+    assert "ask for all values: --query 'colour(\"a\")'; or use --engine exact" in str(refused.value)
+    assert len(list(model.infer(engine=engine, query='colour("a")').rows())) == 3
 
 
 @pytest.mark.parametrize("engine", INFERENCE)

@@ -94,6 +94,7 @@ _CLOSING = {")": "(", "]": "[", "}": "{"}
 _WORD_BEFORE = re.compile(r"([^\W\d]\w*)[ \t\n]*$")
 _FIRST_WORD = re.compile(r"(?:\[[^]\n]*\][ \t\n]*)?([^\W\d]\w*)[ \t\n]*$")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\n]*$")
+_COMPUTED_BEFORE = re.compile(r"[-+*/][ \t]*[\w.]+[ \t)]*$")
 _COMPARED = re.compile(r"(=|!=|<=?|>=?)[ \t\n]*(?:[^\W\d]\w*|`[^`]+`)[ \t\n]*$")
 
 
@@ -155,6 +156,15 @@ def suggestion(failure: Failure) -> str:
 def _foreign(failure: Failure) -> str:
     place = foreign_spelling(failure)
     return _FOREIGN[failure.text[slice(*place)]] if place else ""
+
+
+def _computed_probability(failure: Failure) -> str:
+    if failure.found != "::" or not _COMPUTED_BEFORE.search(failure.before):
+        return ""
+    return (
+        "write a fraction as a decimal number; what depends on rows is computed in the body: "
+        "p :: a(x) :- n(x, k), p = 1 / k"
+    )
 
 
 def _point(failure: Failure) -> str:
@@ -456,6 +466,7 @@ def _label(failure: Failure) -> str:
 _RULES = [
     _only_a_fragment,
     _probability_elsewhere,
+    _computed_probability,
     _foreign,
     _point,
     _percent,

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from herbrand.errors import LanguageError, Mistake
+from herbrand.errors import LanguageError, Mistake, UnsupportedError
 from herbrand.facts.domain import absence
 from herbrand.facts.facts import Facts
 from herbrand.language.arguments import in_body
@@ -29,6 +29,7 @@ from herbrand.language.comparisons import (
 from herbrand.language.formulas import AGGREGATES, FUNCTIONS
 from herbrand.language.parse import MOST_ASKED, parse_formula
 from herbrand.language.scope import bound_variables
+from herbrand.language.show import show_formula
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
     And,
@@ -101,6 +102,16 @@ class Question:
         """Whether it asks for atoms of a predicate that it does not name one by one."""
         own = (pattern for pattern in self.atoms if pattern.predicate == predicate)
         return self.everything or not all(pattern.is_ground for pattern in own)
+
+
+def refuse_formulas(question: Question, engine: str, instead: str) -> None:
+    """Raise ``UnsupportedError`` where an engine that gives atoms, with all values, is asked a formula."""
+    for formula in question.formulas[:1]:
+        hint = instead
+        if isinstance(formula, ValueIs | ValueIn):
+            hint = f"ask for all values: --query '{show_formula(formula.atom)}'; or {instead}"
+        message = f"{engine} gives the probabilities of atoms, not of formulas"
+        raise UnsupportedError(message, span=formula.span, hint=hint)
 
 
 def _parsed(query: str | Formula, signature: Signature) -> Formula:

@@ -32,7 +32,7 @@ from herbrand.factors.possible_values import possible_values
 from herbrand.language.show import statement_text
 from herbrand.program.ground import BYTES_AN_ATOM
 from herbrand.program.program import Program
-from herbrand.program.question import Question
+from herbrand.program.question import Question, refuse_formulas
 
 ROUNDS_EXPECTED = 50
 GENTLER = (0.0, 0.5, 0.9)
@@ -176,9 +176,4 @@ def refuse_what_is_no_marginal(question: Question, engine: str) -> None:
             f"{engine} gives marginals, no most probable world",
             hint="use --engine exact or lifted for --map",
         )
-    if question.formulas:
-        raise UnsupportedError(
-            f"{engine} gives the probabilities of atoms, not of formulas",
-            span=question.formulas[0].span,
-            hint="use --engine exact, or name the formula: hard: asked(x) <=> ...",
-        )
+    refuse_formulas(question, engine, "use --engine exact, or name the formula: hard: asked(x) <=> ...")

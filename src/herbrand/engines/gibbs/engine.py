@@ -30,7 +30,7 @@ from herbrand.factors.compiled import Compiled, compiled
 from herbrand.factors.graph import Array
 from herbrand.loops import chosen
 from herbrand.program.program import Program
-from herbrand.program.question import Question
+from herbrand.program.question import Question, refuse_formulas
 
 BATCHES = 20
 """Batches that each chain's draws are cut into; half of them are each half of a split chain."""
@@ -218,9 +218,4 @@ def _refuse_what_no_sample_tells(question: Question) -> None:
             "gibbs draws worlds, and does not search for the most probable one",
             hint="use --engine exact or lifted for --map",
         )
-    if question.formulas:
-        raise UnsupportedError(
-            "gibbs gives the probabilities of atoms, not of formulas",
-            span=question.formulas[0].span,
-            hint="use --engine exact",
-        )
+    refuse_formulas(question, "gibbs", "use --engine exact")
