@@ -159,7 +159,7 @@ def _foreign(failure: Failure) -> str:
 
 
 def _computed_probability(failure: Failure) -> str:
-    if failure.found != "::" or not _COMPUTED_BEFORE.search(failure.before):
+    if not failure.text.startswith("::", failure.at) or not _COMPUTED_BEFORE.search(failure.before):
         return ""
     return (
         "write a fraction as a decimal number; what depends on rows is computed in the body: "
