@@ -62,6 +62,25 @@ def test_special_numbers_and_parameters_come_back(tmp_path: Path) -> None:
     assert torch.equal(found["weight"], layer.weight.detach())
 
 
+def test_a_single_bit_that_is_changed_is_found(tmp_path: Path) -> None:
+    """In a number as in what is said of it: a training went on from it without a word."""
+    held, about = {"w": torch.arange(3.0), "n": torch.ones(1)}, {"steps": 3, "seeds": {10: 1, 9: 2}}
+    save_tensors(tmp_path / "state", held, about)
+    whole, refused = (tmp_path / "state").read_bytes(), 0
+    _, saved = read_tensors(tmp_path / "state")
+    for place in range(len(whole)):
+        (tmp_path / "state").write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        try:
+            found, told = read_tensors(tmp_path / "state")
+        except HerbrandError as error:
+            refused += "state" in str(error)
+        else:  # the names of the sum and of the format themselves
+            assert (
+                all(torch.equal(found[name], held[name]) for name in held) and told.items() >= saved.items()
+            )
+    assert refused > len(whole) - 40
+
+
 def test_equal_states_are_equal_files(tmp_path: Path) -> None:
     """Often enough that an order drawn by chance would show."""
     for _ in range(10):

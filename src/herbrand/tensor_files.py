@@ -12,6 +12,7 @@ The format is safetensors, never pickle, and a save that is interrupted leaves t
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ from herbrand.files import irregular, refuse_losing, written_whole
 
 ABOUT = "herbrand"
 """The only entry of a file's metadata: safetensors writes several in an order that changes by the run."""
-FORMAT = "herbrand-format"
+FORMAT, SUM = "herbrand-format", "herbrand-sum"
 OURS = 1
 """Raised when files change so that older ones cannot be read; a file without it is of the first."""
 
@@ -39,7 +40,8 @@ def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping
     """
     refuse_losing(path)
     plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    data = to_bytes(plain, {ABOUT: json.dumps({**about, FORMAT: OURS}, sort_keys=True)})
+    told = {**about, FORMAT: OURS, SUM: _sum(plain, about)}
+    data = to_bytes(plain, {ABOUT: json.dumps(told, sort_keys=True)})
     with written_whole(path, folders=True) as file:
         file.write(data)
 
@@ -55,12 +57,23 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             if not isinstance(about, dict):
                 raise ValueError("what it says of itself is no JSON object")
             _refuse_another_format(path, about.pop(FORMAT, OURS))
-            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if about.pop(SUM, None) not in (None, _sum(tensors, about)):
+            raise ValueError("it was changed since it was saved, or is damaged")
+        return tensors, about
     except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
         reason = "it does not say what it holds" if isinstance(error, KeyError) else str(error)
         raise HerbrandError(
             f"'{path}' is not a file of ours: {reason}", hint="expected what herbrand saved"
         ) from None
+
+
+def _sum(tensors: dict[str, Tensor], about: Mapping[str, Any]) -> str:
+    """Differs where what is saved does, be it by a single bit."""
+    read = json.loads(json.dumps(about))  # numbers as keys come back as texts, in another order
+    made = hashlib.sha256(json.dumps(read, sort_keys=True).encode())
+    made.update(to_bytes(tensors))
+    return made.hexdigest()
 
 
 def _refuse_another_format(path: str | Path, found: object) -> None:
