@@ -229,6 +229,14 @@ def test_opinions_count_a_world_by_their_chance() -> None:
     assert found.metrics["log_likelihood"] == pytest.approx(math.log(0.15 / 4))
 
 
+def test_the_curve_never_falls_over_several_starts() -> None:
+    model = hb.Model(hb.parse("? :: a\n? :: b\nc :- a, not b\nc :- b, not a"))
+    found = model.learn(worlds=[hb.parse(text) for text in ("c", "not c", "c")], starts=5)
+    values = [point.value for point in found.curve]
+    assert values == pytest.approx(sorted(values), abs=1e-12)
+    assert values[-1] == pytest.approx(found.metrics["log_likelihood"])
+
+
 def test_an_opinion_lists_its_atom_where_others_are_closed() -> None:
     """One of two coins may be heads, by 0.8, the other is not: (0.2 + 0.6 p) (1 - p) is largest at 1/3."""
     text = 'predicate coin(t): observed\npredicate heads(t)\n? :: heads(c) :- coin(c)\ncoin("a")\ncoin("b")'

@@ -159,7 +159,7 @@ def learn(
     for _ in range((settings.starts or STARTS) - 1 if drawn else 0):
         if settings.budget.ended:
             break
-        other = _climbed(made, theory, _first(made, theory, dice), settings)
+        other = _climbed(made, theory, _first(made, theory, dice), settings, best.value)
         best = other if other.value > best.value + TOLERANCE * abs(best.value) else best
     weights = tuple(_weights(theory, best.probabilities))
     return Learning(
@@ -311,9 +311,16 @@ def _first(worlds: Sequence[_World], theory: Theory, dice: np.random.Generator |
 
 
 def _climbed(
-    worlds: Sequence[_World], theory: Theory, first: Probabilities, settings: LearningSettings
+    worlds: Sequence[_World],
+    theory: Theory,
+    first: Probabilities,
+    settings: LearningSettings,
+    height: float = -math.inf,
 ) -> _Climbed:
-    """Expectation maximisation, with leaps where the likelihood rises by them, until it rises no more."""
+    """Expectation maximisation, with leaps where the likelihood rises by them, until it rises no more.
+
+    Watchers see the best so far, over all starts: ``height`` is that of the climbs before.
+    """
     most, tolerance = settings.iterations or STEPS, settings.tolerance or TOLERANCE
     learned = {group: _learned_places(theory, group) for group in first}
 
@@ -326,7 +333,7 @@ def _climbed(
     point, leaps, steps, flat = seen(first), Leaps(), 0, 0
     while True:
         if settings.watch is not None:
-            settings.watch(Progress(steps, most, "log-likelihood", point.value))
+            settings.watch(Progress(steps, most, "log-likelihood", max(point.value, height)))
         if flat and not point.grows(STEADY if flat >= FLAT_STEPS else 0.0):
             return _Climbed(point.probabilities, point.value, steps, True)
         if steps >= most:
