@@ -118,6 +118,15 @@ def test_weights_that_cancel_are_summed_to_the_end() -> None:
     assert told(answer) == pytest.approx({(y,): whole[0, y] for y in (0, 1, 2)})
 
 
+def test_sums_along_a_long_chain_are_done_at_its_end() -> None:
+    """They were given up after 1,000 rounds, though each met a new row: a chain of 1,010 had no answer."""
+    rules = hb.parse("r(x, y) :- e(x, y)\nr(x, z) :- e(x, y), r(y, z)")
+    links = [(f"n{i}", f"n{i + 1}") for i in range(1200)]
+    found = hb.Model(rules, {"e": links}).query('r("n0", "n1200")', depth="fixpoint")
+    assert [row.weight for row in found] == [1.0]
+    assert found.status.converged and found.guarantee.value == "exact"
+
+
 def test_what_has_no_fixpoint_says_so() -> None:
     asked = model(FORMS["the call last"], np.eye(SIZE))
     with pytest.raises(

@@ -124,7 +124,7 @@ class FixpointRows:
 
 
 MOST_ROUNDS = 1000
-"""A sum whose terms shrink by 3 % a round or more is done by then."""
+"""So many go by without a new row: a sum whose terms shrink by 3 % a round or more is done by then."""
 
 Place = tuple[str, Mode]
 
@@ -162,6 +162,7 @@ class Fixpoint:
         self._frontiers: dict[tuple[int, Place], tuple[_Owner, list[State]]] = {}
         self.converged = True
         self.rounds = 0
+        self._rows, self._grown = 0, 0
 
     def answers(self, predicate: str, mode: Mode, columns: list[np.ndarray]) -> Answers:
         """The answers to each distinct row of inputs."""
@@ -187,17 +188,18 @@ class Fixpoint:
         ):
             return True
         if not self._arithmetic.algebra.idempotent:
-            return self.rounds > MOST_ROUNDS
-        rows = (
-            sum(
-                len(rows)
-                for owner in self._owners.values()
-                for rows in (owner.answers, *owner.reached.values())
-            )
-            if self.rounds % 64 == 0
-            else self.rounds
-        )
-        return self.rounds > rows + 2
+            return self.rounds > self._last_growth() + MOST_ROUNDS
+        return self.rounds % 64 == 0 and self.rounds > self._row_count() + 2
+
+    def _last_growth(self) -> int:
+        """The round that had more rows than those before; they are counted now and then."""
+        if self.rounds % 64 == 0 and (rows := self._row_count()) > self._rows:
+            self._rows, self._grown = rows, self.rounds
+        return self._grown
+
+    def _row_count(self) -> int:
+        owners = self._owners.values()
+        return sum(len(rows) for owner in owners for rows in (owner.answers, *owner.reached.values()))
 
     def _owner(self, place: Place) -> _Owner:
         if place not in self._owners:
