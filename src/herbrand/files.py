@@ -121,12 +121,24 @@ class ScratchFolder:
 
 def take(handle: int) -> bool:
     """Lock an open file until it is closed; False where another process has, or files cannot be locked."""
+    return _locked(handle) is True
+
+
+def is_taken(handle: int) -> bool:
+    """Whether another process has locked an open file; if not, this one has now."""
+    return _locked(handle) is False
+
+
+def _locked(handle: int) -> bool | None:
+    """True: by this process, False: by another, None: files cannot be locked."""
     if fcntl is None:
-        return False
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
+    except OSError:
+        return None
     return True
 
 

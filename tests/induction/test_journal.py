@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,49 @@ def test_a_training_goes_on_too(worlds: Path, tmp_path: Path, monkeypatch: pytes
     assert exams == [200, 400, 600, 800] and found.examples == 800
     again = induced()
     assert exams == [200, 400, 600, 800] and told(again) == told(found)
+
+
+def test_two_runs_keep_no_file_together(worlds: Path, tmp_path: Path) -> None:
+    """Their pieces went into it by turns, and no later run could go on from them."""
+    kept = tmp_path / "run"
+    asked = {**SEARCH, "worlds": worlds, "resume": kept}
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Cut):
+        cut_off(patch, 1)
+        hb.induce(**asked)
+    held = kept.read_bytes()
+    first = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(kept)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert first.stdout is not None and first.stdout.readline() == "held\n"
+        with pytest.raises(HerbrandError, match="is kept by a run that goes on"):
+            hb.induce(**asked)
+    finally:
+        first.communicate("done")
+    assert kept.read_bytes() == held
+    hb.induce(**asked)
+
+
+def test_a_full_disk_is_told() -> None:
+    """By its name, also where what could not be written is still to be written when the file is closed."""
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no device that is always full")
+    full = Path("/dev/full")
+    with (
+        pytest.raises(HerbrandError, match="No space left"),
+        closing(Journal(full, full.open("ab"))) as journal,
+    ):
+        journal.add([1], "found")
+
+
+HOLDS = """
+import sys
+from herbrand.files import is_taken
+file = open(sys.argv[1], "ab")
+assert not is_taken(file.fileno())
+print("held", flush=True)
+sys.stdin.read()
+"""
 
 
 def test_a_machine_of_another_run_is_not_trained_on(worlds: Path, tmp_path: Path) -> None:

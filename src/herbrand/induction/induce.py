@@ -11,6 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -198,14 +199,13 @@ def induce(
         asked = {"target": target, "engine": engine, "seed": seed, "noise": noise, "budget": budget}
         journal = Journal.opened(resume, {**asked, "theory or worlds": _digest(theory, given)})
     effort = Effort(most=STEPS_A_MINUTE * budget * (0.6 if engine == "auto" else 1.0))
-    found, trained = _Run(given, kept, engine, noise, budget, seed, began, effort, watch, journal).found()
+    with closing(journal) if journal is not None else nullcontext():
+        found, trained = _Run(given, kept, engine, noise, budget, seed, began, effort, watch, journal).found()
     if not found.clauses:
         raise HerbrandError(
             f"no rule for '{target}' was found in {budget:g} minutes",
             hint="more --budget, more worlds, or more predicates to predict it from",
         )
-    if journal is not None:
-        journal.close()
     clauses = found.clauses
     reports = _reports(given, kept, held_out, found, seed)
     return Induced(

@@ -19,12 +19,13 @@ import json
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from herbrand.errors import HerbrandError
-from herbrand.files import irregular, refuse_unwritable
+from herbrand.files import irregular, is_taken, refuse_unwritable
 
 BEGINS = b"herbrand induce 1\n"
 """How a file begins; the number is raised when records change."""
@@ -50,25 +51,36 @@ class Journal:
         place = Path(path)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            data = place.read_bytes() if place.exists() else b""
-            file = place.open("ab")
+            journal = cls(place, place.open("ab"))
+            try:
+                journal._begin(about)
+            except BaseException:  # else whoever holds the error holds the file
+                journal.close()
+                raise
         except OSError as error:
             raise HerbrandError(f"{path}: {error.strerror or error}") from None
+        return journal
+
+    def _begin(self, about: Mapping[str, Any]) -> None:
+        """Read what is there, or begin the file."""
+        if is_taken(self.file.fileno()):
+            raise HerbrandError(
+                f"'{self.path}' is kept by a run that goes on", hint="wait for it, or name another file"
+            )
+        data = self.path.read_bytes()
         if not BEGINS.startswith(data[: len(BEGINS)]):
             raise HerbrandError(
-                f"'{path}' keeps no run of induce, or one of another version",
+                f"'{self.path}' keeps no run of induce, or one of another version",
                 hint="name another file, or delete this one to begin anew",
             )
         records = list(_records(data))
-        whole = records[-1][1] if records else 0
-        file.truncate(whole)
-        journal = cls(place, file, [record for record, _ in records])
-        if not journal.known:
-            file.write(BEGINS)
-            journal._append(dict(about))
+        self.file.truncate(records[-1][1] if records else 0)
+        self.known = [record for record, _ in records]
+        if self.known:
+            refuse_another(self.path, self.known.pop(0), json.loads(json.dumps(about)))
         else:
-            refuse_another(path, journal.known.pop(0), json.loads(json.dumps(about)))
-        return journal
+            self.file.write(BEGINS)
+            self._append(dict(about))
 
     def taken(self, at: Any) -> Any | None:
         """What was found at the next place, if that is known; raises where the record is of another place."""
@@ -87,7 +99,8 @@ class Journal:
         self._append([at, found])
 
     def close(self) -> None:
-        self.file.close()
+        with suppress(OSError):  # on a full disk, of a piece that could not be appended
+            self.file.close()
 
     def _append(self, record: Any) -> None:
         data = zlib.compress(json.dumps(record, separators=(",", ":"), default=_plain).encode(), 1)

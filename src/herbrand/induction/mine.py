@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,9 +135,8 @@ def mine(
     if resume is not None:
         asked = {"target": target, "length": length, "seed": seed}
         journal = Journal.opened(resume, {**asked, "theory or facts": _digest(theory, graph)})
-    rules = mined(graph, MiningLimits(length=length, seed=seed), heads, watch, journal)
-    if journal is not None:
-        journal.close()
+    with closing(journal) if journal is not None else nullcontext():
+        rules = mined(graph, MiningLimits(length=length, seed=seed), heads, watch, journal)
     if not rules:
         raise HerbrandError(
             "no rule is right of three triples and once in a hundred",
