@@ -100,3 +100,10 @@ def test_text_that_is_no_date_is_not_computed_with(text: str) -> None:
     rule = "predicate v(day): observed\nout(x) :- v(a), x = a - a"
     with pytest.raises(HerbrandError, match="no date"):
         hb.Model(hb.parse(rule + "\npredicate out(number)"), {"v": [(text,)]}).query("out(x)")
+
+
+def test_numbers_read_as_text_are_told_how_they_are_declared() -> None:
+    """Columns of CSV files hold text unless their type is declared; only rules named the declaration."""
+    theory = hb.parse("predicate n(v): observed\npredicate big(v)\n1: n(x) and x > 2 => big(x)")
+    with pytest.raises(HerbrandError, match="if both are numbers, declare the type of the text: type amount"):
+        hb.Model(theory, {"n": [("1",), ("3",)]}).infer()

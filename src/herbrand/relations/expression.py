@@ -421,7 +421,9 @@ class _Reader:
                     found[like] = "float"
                 elif len(pair) > 1:
                     one, other = IN_WORDS[found[like]], IN_WORDS[kind]
-                    raise HerbrandError(f"'{name}' of {one} and {other}, which differ")
+                    numbers = "if both are numbers, declare the type of the text: type amount = number"
+                    hint = numbers if pair & {"int", "float"} and "text" in pair else ""
+                    raise HerbrandError(f"'{name}' of {one} and {other}, which differ", hint=hint)
                 found.append(found[like])
         return found
 
