@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,6 +97,25 @@ def test_an_empty_file_is_a_new_database(tmp_path: Path) -> None:
     model = hb.Model(hb.parse(THEORY), {"friends": [("a", "b")]}, on=f"duckdb:{tmp_path / 'w.duckdb'}")
     assert len(model.infer(iterations=2)) == 2
     assert len(model.infer(iterations=2, resume=True)) == 2
+
+
+def test_a_database_that_another_process_has_open(tmp_path: Path) -> None:
+    path = made(tmp_path / "w.duckdb", FRIENDS)
+    holds = (
+        f"import duckdb, sys; c = duckdb.connect({str(path)!r}); print('held', flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", holds], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert other.stdout is not None and other.stdout.readline() == "held\n"
+        with pytest.raises(
+            FactsError, match=rf"another process has duckdb:.* open: PID {other.pid}"
+        ) as caught:
+            inferred(path)
+        assert "wait until it has ended" in str(caught.value)
+    finally:
+        other.communicate("")
 
 
 def test_files_that_are_damaged(tmp_path: Path) -> None:

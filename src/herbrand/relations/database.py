@@ -227,6 +227,11 @@ def _plain(error: duckdb.Error, name: str, memory: int | None) -> BaseException:
         )
     if isinstance(error, duckdb.OutOfRangeException) or "out of range" in said:
         return too_large()
+    if "Could not set lock" in said:
+        return FactsError(
+            f"another process has {name} open: {said.partition('(')[2].partition(')')[0]}",
+            hint="wait until it has ended, or name another database",
+        )
     if isinstance(error, duckdb.IOException):
         return FactsError(f"{name} cannot be used: {said}")
     return HerbrandError(f"{name}: {said}")
