@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from herbrand.graphs import (
     Classes,
+    _components_by_rounds,
     component_of,
     linked,
     reached,
@@ -43,8 +44,8 @@ def graphs(draw: st.DrawFn) -> tuple[int, list[Link]]:
 @given(graphs())
 def test_any_graph(graph: tuple[int, list[Link]]) -> None:
     count, links = graph
-    found = component_of(count, np.array(links, np.int64).reshape(-1, 2))
-    assert found.tolist() == by_union(count, links)
+    for found in (component_of, _components_by_rounds):
+        assert found(count, np.array(links, np.int64).reshape(-1, 2)).tolist() == by_union(count, links)
 
 
 @pytest.mark.parametrize("count", [2, 1000, 100_000])

@@ -401,7 +401,7 @@ def _added_up(
     sizes = layers[0].sizes
     if len(first) == len(scopes):
         refuse_tables(float(len(layers)) * math.prod(sizes), budget.bytes)
-        return Tables(scopes, of_layer, np.stack([layer.table() for layer in layers])), np.arange(len(scopes))
+        return Tables(scopes, of_layer, np.array([layer.table() for layer in layers])), np.arange(len(scopes))
     marks = np.random.default_rng(0).integers(1, 2**62, len(layers), dtype=np.uint64)
     order, bounds = by_number(group, len(first))
     keys = np.add.reduceat(marks[of_layer[order]], bounds[:-1])
