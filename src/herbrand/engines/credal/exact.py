@@ -166,6 +166,7 @@ class Exact:
         self._search_on(asked, queries, found, clock)
         if not asked.question.everything:
             self._check_others(asked, queries, clock)
+            self._check_facts(asked, queries, replace(clock, most=min(clock.most, AT_FIRST)))
         if progress is not None:
             progress("bounded", 1.0)
         return Searched(asked, tuple(query.text for query in queries), tuple(found), tuple(refusals))
@@ -259,6 +260,14 @@ class Exact:
             wanted = part.sentences and not seen.issuperset(part.names)
             if wanted and size_of(part).fits(self.budget.memory) and not is_consistent(part, clock):
                 raise contradiction(asked.network, part, clock)
+
+    def _check_facts(self, asked: NetworkQuestion, queries: Sequence[BoundQuery], clock: Clock) -> None:
+        """Facts on which no query depends must be possible, as far as they are few enough to see."""
+        for query in asked.facts_apart(queries):
+            part, local = asked.part_of(query)
+            if not self.budget.ended and size_of(part, local).fits(self.budget.memory):
+                with _naming_statements(asked, query, part, clock):
+                    ends_of(part, local, clock, 2)
 
     def read(self, state: Searched, status: Status) -> Bounds:
         found = state.found

@@ -34,6 +34,8 @@ from herbrand.graphs import linked
 
 MOST_ATOMS = 16
 """Atoms that a query and what is given may name together."""
+MOST_APART = 1000
+"""Pieces with facts on which no query depends: up to so many are looked at, some milliseconds each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,15 @@ class NetworkQuestion:
         """What is given of pieces that are independent of the query, as a query: it must be possible."""
         apart = self._split(query)[1]
         return None if apart is None else BoundQuery(query.text, apart)
+
+    def facts_apart(self, queries: Iterable[BoundQuery]) -> Iterator[BoundQuery]:
+        """An atom with a fact of each piece on which no query depends: its facts must be possible as well."""
+        seen = {piece for query in queries for piece in self._telling(self._pieces_of(self._related(query)))}
+        apart = [facts for piece, facts in self._facts_of.items() if piece not in seen]
+        for facts in apart if len(apart) <= MOST_APART else ():
+            if len(facts) <= MOST_ATOMS:
+                atom = next(iter(facts))
+                yield BoundQuery(self.network.atoms.text(atom), GroundFormula(0, (atom,)))
 
     def _split(self, query: BoundQuery) -> tuple[GroundFormula | None, GroundFormula | None]:
         """What is given in two: that of the query's pieces and of those tied to them, and the rest.
