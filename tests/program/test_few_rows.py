@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 import herbrand as hb
-from herbrand.errors import HerbrandError
+from herbrand.budget import Budget
+from herbrand.errors import HerbrandError, OutOfTimeError
+from herbrand.program import few_rows
 from herbrand.program.clause_rows import ClauseRows
+from herbrand.program.clauses import Clause, Lookup
 from tests.program.conftest import ROADS, evaluated_by
 
 OPERATIONS = ("{x} + {k}", "{x} - {k}", "{x} * {k}", "-({x}) + {k}", "abs({x} - {k})", "min({x}, {k}) + 1")
@@ -86,6 +89,29 @@ def test_numbers_are_made_without_columns(monkeypatch: pytest.MonkeyPatch) -> No
     found = hb.Model(hb.parse(COUNTDOWN)).infer("left(x)")
     assert found["left(7)"] == pytest.approx(0.5 * 0.8**3)
     assert len(list(found.rows())) == 11
+
+
+def test_recursion_of_many_rounds_is_few_where_each_of_them_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClauseRows, "of", None)
+    text = "predicate at(n)\nat(4000)\nat(y) :- at(x), x > 0, y = x - 1"
+    assert len(hb.Model(hb.parse(text)).program.facts.tables["at"].true) == 4001
+
+
+@pytest.mark.parametrize("limit", ["MOST_AT_ONCE", "MORE_COMPUTED"])
+def test_rows_that_are_many_at_once_are_left_to_columns(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(few_rows, limit, 3)
+    monkeypatch.setattr(few_rows, "MOST_WORK", 20)
+    text = "predicate at(n)\nat(50)\nat(y) :- at(x), x > 0, y = x - 1"
+    assert len(hb.Model(hb.parse(text)).program.facts.tables["at"].true) == 51
+
+
+def test_loops_ask_the_clock() -> None:
+    text = "predicate at(n)\nat(50)\nat(y) :- at(x), x > 0, y = x - 1"
+    program = hb.Model(hb.parse(text)).program
+    clause = Clause("at", ("x",), (Lookup("at", ("x",)),), {"x": "n"})
+    few = few_rows.FewRows(program.signature, program.facts, Budget(seconds=0.0))
+    with pytest.raises(OutOfTimeError):
+        few.complete([few_rows.Derivation(clause)])
 
 
 NOT_FEW = {

@@ -245,6 +245,7 @@ def test_what_is_not_served_is_named(
     [
         ("not friends(x, x)", True),
         ("friends(x, y) => friends(y, x)", True),
+        ("friends(x, y) and x != x", True),
         ('has(x, "odd") => friends(x, "a")', True),
         ('mood(x) = "good" => has(x, "fine")', True),
         ('friends(x, y) and mood(x) = "none" => mood(y) in {"good", "none"}', True),

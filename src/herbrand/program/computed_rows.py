@@ -205,7 +205,8 @@ class Computation:
     def few(self) -> FewRows | None:
         """The same in plain loops; ``None`` where the rows are not few, and where something is wrong, which
         the columns put into words."""
-        few, endless = FewRows(self.signature, self.facts), {one.name for one in self._endless}
+        few = FewRows(self.signature, self.facts, self.source.budget)
+        endless = {one.name for one in self._endless}
         try:
             for group in self._groups():
                 if not endless.isdisjoint(group):

@@ -50,7 +50,7 @@ from herbrand.row_keys import ascend, row_keys, stable_order
 
 def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: Budget) -> Facts:
     """The facts and all that follows from them."""
-    few = _few(rules, signature, facts)
+    few = _few(rules, signature, facts, budget)
     if few is not None:
         tables = {name: _closed(facts.tables[name], few.array(name)) for name in _heads(rules)}
     else:
@@ -62,11 +62,11 @@ def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: B
     return replace(facts, tables={**facts.tables, **tables})
 
 
-def _few(rules: Sequence[Rule], signature: Signature, facts: Facts) -> FewRows | None:
+def _few(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: Budget) -> FewRows | None:
     """What follows in plain loops; ``None`` where rows are not few, or something derived is false."""
     if any(len(facts.tables[name].false) for name in _heads(rules)):
         return None
-    few = FewRows(signature, facts)
+    few = FewRows(signature, facts, budget)
     try:
         for clauses in _by_stratum(rules, signature, facts):
             few.complete([Derivation(clause) for own in clauses.values() for clause in own])

@@ -19,10 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.facts.facts import Facts
 from herbrand.language.comparisons import Test, assigned, variables_of
 from herbrand.language.formulas import ORDERS, Arithmetic, Constant, Variable
@@ -40,16 +42,21 @@ from herbrand.program.clauses import (
 )
 from herbrand.program.growing_facts import EXACT
 
-MOST_ROWS, MOST_WORK = 1_000, 10_000
+MOST_ROWS, MOST_WORK = 10_000, 10_000
 """So many facts, and so many rows in all steps of all bodies, are few: some milliseconds, about what a few
 rounds of joins by columns take."""
+MORE_A_ROUND, MORE_COMPUTED = 1_000, 5_000
+"""So many rows more are few with each round of recursion, as columns need a round for it too, and with each
+that computes values."""
+MOST_AT_ONCE = 100_000
+"""Rows of one step, and of one predicate: some tens of megabytes."""
 
 NOTHING = ""
 """The name of no predicate: what rests on none that grows is derived once, from no new rows."""
 
 Row = tuple[int, ...]
 Index = Mapping[Row, Sequence[Row]]
-Step = Callable[[list[Row]], list[Row]]
+Step = Callable[[list[Row]], Iterable[Row]]
 Number = Callable[[Row], int]
 """A value by the row of what a body has bound so far."""
 
@@ -100,12 +107,12 @@ class FewRows:
     ``made``: constants of types that have got some, those that they had in front.
     """
 
-    def __init__(self, signature: Signature, facts: Facts) -> None:
-        self._signature, self._facts = signature, facts
+    def __init__(self, signature: Signature, facts: Facts, budget: Budget = UNLIMITED) -> None:
+        self._signature, self._facts, self._budget = signature, facts, budget
         self._rows: dict[str, dict[Row, None]] = {}
         self._indices: dict[str, dict[tuple[int, ...], dict[Row, list[Row]]]] = {}
         self._constants: dict[str, tuple[list[int], dict[int, int]]] = {}
-        self._work = 0
+        self._left = MOST_WORK
         self.made: dict[str, list[int]] = {}
 
     def rows(self, predicate: str) -> dict[Row, None]:
@@ -131,6 +138,7 @@ class FewRows:
         for one in derivations:
             if not heads.isdisjoint(x.predicate for x in one.clause.body if isinstance(x, Absence)):
                 raise NotFewError
+        more = MORE_COMPUTED if any(one.tests for one in derivations) else MORE_A_ROUND
         loops = [_Loop(self, one, heads) for one in derivations if one.row is None]
         for one in derivations:
             if (row := one.row) is not None:
@@ -138,10 +146,12 @@ class FewRows:
         grown = sum(map(len, self.made.values()))
         fresh = {name: [*self.rows(name)] for name in sorted(heads)} | {NOTHING: []}
         while fresh:
+            self._budget.check()
             before, fresh = fresh, {}
             for loop in loops:
                 for name, rows in before.items():
                     self._add(loop.predicate, loop.of(name, rows), fresh)
+            self._left += more
         if grown != sum(map(len, self.made.values())) and any(loop.ranges for loop in loops):
             raise NotFewError
 
@@ -154,6 +164,8 @@ class FewRows:
                 fresh.setdefault(predicate, []).append(row)
                 for places, index in indices.items():
                     _file(index, row, places)
+        if len(known) > MOST_AT_ONCE:
+            raise NotFewError
 
     def index(self, predicate: str, places: tuple[int, ...]) -> Index:
         """The rows by their constants at these places; it grows as they do."""
@@ -162,11 +174,13 @@ class FewRows:
             indices[places] = indexed(self.rows(predicate), places)
         return indices[places]
 
-    def count(self, rows: list[Row]) -> list[Row]:
-        """The rows themselves, unless the work is too much."""
-        self._work += len(rows)
-        if self._work > MOST_WORK:
+    def listed(self, found: Iterable[Row]) -> list[Row]:
+        """The rows that a step finds, unless the work is too much."""
+        most = min(self._left, MOST_AT_ONCE)
+        rows = list(islice(found, most + 1))
+        if len(rows) > most:
             raise NotFewError
+        self._left -= len(rows)
         return rows
 
     # Constants
@@ -259,7 +273,7 @@ class _Steps:
         self._given = given
         rows = [self._start]
         for step in self._steps:
-            rows = self._few.count(step(rows))
+            rows = self._few.listed(step(rows))
             if not rows:
                 return []
         columns = [[index(row) for row in rows] for index in self._head]
@@ -311,14 +325,14 @@ class _Steps:
             self.places = places
         source = given
 
-        def step(rows: list[Row]) -> list[Row]:
+        def step(rows: list[Row]) -> Iterable[Row]:
             fitting = source()
-            return [
+            return (
                 (*row, *[other[place] for place in taken])
                 for row in rows
                 for other in fitting.get(tuple([row[slot] for slot in keys]), ())
                 if not twice or all(other[one] == other[two] for one, two in twice)
-            ]
+            )
 
         self._steps.append(step)
 
@@ -333,11 +347,11 @@ class _Steps:
         few = self._few
         self._bind(name)
         self._steps.append(
-            lambda rows: [(*row, index) for row in rows for index in range(few.size(type_name))]
+            lambda rows: ((*row, index) for row in rows for index in range(few.size(type_name)))
         )
 
     def _keep(self, holds: Callable[[Row], bool]) -> None:
-        self._steps.append(lambda rows: [row for row in rows if holds(row)])
+        self._steps.append(lambda rows: filter(holds, rows))
 
     def _check(self, part: Literal) -> None:
         clause, few = self._derivation.clause, self._few
@@ -386,7 +400,7 @@ class _Steps:
         number = self._number(value)
         self._values[name] = self._width
         self._width += 1
-        self._steps.append(lambda rows: [(*row, number(row)) for row in rows])
+        self._steps.append(lambda rows: ((*row, number(row)) for row in rows))
 
     def _number(self, value: Value) -> Number:
         match value:

@@ -16,8 +16,9 @@ import pyarrow as pa
 from herbrand.budget import refuse_beyond_disk
 from herbrand.contraction.expression import Contraction, Sizes
 from herbrand.contraction.over_relations import VALUE, Contracted, contracted, planned
-from herbrand.learning.contradiction import refuse_contradiction
+from herbrand.learning.contradiction import broken, refuse_contradiction
 from herbrand.learning.parameters import Parameters
+from herbrand.program.ground import choices_of
 from herbrand.program.program import Argument, Conjunction, Template
 from herbrand.relations.expression import column
 from herbrand.relations.fold import total
@@ -53,6 +54,8 @@ def stored_flips(example: StoredExample, room: int | None, report: Report) -> It
     Raises where facts that nobody predicts break a hard statement among themselves.
     """
     templates = example.program.templates
+    for template in templates:
+        _refuse_false(example, template)
     pairs = [(template, place) for template in templates for place in _counted_places(template, example)]
     for number, (template, place) in enumerate(pairs):
         report(f"counting groundings, {number + 1} of {len(pairs)}", number / len(pairs))
@@ -65,6 +68,13 @@ def stored_flips(example: StoredExample, room: int | None, report: Report) -> It
         else:
             _refuse_broken(example, flips)
             example.stored.database.drop(table)
+
+
+def _refuse_false(example: StoredExample, template: Template) -> None:
+    """Raise for a hard statement that no atom can make true."""
+    conjunction = template.conjunction
+    if template.weight is None and not conjunction.literals and choices_of(conjunction, example.program):
+        raise broken(example, template)
 
 
 def _counted_places(template: Template, example: StoredExample) -> Sequence[int]:
