@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 import numpy as np
 
@@ -172,10 +173,13 @@ class _Lowering:
                 self.templates += (replace(t, sign=t.sign * factor) for t in found)
 
     def _undecided(self, found: Iterable[Expansion], weight: int | None) -> Iterator[Expansion]:
-        """Those that matter: what facts make false weighs nothing, what they make true forbids nothing."""
-        without_effect = weight is None
-        for case in found:
-            decided = None if self.absent is None else self.absent.decided(case.formula)
+        """Those that matter: what facts make false weighs nothing, what they make true forbids nothing. A
+        formula that is not written out more than once is left to grounding."""
+        without_effect, found = weight is None, iter(found)
+        first = list(islice(found, 2))
+        absent = self.absent if len(first) > 1 else None
+        for case in chain(first, found):
+            decided = None if absent is None else absent.decided(case.formula)
             if decided is None or decided is not without_effect:
                 yield case
 
