@@ -351,6 +351,11 @@ class TestRefusals:
                 {},
                 r"quantifier inside a formula: 1\.0: exists y: friends",
             ),
+            (
+                "type n = 0..3\npredicate step(n)\n1.0: step(x) => step(x + 1)",
+                {},
+                "no computed argument inside a formula",
+            ),
             ("hard: smokes(x) => cancer(x)", {}, "no hard statements about latent atoms"),
             ("hard: exists y: friends(x, y) and smokes(y)", {}, "no quantifier inside a formula"),
             ("", {"schedule": "sequential"}, "is parallel"),

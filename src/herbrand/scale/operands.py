@@ -7,6 +7,7 @@ walked over the tables that hold the marginals now.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -219,11 +220,13 @@ def selected(
 
 
 def refuse_quantifiers(template: Template, program: Program, engine: str) -> None:
-    """Raise for a statement that has a quantifier inside its formula."""
+    """Raise for a statement that has a quantifier inside its formula, as a computed argument is one."""
     if template.conjunction.blocks:
         statement = program.statements[template.statement]
+        written = re.search(r"\b(exists|forall)\b", statement_text(statement))
+        what = "quantifier" if written else "computed argument"
         raise UnsupportedError(
-            f"on a database {engine} has no quantifier inside a formula: {statement_text(statement)}",
+            f"on a database {engine} has no {what} inside a formula: {statement_text(statement)}",
             span=statement.span,
-            hint="leave out --on, or write the formula without exists and forall",
+            hint="leave out --on" + (", or write the formula without exists and forall" if written else ""),
         )
