@@ -105,6 +105,17 @@ def test_rows_that_are_many_at_once_are_left_to_columns(monkeypatch: pytest.Monk
     assert len(hb.Model(hb.parse(text)).program.facts.tables["at"].true) == 51
 
 
+def test_rows_a_step_apart_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work grows with the steps, not with their square: in both directions, and where a row is missing."""
+    monkeypatch.setattr(ClauseRows, "of", None)
+    monkeypatch.setattr(few_rows, "MORE_COMPUTED", 50)
+    steps = [(n,) for n in range(600)]
+    for rule in ("at(y) :- at(x), tick(y), y = x + 1", "at(y) :- tick(y), at(x), x = y - 1, y != 400"):
+        theory = hb.parse(f"predicate tick(n): observed\npredicate at(n)\nat(0)\n{rule}")
+        found = hb.Model(theory, {"tick": steps}).program.facts.tables["at"].true
+        assert len(found) == (400 if "400" in rule else 600)
+
+
 def test_loops_ask_the_clock() -> None:
     text = "predicate at(n)\nat(50)\nat(y) :- at(x), x > 0, y = x - 1"
     program = hb.Model(hb.parse(text)).program

@@ -26,7 +26,7 @@ import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.facts.facts import Facts
-from herbrand.language.comparisons import Test, assigned, variables_of
+from herbrand.language.comparisons import Test, assigned, steps_in, variables_of
 from herbrand.language.formulas import ORDERS, Arithmetic, Constant, Variable
 from herbrand.language.formulas import Expression as Value
 from herbrand.language.signature import Signature
@@ -288,12 +288,14 @@ class _Steps:
                 waiting.remove(part)
                 self._check(part)
             lookups = [part for part in waiting if isinstance(part, Lookup)]
+            free = [name for name in self._variables if name not in self._slots]
+            if any(self._solve(name) for name in free if any(name in part.arguments for part in lookups)):
+                continue
             if lookups:
                 best = max(lookups, key=lambda part: sum(name in self._slots for name in part.arguments))
                 waiting.remove(best)
                 self._find(best)
                 continue
-            free = [name for name in self._variables if name not in self._slots]
             if not free:
                 assert not waiting, "every literal has its variables"
                 return
@@ -339,6 +341,29 @@ class _Steps:
     def _bind(self, name: str) -> None:
         self._slots[name] = self._width
         self._width += 1
+
+    def _solve(self, name: str) -> bool:
+        """Bind a variable that a test makes a whole step from a bound one, so that rows are found by it."""
+        for test in self._derivation.tests:
+            for made, old, step in steps_in(test):
+                for own, other, apart in ((made, old, step), (old, made, -step)):
+                    slot = self._slot(other)
+                    if slot is not None and self._derivation.names.get(own, own) == name:
+                        self._shift(name, own, self._few.values(self._type(other)), slot, apart)
+                        return True
+        return False
+
+    def _shift(self, name: str, own: str, values: Sequence[int], slot: int, step: int) -> None:
+        """The constant so far from another one, if it is there."""
+        few, type_name = self._few, self._type(own)
+        self._bind(name)
+        self._steps.append(
+            lambda rows: (
+                (*row, index)
+                for row in rows
+                if (index := few.index_of(values[row[slot]] + step, type_name, False)) is not None
+            )
+        )
 
     def _range(self, name: str) -> None:
         """All constants of a variable's type."""
