@@ -14,7 +14,7 @@ import numpy as np
 
 from herbrand.factors.graph import Somes
 from herbrand.factors.interchangeable import Classes
-from herbrand.factors.pieces import Allowed, quantified, together
+from herbrand.factors.pieces import Allowed, other_values, quantified, together
 from herbrand.factors.points import (
     Kind,
     Ordered,
@@ -125,8 +125,7 @@ class Patterns:
         return tuple(found)
 
     def _failing(self, column: Column) -> Column:
-        others = (value for value in range(self.size(column.atom)) if value not in column.allowed)
-        return Column(column.atom, tuple(others))
+        return Column(column.atom, other_values(self.size(column.atom), column.allowed))
 
     def status(self, atom: PointAtom) -> int:
         """The value of an atom class, or ``LATENT``: that of any of its atoms."""
@@ -146,8 +145,7 @@ class Patterns:
         helper = self.new_axis(2, count)
         members: dict[tuple[int, Allowed], int] = defaultdict(int)
         for atom, allowed in literals:
-            excluded = tuple(v for v in range(self.size(atom)) if v not in allowed)
-            members[self.axis(atom), excluded] += 1
+            members[self.axis(atom), other_values(self.size(atom), allowed)] += 1
         self.somes.append(Some(helper, count, members))
         return helper
 

@@ -15,7 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from herbrand.factors.graph import NO_SOMES, Array, Somes
-from herbrand.factors.pieces import ABSENT, Allowed, Quantified, quantified, shapes, together, unique_rows
+from herbrand.factors.pieces import (
+    ABSENT,
+    Allowed,
+    Quantified,
+    other_values,
+    quantified,
+    shapes,
+    together,
+    unique_rows,
+)
 from herbrand.factors.program_graph import Origin
 from herbrand.program.evidence import codes_of
 from herbrand.program.ground import Ground, GroundBlock, GroundConjunction, GroundTemplate
@@ -119,16 +128,15 @@ class Quantifiers:
         for kind in np.unique(kinds[kinds != ABSENT]).tolist():
             size, pattern = divmod(kind, len(patterns))
             values = patterns[pattern]
-            allowed = values if some else tuple(v for v in range(size) if v not in values)
+            allowed = values if some else other_values(size, values)
             yield np.where(kinds == kind, found.axes, ABSENT), allowed
 
     def none_fails(self, scopes: Array, literals: dict[int, Allowed]) -> Array:
         """Helpers that are false exactly where all literals over a scope hold."""
         helpers = self.axes.new(len(scopes))
         for slot, allowed in literals.items():
-            size = self.axes.size_of(int(scopes[0, slot]))
-            excluded = tuple(v for v in range(size) if v not in allowed)
-            self._add(helpers, scopes[:, slot], np.full(len(helpers), self._number(excluded)))
+            excluded = self._number(other_values(self.axes.size_of(int(scopes[0, slot])), allowed))
+            self._add(helpers, scopes[:, slot], np.full(len(helpers), excluded))
         return helpers
 
     def somes(self) -> Somes:
@@ -257,7 +265,7 @@ class Quantifiers:
         found.settled[:] = settled
         members = np.concatenate([alone, joined])
         counts = np.bincount(members[:, 0], minlength=len(settled))
-        counts[joined[:, 0]] += 1
+        counts[joined[:, 0]] += 1  # a helper that fails with a conjunction is never the quantifier itself
         found.axes[counts > 1] = self.axes.new(int((counts > 1).sum()))
         is_single = counts[members[:, 0]] == 1
         owner, axes, patterns = members[is_single].T

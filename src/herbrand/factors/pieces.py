@@ -144,6 +144,11 @@ MergeKey = tuple[int, frozenset[int]]
 Allowed = tuple[int, ...]
 
 
+def other_values(size: int, allowed: Allowed) -> Allowed:
+    """Those of an axis with so many that are not allowed."""
+    return tuple(value for value in range(size) if value not in allowed)
+
+
 @dataclass(frozen=True)
 class Piece:
     """``literals``: slots of a scope with the values they must have; ``worth`` where all of them do."""

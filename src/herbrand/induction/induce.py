@@ -11,7 +11,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import focused_search, relevance
 from herbrand.induction.given_sample import by_arity, known_rows, sample_of
 from herbrand.induction.given_worlds import GivenWorld, GivenWorlds, read_worlds
-from herbrand.induction.journal import Journal
+from herbrand.induction.journal import Journal, journal_at
 from herbrand.induction.limits import NOISE, Effort, Limits
 from herbrand.induction.saved_machine import About, save
 from herbrand.induction.search import Found
@@ -194,12 +193,9 @@ def induce(
     refuse_no_theory("induce", theory)
     given = read_worlds(theory, target, worlds, watch, facts, header, note)
     kept, held_out = _split(given.worlds, seed)
-    journal = None
-    if resume is not None:
-        asked = {"target": target, "engine": engine, "seed": seed, "noise": noise, "budget": budget}
-        journal = Journal.opened(resume, {**asked, "theory or worlds": _digest(theory, given)})
+    asked = {"target": target, "engine": engine, "seed": seed, "noise": noise, "budget": budget}
     effort = Effort(most=STEPS_A_MINUTE * budget * (0.6 if engine == "auto" else 1.0))
-    with closing(journal) if journal is not None else nullcontext():
+    with journal_at(resume, lambda: {**asked, "theory or worlds": _digest(theory, given)}) as journal:
         found, trained = _Run(given, kept, engine, noise, budget, seed, began, effort, watch, journal).found()
     if not found.clauses:
         raise HerbrandError(

@@ -18,8 +18,8 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -128,6 +128,16 @@ def _records(data: bytes) -> Iterator[tuple[Any, int]]:
             yield json.loads(zlib.decompress(data[begins:start])), start
         except (zlib.error, ValueError):
             return
+
+
+@contextmanager
+def journal_at(path: str | Path | None, about: Callable[[], Mapping[str, Any]]) -> Iterator[Journal | None]:
+    """The journal of a run while it goes on; ``None`` where no file is named."""
+    if path is None:
+        yield None
+        return
+    with closing(Journal.opened(path, about())) as journal:
+        yield journal
 
 
 def refuse_another(path: str | Path, about: Mapping[str, Any], ours: Mapping[str, Any]) -> None:

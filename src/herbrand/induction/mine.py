@@ -6,14 +6,13 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from herbrand.errors import FactsError, HerbrandError, counted, nearest
 from herbrand.induction.graph import KnowledgeGraph, read_graph, read_triples
-from herbrand.induction.journal import Journal
+from herbrand.induction.journal import journal_at
 from herbrand.induction.link_prediction import LinkScores, link_scores
 from herbrand.induction.mining import MinedRule, MiningLimits
 from herbrand.induction.mining import mine as mined
@@ -131,11 +130,8 @@ def mine(
             hint=nearest(target, graph.relations) or f"there are {', '.join(graph.relations)}",
         )
     heads = None if target is None else [graph.relations.index(target)]
-    journal = None
-    if resume is not None:
-        asked = {"target": target, "length": length, "seed": seed}
-        journal = Journal.opened(resume, {**asked, "theory or facts": _digest(theory, graph)})
-    with closing(journal) if journal is not None else nullcontext():
+    asked = {"target": target, "length": length, "seed": seed}
+    with journal_at(resume, lambda: {**asked, "theory or facts": _digest(theory, graph)}) as journal:
         rules = mined(graph, MiningLimits(length=length, seed=seed), heads, watch, journal)
     if not rules:
         raise HerbrandError(

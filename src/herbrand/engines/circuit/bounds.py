@@ -66,6 +66,7 @@ class Cases:
         larger = task.log_weights.max(axis=1, initial=-math.inf)
         sums = np.logaddexp(task.log_weights[:, 0], task.log_weights[:, 1])
         self._most = np.where(self._gates, larger, sums)
+        self._most_together = float(self._most.sum())
         self._known = -math.inf
         self._shares = np.zeros(2 * len(task.net))
         """Of each literal in the worlds of the compiled cases, whose weight is ``known``."""
@@ -139,7 +140,7 @@ class Cases:
 
     def _add(self, decided: tuple[int, ...], fixed: np.ndarray, is_free: bool) -> None:
         own = self._task.log_weights[fixed >> 1, 1 - (fixed & 1)]
-        weight = float(self._most.sum() + (own - self._most[fixed >> 1]).sum())
+        weight = self._most_together + float((own - self._most[fixed >> 1]).sum())
         if weight > -math.inf:
             self._made += 1
             heapq.heappush(self._open, _Open(-weight, self._made, decided, fixed, is_free))

@@ -16,7 +16,7 @@ from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.extras import Tensor, torch
 from herbrand.factors.ground_graph import Cases, ground_cases, left_of
 from herbrand.factors.ground_quantifiers import Columns
-from herbrand.factors.pieces import ABSENT, Allowed, shapes, together
+from herbrand.factors.pieces import ABSENT, Allowed, other_values, shapes, together
 from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms
@@ -266,10 +266,7 @@ class Events:
 
     def _none_of(self, helper: int) -> list[tuple[int, Allowed]]:
         """The literals that all hold where a helper is false; pieces of several literals are told so."""
-        return [
-            (axis, tuple(value for value in range(self.sizes[axis]) if value not in barred))
-            for axis, barred in self._members(helper)
-        ]
+        return [(axis, other_values(self.sizes[axis], barred)) for axis, barred in self._members(helper)]
 
     def _members(self, helper: int) -> Iterator[tuple[int, Allowed]]:
         """What a helper rests on: axes, and the values of each that make it true."""
