@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 
-from herbrand.engines.proof.horn_program import IndexedFacts
+import herbrand as hb
+from herbrand.engines.proof.horn_program import HornProgram, IndexedFacts
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -30,3 +32,21 @@ def test_ranges_hold_the_rows_of_each_choice(seed: int, sizes: tuple[int, ...], 
         places = index.entries(np.arange(len(rows)))[start : start + length]
         expected = [n for n, row in enumerate(rows) if tuple(row[place] for place in bound) == choice]
         assert sorted(places.tolist()) == expected
+
+
+def test_a_relation_that_another_thread_made_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index knows its relation weakly: one that is in use must not be replaced by a second."""
+    model = hb.Model(hb.parse('predicate e(n, n): observed\npredicate p(n)\np(x) :- e(x, _)\ne("a", "b")\n'))
+    told = model.stated_program
+    program = HornProgram.of(model.theory.rules, told.signature, told.facts)
+    make, others = IndexedFacts.of, []
+
+    def made_twice(*given: Any) -> IndexedFacts:
+        if not others:
+            others.append(None)
+            others.append(program.relation("e").index((0,)))
+        return make(*given)
+
+    monkeypatch.setattr(IndexedFacts, "of", made_twice)
+    relation = program.relation("e")
+    assert others[1].column(1).tolist() == relation.columns[1].tolist()

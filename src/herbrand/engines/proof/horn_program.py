@@ -280,6 +280,7 @@ class HornProgram(ClauseSet):
     ranging: tuple[Rule, ...] = ()
     chances: tuple[float | str, ...] = ()
     of_choices: bool = False
+    _relations: dict[str, IndexedFacts] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -325,10 +326,6 @@ class HornProgram(ClauseSet):
         return HornProgram.of(self.rules, self.signature, facts, choices=self.choices, ranging=self.ranging)
 
     @cached_property
-    def _relations(self) -> dict[str, IndexedFacts]:
-        return {}
-
-    @cached_property
     def sizes(self) -> Mapping[str, int]:
         """How many constants each type has."""
         return {name: len(domain) for name, domain in self.facts.domains.items()}
@@ -363,7 +360,7 @@ class HornProgram(ClauseSet):
         if predicate not in self._relations:
             sizes = tuple(self.sizes[name] for name in self.column_types(predicate))
             arity = self.signature.predicates[predicate].arity
-            self._relations[predicate] = IndexedFacts.of(self.facts.tables[predicate], sizes, arity)
+            return self._kept(predicate, IndexedFacts.of(self.facts.tables[predicate], sizes, arity))
         return self._relations[predicate]
 
     def standing(self, predicate: str, place: int) -> str:
@@ -372,8 +369,12 @@ class HornProgram(ClauseSet):
         if name not in self._relations:
             relation = self.relation(predicate)
             found = np.unique(relation.columns[place])
-            self._relations[name] = IndexedFacts((found,), (relation.sizes[place],), len(found))
+            self._kept(name, IndexedFacts((found,), (relation.sizes[place],), len(found)))
         return name
+
+    def _kept(self, name: str, relation: IndexedFacts) -> IndexedFacts:
+        """The first of a name stays where several threads make one: its indexes may be in use already."""
+        return self._relations.setdefault(name, relation)
 
     def all_positive(self, but: Collection[str] = (), rules: bool = True) -> bool:
         """Whether every weight is above 0: of the facts of all predicates but some, and of the ``rules``."""
