@@ -25,7 +25,7 @@ import herbrand as hb
 from benchmarks.measurement import in_turn
 
 PUBLISHED = Path(os.environ.get("HERBRAND_NETWORKS", "../shared/cases/networks"))
-REPEATS, SLOW = 25, 10.0
+REPEATS, SLOW = 200, 5.0
 MOST_ROWS = 50_000
 Marginals = dict[str, list[float]]
 

@@ -105,9 +105,13 @@ def variables_of(part: object) -> dict[str, Variable]:
         match waiting.pop():
             case Variable() as variable:
                 found[variable.name] = variable
+            case Constant():
+                pass
             case list() | tuple() as parts:
                 waiting += parts[::-1]
-            case Atom() | ValueIs() | ValueIn() | Comparison() as leaf:
+            case Atom(arguments=terms):
+                waiting += terms[::-1]
+            case ValueIs() | ValueIn() | Comparison() as leaf:
                 waiting += leaf_terms(leaf)[::-1]
             case Arithmetic(operands=operands):
                 waiting += operands[::-1]
@@ -183,8 +187,9 @@ def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | Non
 
 def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
     """The variables that have values and those to which tests then give one, in whatever order they stand."""
-    found = set(known)
-    for _ in tests:
+    found, before = set(known), -1
+    while len(found) > before:
+        before = len(found)
         for test in tests:
             value = assigned(test, found)
             if value is not None and variables_of(value[1]).keys() <= found:

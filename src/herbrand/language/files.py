@@ -21,7 +21,7 @@ from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.check import check, check_all
 from herbrand.language.dialects import (
     DIALECTS,
-    fact_endings,
+    dialects_of,
     read_source,
     read_theory_file,
     theory_endings,
@@ -49,7 +49,7 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
     several = _several(paths)
     if dialect is not None:
         Text().check("--dialect", dialect)
-    first = sorted(several, key=lambda path: path.suffix.lower() in fact_endings())
+    first = sorted(several, key=_holds_facts)
     read: dict[Path, Reading] = {}
     for path in first:
         declared = [said for one in read.values() for said in (*one.theory.types, *one.theory.predicates)]
@@ -162,9 +162,13 @@ def formatted_file(path: str | PathLike[str]) -> str | None:
     return after if after != before else None
 
 
+def _holds_facts(path: Path) -> bool:
+    return any(row.read_facts is not None for row in dialects_of(path))
+
+
 def _is_known(path: Path) -> bool:
-    """Whether a dialect has files of this ending or name."""
-    return not {path.suffix.lower(), path.name}.isdisjoint([*theory_endings(), *fact_endings()])
+    """Whether a dialect reads files of this ending or name."""
+    return any(row.reads_theories for row in dialects_of(path))
 
 
 def _read_one(

@@ -264,17 +264,18 @@ def _parser() -> tuple[Lark, Builder]:
 
 def read_source(path: str | Path) -> Source:
     """The file's text, with plain line ends. Raises LanguageError where it is missing or is no text."""
-    return plain_source(_decoded(path, _bytes_of(Path(path))), str(path))
+    return plain_source(_decoded(path, _bytes_of(path)), str(path))
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: str | Path) -> bytes:
     kind = irregular(path)
     if kind is not None and not is_open_pipe(path):
         raise LanguageError(f"'{path}' is {kind}; expected a file")
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:
+            return file.read()
     except FileNotFoundError:
-        raise LanguageError(f"there is no file '{path}'", hint=similar_file(path)) from None
+        raise LanguageError(f"there is no file '{path}'", hint=similar_file(Path(path))) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise LanguageError(f"'{path}' cannot be read: {reason}") from None

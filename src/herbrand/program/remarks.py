@@ -47,9 +47,11 @@ def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]
 def _misspelt(theory: Theory, signature: Signature, facts: Facts, filled: Set[str]) -> Iterator[str]:
     """Remarks on facts that no statement uses beside a predicate of almost that name without any."""
     bare = facts.tables.keys() - filled - theory.derived.keys()
-    used = _used(theory) if bare else set[str]()
+    if not (bare and filled):
+        return
+    used = _used(theory)
     bare &= used
-    for name in [name for name in facts.tables if bare and name in filled - used]:
+    for name in [name for name in facts.tables if name in filled - used]:
         arity = len(signature.predicates[name].types)
         alike = (other for other in bare if len(signature.predicates[other].types) == arity)
         if near := nearest(name, alike):

@@ -37,6 +37,7 @@ __all__ = [
     "DIALECTS",
     "Dialect",
     "dialect_of",
+    "dialects_of",
     "fact_endings",
     "read_benchmark",
     "read_example",
@@ -305,13 +306,17 @@ def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = la
         return _named(name, can)
     if isdir(path):
         return DIALECTS["benchmark"]
-    able = [row for row in DIALECTS.values() if can(row)]
-    names = {path.suffix.lower(), path.name}
-    for row in able:
-        if not names.isdisjoint(row.endings):
+    for row in dialects_of(path):
+        if can(row):
             return row
-    known = ", ".join(ending for row in able for ending in row.endings)
+    known = ", ".join(ending for row in DIALECTS.values() if can(row) for ending in row.endings)
     raise LanguageError(f"nothing says which dialect '{path}' is in", hint=f"known endings: {known}")
+
+
+def dialects_of(path: Path) -> list[Dialect]:
+    """Those that have files of this ending or name."""
+    names = {path.suffix.lower(), path.name}
+    return [row for row in DIALECTS.values() if not names.isdisjoint(row.endings)]
 
 
 def _named(name: str, can: Callable[[Dialect], bool], beside: Sequence[str] = ()) -> Dialect:

@@ -75,7 +75,7 @@ def _waits(literal: BodyLiteral) -> bool:
 
 def open_places(clauses: Sequence[PrologClause]) -> set[OpenPlace]:
     """The arguments that some answer may leave without a value. A clause that fails has none."""
-    answering = [clause for clause in clauses if not clause.fails]
+    answering = [clause for clause in clauses if variables_of(clause.heads) and not clause.fails]
     found = set[OpenPlace]()
     while True:
         before = len(found)

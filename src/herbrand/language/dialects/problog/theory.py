@@ -314,8 +314,9 @@ class _Reader:
         early = early_goals(self._clauses, asked, self._goals.tests)
         if not early:
             return
-        self._clauses = without_unasked(self._clauses, early, asked)
-        early = early_goals(self._clauses, asked, self._goals.tests)
+        before, self._clauses = self._clauses, without_unasked(self._clauses, early, asked)
+        if len(self._clauses) < len(before):
+            early = early_goals(self._clauses, asked, self._goals.tests)
         if not early:
             return
         queries, evidence = ([atom for atom, _ in each] for each in (self._queries, self._evidence))
