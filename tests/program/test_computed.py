@@ -573,6 +573,67 @@ def test_recursion_whose_rounds_may_not_end_is_refused(rules: str) -> None:
         hb.Model(hb.parse(text), {"throw": [(1, 2)], "start": [(0, 0)]}).query("r(n, s)")
 
 
+MUTUAL = [
+    "d(n, s) :- r(n, t), throw(n, v), s = t + v\nr(n, s) :- d(m, t), n = m + 1, n < 4, s = t * 2",
+    "d(n, s) :- r(n, t), s = t - 1\nr(n, s) :- d(m, t), r(m, u), n = m + 1, m < 3, s = t + u",
+    "d(s, n) :- r(n, t), n < 5, s = t + 1\nr(n, s) :- d(s, m), n = m + 2, m < 4",
+    "d(n, s) :- r(m, t), throw(n, v), n = m + 1, s = t + v\nr(n, s) :- d(n, t), s = t * t",
+    "d(n, s) :- r(m, t), n = m - 1, m > -2, s = t + 1\nr(n, s) :- d(m, s), n = m - 2, n > -4\n"
+    "r(n, s) :- d(n, t), s = t + 3",
+]
+
+
+@pytest.mark.parametrize("rules", MUTUAL)
+@pytest.mark.parametrize("seed", long(range(3), 1))
+def test_predicates_that_call_each_other_count_along_an_argument_of_each(rules: str, seed: int) -> None:
+    """Every round is a step, though not every rule makes one."""
+    rng = random.Random(seed)
+    facts = {"throw": {(n, rng.randint(-2, 2)) for n in range(-1, 6)}}
+    facts["start"] = {(n, rng.randint(0, 2)) for n in (0, 1)}
+    text = f"r(n, s) :- start(n, s)\n{rules}"
+    model = least_model(hb.parse(text), dict(facts), [["r", "d"]])
+    assert held(text, facts, "r", "ns") == model["r"]
+    assert held(text, facts, "d", "ns") == model["d"]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "d(n, s) :- r(n, t), s = t + 1\nr(n, s) :- d(n, s)\nr(n, s) :- d(m, s), n = m + 1, n < 4",
+        "d(n, s) :- r(m, t), n = m + 1, n < 4, s = t + 1\nr(n, s) :- d(m, s), n = m - 1, n > 0",
+        "d(n, s) :- r(n, t), s = t + 1\nr(n, s) :- d(m, t), n = m + 1, s = t",
+        "d(n, s) :- r(n, t), s = t + 1\nr(n, s) :- d(m, t), n = m + 1, n > 0, s = t",
+        "d(n, s) :- r(n, t), s = t + 1\nr(n, s) :- d(m, n), s = m + 1, s < 4",
+        "d(n, s) :- r(m, t), throw(n, _), s = t + 1\nr(n, s) :- d(m, s), n = m + 1, n < 4",
+    ],
+)
+def test_predicates_that_call_each_other_without_a_step_are_refused(rules: str) -> None:
+    text = f"r(n, s) :- start(n, s)\n{rules}"
+    with pytest.raises(LanguageError, match=r"makes new values of . without end: (r -> d|d -> r)"):
+        hb.Model(hb.parse(text), {"throw": [(1, 2)], "start": [(0, 0)]}).query("r(n, s)")
+
+
+@pytest.mark.parametrize("drawn", ['draw(n) = "white"', 'draw(n, "white")'])
+def test_an_urn_that_fills_with_what_is_drawn(drawn: str) -> None:
+    """Each ball drawn goes back with another of its colour, so that all numbers of them are as likely."""
+    black = drawn.replace("white", "black")
+    declared = 'predicate draw(n) in {"white", "black"}' if "=" in drawn else "predicate draw(n, colour)"
+    text = f"""
+        {declared}
+        predicate start(n, balls, balls): observed
+        predicate urn(n, balls, balls)
+        start(0, 1, 1)
+        urn(n, w, b) :- start(n, w, b)
+        p :: {drawn}; q :: {black} :- urn(n, w, b), p = w / (w + b), q = b / (w + b)
+        urn(m, v, b) :- urn(n, w, b), {drawn}, m = n + 1, v = w + 1, n < 5
+        urn(m, w, c) :- urn(n, w, b), {black}, m = n + 1, c = b + 1, n < 5
+    """
+    found = {row.arguments: row.probability for row in hb.Model(hb.parse(text)).infer("urn(5, w, b)").rows()}
+    assert {row: p for row, p in found.items() if p} == pytest.approx(
+        {(5, 1 + white, 6 - white): 1 / 6 for white in range(6)}
+    )
+
+
 DIVIDED = [
     "r(n, s) :- r(n, m), s = m // 2",
     "r(n, s) :- r(n, m), s = (m * 3 + 1) % 7",

@@ -380,15 +380,15 @@ class Computation:
         return set(variables_of(free))
 
     def _rounds(self, name: str) -> Rounds | None:
-        """The recursion that a definition is part of, where one predicate calls itself."""
+        """The recursion that a definition is part of: of predicates that count, or of one alone."""
         group = self._group(name)
-        if len(derived := group - self._own.keys()) != 1:
-            return None
+        derived = group - self._own.keys()
         rules = [rule for rule in self._rules if rule.head.predicate in derived]
         atoms = [part for rule in rules for part in rule.body if isinstance(part, Atom)]
         if any(map(self._ranging, rules)) or not all(self._counts(x, self._doubted) for x in atoms):
             return None
-        return Rounds.of(rules, group, self._own)
+        rounds = Rounds.of(rules, group, self._own)
+        return rounds if rounds is not None and (rounds.count or len(derived) == 1) else None
 
     def _refuse_endless(self, group: Sequence[str]) -> None:
         """Raise for what a group makes without end. All is known that it rests on: its rounds may follow a
@@ -403,7 +403,8 @@ class Computation:
 
     def _follows(self, rounds: Rounds) -> bool:
         """Whether one argument of each round is linked to that of the round before without a circle."""
-        types = self.signature.predicates[rounds.predicate].column_types
+        (predicate,) = rounds.predicates
+        types = self.signature.predicates[predicate].column_types
         return any(self._is_without_circle(rounds, place, types[place]) for place in range(len(types)))
 
     def _is_without_circle(self, rounds: Rounds, place: int, type_name: str) -> bool:

@@ -1,9 +1,10 @@
 """Whether recursion that makes values has an end.
 
 ``x > 0, y = x - 1`` makes values by whole steps towards a limit, and ``z = x % y`` none that is larger
-(:func:`has_end`). Where one argument of a predicate goes on by steps with each call of itself, there are so
-many rounds at most, and what else they make has an end too (:attr:`Rounds.count`). So it has where each call
-follows a relation without circles, as only facts can say: :meth:`Rounds.calls` tells what has to be linked.
+(:func:`has_end`). Where one argument of each predicate of a cycle goes on by steps with each round of calls,
+there are so many rounds at most, and what else they make has an end too (:attr:`Rounds.count`). So it has
+where each call of one predicate follows a relation without circles, as only facts can say:
+:meth:`Rounds.calls` tells what has to be linked.
 
 >>> import herbrand as hb
 >>> text = "total(n, s) :- throw(n, v), total(m, t), n = m + 1"
@@ -17,8 +18,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 
+import numpy as np
+
+from herbrand.graphs import is_without_circle
 from herbrand.language.comparisons import Test, equated, steps_in, variables_of
 from herbrand.language.computed import Definition
 from herbrand.language.formulas import (
@@ -29,18 +33,23 @@ from herbrand.language.formulas import (
     Computed,
     Constant,
     Formula,
+    ValueIs,
     Variable,
 )
-from herbrand.language.syntax import Rule
+from herbrand.language.syntax import Rule, Term
 from herbrand.program.dependencies import body_predicates
+
+MOST_WAYS = 10_000
+"""So many choices of an argument for each predicate of a cycle are tried."""
+Places = Mapping[str, int]
+"""Of each predicate of a cycle, the argument that goes on."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The rules by which a predicate calls itself. ``group``: the predicates of the cycle, with those of what
-    is computed; ``definitions``: what these compute."""
+    """The rules by which predicates call themselves and each other. ``group``: the predicates of the cycle,
+    with those of what is computed; ``definitions``: what these compute."""
 
-    predicate: str
     rules: tuple[Rule, ...]
     group: Collection[str]
     definitions: Mapping[str, Definition]
@@ -49,19 +58,25 @@ class Rounds:
     def of(
         cls, rules: Iterable[Rule], group: Collection[str], definitions: Mapping[str, Definition]
     ) -> Rounds | None:
-        """Of the rules of one predicate; ``None`` where what a rule calls stands in no atom of its own."""
+        """Of the rules of a cycle; ``None`` where what a rule calls stands in no atom of its own."""
         calling = [r for r in rules if any(name in group for name, _ in body_predicates(r))]
         within = [pair for rule in calling for pair in body_predicates(rule) if pair[0] in group]
-        if not calling or not all(isinstance(literal, Atom) for _, literal in within):
+        if not calling or not all(isinstance(literal, Atom | ValueIs) for _, literal in within):
             return None
-        found = cls(calling[0].head.predicate, tuple(calling), group, definitions)
+        found = cls(tuple(calling), group, definitions)
         return found if all(map(found._called, calling)) else None
+
+    @cached_property
+    def predicates(self) -> dict[str, int]:
+        """Those that rules derive, and how many arguments each has."""
+        return {rule.head.predicate: len(rule.head.arguments) for rule in self.rules}
 
     @cached_property
     def count(self) -> bool:
         """Whether each round is some whole steps along one argument that has limits."""
-        ways = product(range(len(self.rules[0].head.arguments)), (True, False))
-        return any(all(self._steps(rule, place, up) for rule in self.rules) for place, up in ways)
+        choices = islice(product(*map(range, self.predicates.values())), MOST_WAYS)
+        ways = (dict(zip(self.predicates, chosen, strict=True)) for chosen in choices)
+        return any(self._counts(places, up) for places in ways for up in (True, False))
 
     def calls(self, place: int) -> Iterator[tuple[Rule, str, str]]:
         """What stands in this place of a head and of each call in its body; equal names for what is no
@@ -79,7 +94,14 @@ class Rounds:
         return [part for part in rule.body if isinstance(part, Atom) and part.predicate not in self.group]
 
     def _called(self, rule: Rule) -> list[Atom]:
-        return [part for part in rule.body if isinstance(part, Atom) and part.predicate == self.predicate]
+        """What a body calls, a value as the last argument."""
+        atoms = (
+            Atom(part.atom.predicate, (*part.atom.arguments, part.value))
+            if isinstance(part, ValueIs)
+            else part
+            for part in rule.body
+        )
+        return [atom for atom in atoms if isinstance(atom, Atom) and atom.predicate in self.predicates]
 
     def _tests(self, rule: Rule) -> Iterator[Test]:
         """What a body compares and computes."""
@@ -89,12 +111,28 @@ class Rounds:
             elif isinstance(part, Atom) and part.predicate in self.definitions:
                 yield from self.definitions[part.predicate].tests
 
-    def _steps(self, rule: Rule, place: int, up: bool) -> bool:
+    def _counts(self, places: Places, up: bool) -> bool:
+        """Whether every rule goes on by steps, or with the value of what it calls, and no circle of rules
+        does the latter alone."""
+        numbers = {name: number for number, name in enumerate(self.predicates)}
+        staying = list[tuple[int, int]]()
+        for rule in self.rules:
+            own, stepped = rule.head.arguments[places[rule.head.predicate]], list[Term]()
+            for call in self._called(rule):
+                term = call.arguments[places[call.predicate]]
+                if term == own:
+                    staying.append((numbers[rule.head.predicate], numbers[call.predicate]))
+                else:
+                    stepped.append(term)
+            if not isinstance(own, Variable) or (stepped and not self._steps(rule, own, stepped, up)):
+                return False
+        return is_without_circle(len(numbers), np.array(staying, np.int64).reshape(-1, 2))
+
+    def _steps(self, rule: Rule, own: Variable, called: Sequence[Term], up: bool) -> bool:
         """Whether an argument of the head is whole steps above those of calls, or below, and has a limit."""
-        own, tests = rule.head.arguments[place], list(self._tests(rule))
-        called = [call.arguments[place] for call in self._called(rule)]
+        tests = list(self._tests(rule))
         names = {term.name for term in called if isinstance(term, Variable)}
-        if not isinstance(own, Variable) or not all(isinstance(term, Variable) for term in called):
+        if len(names) < len(set(called)):
             return False
         fixed = variables_of([rule.head.arguments[kept] for kept in self._kept])
         steps = [step for test in tests for step in steps_in(test)]
@@ -107,8 +145,9 @@ class Rounds:
 
     @cached_property
     def _kept(self) -> set[int]:
-        """The places of which every call hands on what the head has there, so that no round changes it."""
-        places = set(range(len(self.rules[0].head.arguments)))
+        """The places of which every call of the one predicate hands on what the head has there, so that no
+        round changes it."""
+        places = set(range(len(self.rules[0].head.arguments))) if len(self.predicates) == 1 else set[int]()
         for rule in self.rules:
             for call in self._called(rule):
                 places = {i for i in places if rule.head.arguments[i] == call.arguments[i]}
