@@ -117,18 +117,20 @@ def test_none_of_the_statements_that_messages_name_could_be_left_out(engine: str
     assert [mistake.span.line for mistake in refused.value.mistakes if mistake.span] == [3, 4, 5]
 
 
+@pytest.mark.parametrize("engine", ["exact", "ariel"])
 @pytest.mark.parametrize("independence", ["markov", "none"])
 @pytest.mark.parametrize(
     ("theory", "given"),
     [("P(a) = 0\na", []), ("P(a) = 0", ["a"]), ("P(a) = 0.5\nP(c | a) = 0", ["c", "a"])],
 )
+@pytest.mark.parametrize("queries", [["P(b)"], ["P(b)", "P(a)"], []])
 def test_facts_apart_from_the_query_have_to_be_possible(
-    theory: str, given: list[str], independence: str
+    theory: str, given: list[str], queries: list[str], independence: str, engine: str
 ) -> None:
-    """No distribution allows them, so that no value of the query is left: [0, 1] was called exact."""
+    """No distribution allows them, so that no query has a value left: [0, 1] was called exact, or a bound."""
     model = hb.Model(hb.parse(f"predicate a\npredicate b\npredicate c\n{theory}"))
-    options = {"engine": "exact", "independence": independence}
+    options = {"engine": engine, "independence": independence}
     with pytest.raises(ContradictionError, match="the upper probability of the facts"):
-        model.bound("P(b)", given=given, **options)
+        model.bound(queries or None, given=given, **options)
     possible = hb.Model(hb.parse("predicate a\npredicate b\nP(a) <= 0.1\na"))
     assert [(i.lower, i.upper) for i in possible.bound("P(b)", **options)] == [(0, 1)]

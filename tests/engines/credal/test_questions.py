@@ -242,11 +242,17 @@ def test_settings_are_those_named_and_defaults_for_the_rest() -> None:
 
 
 def test_the_error_for_what_cannot_be_given_names_it() -> None:
-    told = str(cannot_be_given(BoundQuery('s("a") | rain', GroundFormula(0, (0,))), "the facts"))
-    assert told.splitlines() == [
-        'the upper probability of the facts in P(s("a") | rain) is 0, so it cannot be given',
-        "  look at it as a query of its own",
-    ]
+    sprinkled = GroundFormula(0, (0,))
+    for text, given, facts, what in (
+        ('s("a")', None, True, "the facts"),
+        ('s("a") | rain', sprinkled, False, "what is given"),
+        ('s("a") | rain', sprinkled, True, "what is given and the facts"),
+    ):
+        told = str(cannot_be_given(BoundQuery(text, sprinkled, given), facts))
+        assert told.splitlines() == [
+            f"the upper probability of {what} in P({text}) is 0, so it cannot be given",
+            "  look at it as a query of its own",
+        ]
 
 
 def test_a_bound_that_facts_refute_says_how_facts_become_evidence() -> None:

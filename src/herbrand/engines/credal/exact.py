@@ -166,7 +166,9 @@ class Exact:
         self._search_on(asked, queries, found, clock)
         if not asked.question.everything:
             self._check_others(asked, queries, clock)
-            self._check_facts(asked, queries, replace(clock, most=min(clock.most, AT_FIRST)))
+        if refusals or not asked.question.everything:
+            answered = [query for query, ends in zip(queries, found, strict=True) if ends is not None]
+            self._check_facts(asked, answered, replace(clock, most=min(clock.most, AT_FIRST)))
         if progress is not None:
             progress("bounded", 1.0)
         return Searched(asked, tuple(query.text for query in queries), tuple(found), tuple(refusals))
@@ -262,7 +264,7 @@ class Exact:
                 raise contradiction(asked.network, part, clock)
 
     def _check_facts(self, asked: NetworkQuestion, queries: Sequence[BoundQuery], clock: Clock) -> None:
-        """Facts on which no query depends must be possible, as far as they are few enough to see."""
+        """Facts on which no query with an answer depends must be possible, as far as they are few enough."""
         for query in asked.facts_apart(queries):
             part, local = asked.part_of(query)
             if not self.budget.ended and size_of(part, local).fits(self.budget.memory):

@@ -17,7 +17,13 @@ from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import MOST_KEPT, NetworkPart, whole_part
-from herbrand.engines.credal.question import BoundQuery, BoundQuestion, ImpossibleGivenError, cannot_be_given
+from herbrand.engines.credal.question import (
+    MOST_APART,
+    BoundQuery,
+    BoundQuestion,
+    ImpossibleGivenError,
+    cannot_be_given,
+)
 from herbrand.engines.credal.shape import (
     TRUE,
     GroundFormula,
@@ -34,8 +40,6 @@ from herbrand.graphs import linked
 
 MOST_ATOMS = 16
 """Atoms that a query and what is given may name together."""
-MOST_APART = 1000
-"""Pieces with facts on which no query depends: up to so many are looked at, some milliseconds each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,10 +199,7 @@ class NetworkQuestion:
 
     def impossible(self, query: BoundQuery) -> ImpossibleGivenError:
         """The error that what is given has probability 0 whatever is chosen."""
-        evidence = [] if query.given is None else ["what is given"]
-        if self._facts_about(query):
-            evidence.append("the facts")
-        return cannot_be_given(query, " and ".join(evidence))
+        return cannot_be_given(query, self._facts_about(query))
 
     def _facts_about(self, query: BoundQuery) -> bool:
         return bool(self.truths and self._telling(self._pieces_of(query)))

@@ -104,10 +104,15 @@ class BoundQuestion:
         return (BoundQuery(text, GroundFormula(0, (atom,))) for atom, text in texts)
 
 
-def cannot_be_given(query: BoundQuery, what: str = "what is given") -> ImpossibleGivenError:
-    """The error that what is given has probability 0 whatever is chosen."""
+MOST_APART = 1000
+"""Parts with facts on which no query depends: up to so many are looked at, some milliseconds each."""
+
+
+def cannot_be_given(query: BoundQuery, facts: bool) -> ImpossibleGivenError:
+    """The error that what is given has probability 0 whatever is chosen, facts bearing on it or not."""
+    evidence = ([] if query.given is None else ["what is given"]) + ["the facts"] * facts
     return ImpossibleGivenError(
-        f"the upper probability of {what} in P({query.text}) is 0, so it cannot be given",
+        f"the upper probability of {' and '.join(evidence)} in P({query.text}) is 0, so it cannot be given",
         hint="look at it as a query of its own",
     )
 

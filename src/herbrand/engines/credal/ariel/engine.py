@@ -15,7 +15,7 @@ for comparison; its intervals may be too narrow, and say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -38,6 +38,7 @@ from herbrand.engines.credal.contradictions import contradiction_of_messages
 from herbrand.engines.credal.markov import components, graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import (
+    MOST_APART,
     TOLERANCE,
     BoundQuery,
     BoundQuestion,
@@ -129,6 +130,9 @@ class Ariel:
                 lambda _: UNKNOWN,
                 self.budget.for_answering(),
             )
+            if refusals or not question.everything:
+                answered = (query for query, one in zip(queries, found, strict=True) if one is not None)
+                run.check_facts(answered, *confined)
             status = _without_time(status, sum(one is UNKNOWN for one in found), len(found))
             ends = np.array([(np.nan, np.nan) if one is None else one for one in found]).reshape(-1, 2)
             lower, upper = ends.T
@@ -177,13 +181,14 @@ class Ariel:
         return MessageRun(self, network, links, self.budget)
 
 
+def _atoms_of(query: BoundQuery) -> list[int]:
+    return [*query.event.atoms, *(query.given.atoms if query.given else ())]
+
+
 def _nearest(incidence: Incidence, query: BoundQuery) -> tuple[list[int], bool]:
     """The sentences near a query, as many as are relaxed, and whether these are all that bear on it."""
-    given = query.given.atoms if query.given else ()
     near: list[int] = []
-    for region in growing(
-        incidence, (), {*query.event.atoms, *given, *incidence.network.facts.atoms.tolist()}
-    ):
+    for region in growing(incidence, (), {*_atoms_of(query), *incidence.network.facts.atoms.tolist()}):
         if len(region) > MOST_RELAXED:
             return near or region[:MOST_RELAXED], False
         near = region
@@ -270,7 +275,22 @@ class MessageRun:
         try:
             return answering.interval(query.event, given)
         except ImpossibleError:
-            raise cannot_be_given(query) from None
+            raise cannot_be_given(query, facts=len(given) > (query.given is not None)) from None
+
+    def check_facts(self, answered: Iterable[BoundQuery], lower: np.ndarray, upper: np.ndarray) -> None:
+        """Facts that bear on no query with an answer must be possible, as far as they are few enough."""
+        facts = self.network.facts
+        if not len(facts):
+            return
+        apart = facts.atoms[~self._bearing([atom for query in answered for atom in _atoms_of(query)])]
+        _, first = np.unique(self._component[apart], return_index=True)
+        for atom in apart[first].tolist() if len(first) <= MOST_APART else ():
+            try:
+                self.interval(
+                    BoundQuery(self.network.atoms.text(atom), GroundFormula(0, (atom,))), lower, upper
+                )
+            except OutOfTimeError:
+                return
 
     @cached_property
     def _cyclic(self) -> np.ndarray:
@@ -282,15 +302,20 @@ class MessageRun:
         facts = self.network.facts
         if not len(facts):
             return []
-        atoms = [*query.event.atoms, *(query.given.atoms if query.given else ())]
-        near = np.isin(self._component[facts.atoms], self._component[atoms])
-        if self.links is None:
-            near[:] = True
-        elif not self.links.acyclic and np.isin(self._component[atoms], self._cyclic).any():
-            near |= np.isin(self._component[facts.atoms], self._cyclic)
+        near = self._bearing(_atoms_of(query))
         literals = zip(facts.atoms[near].tolist(), facts.truths[near].tolist(), strict=True)
         joined = conjunction([atom if truth else negation(atom) for atom, truth in literals])
         return [GroundFormula.of(joined)] if near.any() else []
+
+    def _bearing(self, atoms: Sequence[int]) -> np.ndarray:
+        """Which facts may bear on what is asked of these atoms."""
+        known = self._component[self.network.facts.atoms]
+        if self.links is None:
+            return np.ones(len(known), bool)
+        near = np.isin(known, self._component[atoms])
+        if not self.links.acyclic and np.isin(self._component[atoms], self._cyclic).any():
+            near |= np.isin(known, self._cyclic)
+        return near
 
     def _refusal(self, found: FoundContradictionError) -> ContradictionError:
         if self.engine.sound:

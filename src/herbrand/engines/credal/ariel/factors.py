@@ -47,6 +47,8 @@ PROGRAMS_AT_ONCE = 256
 """Between so many programs the clock is looked at."""
 MOST_NODES = {8: 400, 32: 200, 256: 50, 4096: 10}
 """How many nodes a search may have, by the number of states."""
+SECONDS_A_SEARCH = 2.0
+"""About how long the search for both ends of a query takes at most; what it has proved then is its answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +157,12 @@ def intervals_at_once(
     """The interval of P(event | given) in each of many factors with atoms in ``box`` [factors, k, 2].
 
     And the factor that has no distribution, or -1. ``event`` implies ``given``, whose probability is at least
-    ``weight``. Raises where the time ends before.
+    ``weight``. Raises where the budget's time ends before.
     """
     states = truths.shape[1]
     most = forms_needed(int(np.diff(start).max(initial=0)), len(truths), cells)
-    room, working = workspace(most, states, budget.seconds_left), np.empty((most, states))
+    seconds, enough = budget.seconds_left, SECONDS_A_SEARCH * len(box)
+    room, working = workspace(most, states, min(seconds, enough)), np.empty((most, states))
     found, nodes = np.empty((len(box), 2)), nodes_for(states)
 
     def run(intervals: Callable[..., int], room: Workspace, again: bool) -> int:
@@ -168,7 +171,7 @@ def intervals_at_once(
         )
 
     failed = tried(event_intervals, room, run)
-    if room.left[0] < 0:
+    if room.left[0] < 0 and seconds < enough:
         raise budget.out_of_time()
     return found, failed
 

@@ -110,12 +110,16 @@ def extremes(
     """The least and largest P(event | given), into ``found``; false where no distribution is left.
 
     ``event`` implies ``given``; both are indicators. ``weight``: the least probability of what is given.
+    Each end has half of what is left.
     """
     ranges = np.empty((len(cells.atom), 2))
     place_ranges(cells, box, ranges)
     filled = place_box(lows, highs, box, forms, count)
     point = np.empty(len(event))
+    half = room.left[0] / 2.0
+    room.left[0] = half
     low, _ = lowest(event, forms, filled, cells, ranges, given, weight, most_nodes, room, point)
+    room.left[0] += half
     high, _ = lowest(-event, forms, filled, cells, ranges, given, weight, most_nodes, room, point)
     if low > 1.0 + 1e-6 or high > 1e-6:
         return False

@@ -51,6 +51,9 @@ PIVOT = 1e-11
 OPTIMAL = 1e-10
 NUDGE = 1e-10
 """Costs are nudged apart by this much: equal ones could make the simplex method turn in a circle."""
+FEWEST_PIVOTS, PIVOTS_A_LABEL = 50, 3
+"""How many pivots a program may take. Those that come to their optimum take a third of it; what is scaled to
+an event that may have probability 0 has costs that nothing nudges apart, and can turn in a circle."""
 WEAKER = 1e-13
 """By this share forms are weaker for the simplex method than those that its prices are charged for."""
 
@@ -133,7 +136,7 @@ def least(
     table[first, count] = 1.0
     table[first, width] = costs[first]
     optimal = False
-    for _ in range(50 + 20 * (states + count)):
+    for _ in range(FEWEST_PIVOTS + PIVOTS_A_LABEL * (states + count)):
         room.left[0] -= states * (width + 1)
         if room.left[0] < 0.0:
             break
