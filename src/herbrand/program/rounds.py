@@ -33,6 +33,7 @@ from herbrand.language.formulas import (
     Computed,
     Constant,
     Formula,
+    Not,
     ValueIs,
     Variable,
 )
@@ -58,10 +59,11 @@ class Rounds:
     def of(
         cls, rules: Iterable[Rule], group: Collection[str], definitions: Mapping[str, Definition]
     ) -> Rounds | None:
-        """Of the rules of a cycle; ``None`` where what a rule calls stands in no atom of its own."""
-        calling = [r for r in rules if any(name in group for name, _ in body_predicates(r))]
-        within = [pair for rule in calling for pair in body_predicates(rule) if pair[0] in group]
-        if not calling or not all(isinstance(literal, Atom | ValueIs) for _, literal in within):
+        """Of the rules of a cycle; ``None`` where what a rule calls stands in no atom of its own. What a body
+        negates gives no values."""
+        calls = [(rule, list(_calls(rule, group))) for rule in rules]
+        calling = [rule for rule, found in calls if found]
+        if not calling or not all(isinstance(one, Atom | ValueIs) for _, found in calls for one in found):
             return None
         found = cls(tuple(calling), group, definitions)
         return found if all(map(found._called, calling)) else None
@@ -152,6 +154,13 @@ class Rounds:
             for call in self._called(rule):
                 places = {i for i in places if rule.head.arguments[i] == call.arguments[i]}
         return places
+
+
+def _calls(rule: Rule, group: Collection[str]) -> Iterator[Formula]:
+    """The literals of a body that call one of a group, but for negated ones."""
+    for name, literal in body_predicates(rule):
+        if name in group and not isinstance(literal, Not):
+            yield literal
 
 
 def has_end(made: str, definition: Definition, fixed: Collection[str] = ()) -> bool:

@@ -70,8 +70,8 @@ def _heads(clause: PrologClause) -> set[str]:
 
 
 def _computing(clauses: Sequence[PrologClause]) -> dict[str, list[PrologClause]]:
-    """The clauses of each predicate of rules that has its only one compute and compare alone, or some make a
-    value of what the caller gives; of none that calls itself."""
+    """The clauses of each predicate of rules that call nothing, or of which some make a value of what the
+    caller gives; of none that calls itself."""
     found, below = defaultdict[str, list[PrologClause]](list), defaultdict[str, set[str]](set)
     for clause in clauses:
         for head in clause.heads:
@@ -83,14 +83,16 @@ def _computing(clauses: Sequence[PrologClause]) -> dict[str, list[PrologClause]]
         name: own
         for name, own in found.items()
         if not any(clause.chances for clause in own)
-        and (_only_computes(own) or any(map(_makes, own)))
+        and (_call_nothing(own) or any(map(_makes, own)))
         and name not in reached(below[name], below.__getitem__)
     }
 
 
-def _only_computes(own: Sequence[PrologClause]) -> bool:
-    body = own[0].body
-    return len(own) == 1 and bool(body) and all(isinstance(part, Comparison | Computed) for part in body)
+def _call_nothing(own: Sequence[PrologClause]) -> bool:
+    """Whether clauses compute and compare alone, each something."""
+    return all(clause.body for clause in own) and all(
+        isinstance(part, Comparison | Computed) for clause in own for part in clause.body
+    )
 
 
 def _makes(clause: PrologClause) -> bool:
@@ -122,7 +124,8 @@ class _Unfolding:
     def _ways(self, literal: BodyLiteral, alone: bool) -> list[Body]:
         """What may stand for a literal; ``alone``: of calls only for those that compute alone."""
         own = self._computing.get(literal.predicate, ()) if isinstance(literal, Atom) else ()
-        if not isinstance(literal, Atom) or not own or (alone and not _only_computes(own)):
+        only_one = len(own) == 1 and _call_nothing(own)
+        if not isinstance(literal, Atom) or not own or (alone and not only_one):
             return [(literal,)]
         self.called.add(literal.predicate)
         return [
