@@ -193,7 +193,16 @@ def test_sums_that_end_and_sums_that_do_not(folder: str) -> None:
     best = stored(text.replace("W", "0.5"), folder, ring).query('p("a", y)', algebra="max", depth="fixpoint")
     assert told(best) == {("b",): 1.0, ("a",): 0.5}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("herbrand.scale.queries.MOST_ROUNDS", 20)
+        patch.setattr("herbrand.engines.proof.fixpoint.MOST_ROUNDS", 20)
         large = stored(text.replace("W", "1"), folder, ring).query('p("a", y)', depth="fixpoint")
+        links = {"e": [(f"n{i}", f"n{i + 1}") for i in range(40)], "begins": ["n0"]}
+        chain = "predicate e(n, n): observed\npredicate begins(n): observed\npredicate s(n)\n"
+        walked = stored(chain + "s(x) :- begins(x)\ns(y) :- s(x), e(x, y)", folder, links)
+        for algebra in ("count", "max"):
+            found = walked.query("s(x)", depth="fixpoint", algebra=algebra)
+            assert found.status.converged and found.guarantee.value == "exact" and len(found) == 41
+        gaining = stored(text.replace("W", "2"), folder, ring)
+        grown = gaining.query('p("a", y)', algebra="max", depth="fixpoint")
+        assert not grown.status.converged and "no best proof" in grown.status.advice
     assert not large.status.converged and "grows without end" in large.status.advice
     assert large.guarantee.value == "approximation"

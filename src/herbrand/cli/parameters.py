@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
@@ -25,6 +26,7 @@ from inspect import Parameter
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.main import get_click_type
 
 from herbrand.cli.options import refuse_overwriting
 from herbrand.extras import later
@@ -35,6 +37,7 @@ values_of = later("herbrand.engines.registry:values_of")
 SHORT = {"output": "-o"}
 NAMING = ("engine", "method")
 """Options whose names the table of engines has."""
+_NUMBER = re.compile(r"\s*[+-]?(inf|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)\s*", re.ASCII | re.IGNORECASE)
 Command = Callable[..., None]
 
 
@@ -112,6 +115,8 @@ def _parameter(command: str, option: Option) -> Parameter:
     if isinstance(kind, Number) or (isinstance(kind, Whole) and kind.usage):
         settings["min"], settings["max"] = kind.least, None if isinstance(kind, Whole) else kind.most
     taken = _type_of(kind)
+    if taken in (int, float):
+        settings["click_type"] = _of_digits(taken, typer.Option(*names, **settings))
     if option.required:
         return _annotated(option, taken, typer.Option(*names, **settings), Parameter.empty)
     return _annotated(option, taken | None, typer.Option(*names, **settings), None)
@@ -124,6 +129,21 @@ def _completed(command: str, option: Option) -> Callable[[str], list[str]]:
         return [name for name in values_of(command, option) if name.startswith(incomplete)]
 
     return offered
+
+
+def _of_digits(taken: type, settings: Any) -> Any:
+    """The parser of a number, which reads plain digits only: Python's own takes ``1_0`` for 10 as well."""
+    numbers = get_click_type(annotation=taken, parameter_info=settings)
+    numbers.name = "whole number" if taken is int else "number"
+    read = numbers.convert
+
+    def convert(value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, str) and not _NUMBER.fullmatch(value):
+            numbers.fail(f"'{value}' is not a valid {numbers.name}.", param, ctx)
+        return read(value, param, ctx)
+
+    numbers.convert = convert
+    return numbers
 
 
 def _type_of(kind: Kind) -> Any:

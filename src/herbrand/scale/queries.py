@@ -26,7 +26,7 @@ from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.proof.arithmetic import refuse_overflow
 from herbrand.engines.proof.chances import check_rule_weights, no_probability
 from herbrand.engines.proof.engine import Goals
-from herbrand.engines.proof.fixpoint import SAME
+from herbrand.engines.proof.fixpoint import SAME, Patience, advice_without_end
 from herbrand.engines.proof.goals import Goal, NarrowError, read_goal
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived, rule_number
 from herbrand.engines.proof.request import FIXPOINT, PROBABILITY, Request
@@ -46,8 +46,6 @@ from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.fact_relations import StoredFactRelations
 from herbrand.scale.facts import StoredFacts
-
-MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,11 +157,7 @@ class StoredRules:
     ) -> Bindings:
         columns, weights = found
         where = self.stored.database.name
-        advice = (
-            ""
-            if rounds.converged
-            else "the sum over all proofs grows without end or too slowly; give a depth"
-        )
+        advice = "" if rounds.converged else advice_without_end(request.algebra)
         status = Status(rounds.converged, rounds.count, seconds, advice, where=where)
         guarantee = request.guarantee(truncated) if rounds.converged else Guarantee.APPROXIMATION
         by_name = dict(zip(goal.shape.found, columns, strict=True))
@@ -244,22 +238,25 @@ class Rounds:
         """What stands for derived predicates in a goal, and whether deeper proofs were left out."""
         heights = [self.program.height(name) for name in self.needed]
         known = [1 + height for height in heights if height is not None]
-        allowed = MOST_ROUNDS if depth == FIXPOINT else int(depth) + 1
+        allowed = math.inf if depth == FIXPOINT else int(depth) + 1
         if len(known) == len(heights) and max(known, default=0) <= allowed:
             self.count = max(known, default=0)
             return self._nested(dict(zip(self.needed, known, strict=True))), False
         if depth == FIXPOINT and not self.semiring.weighs:
             return {name: self.complete(name) for name in self.needed}, False
         now: Tables = {name: self._empty(name) for name in self.needed}
-        for self.count in range(1, allowed + 1):
-            after = self._round(now)
-            if self._are_same(now, after):
-                return after, False
-            now = after
-        if depth == FIXPOINT:
-            self.converged = False
-            return now, False
-        return now, not self._are_same(now, self._round(now))
+        patience = Patience(self.semiring.idempotent)
+        self.count = 0
+        while True:
+            before, now = now, self._round(now)
+            self.count += 1
+            if self._are_same(before, now):
+                return now, False
+            if self.count == allowed:
+                return now, not self._are_same(now, self._round(now))
+            if depth == FIXPOINT and patience.is_over(self.count, sum(rows.count() for rows in now.values())):
+                self.converged = False
+                return now, False
 
     def _nested(self, heights: Mapping[str, int]) -> Tables:
         """Without recursion nothing need be kept: each predicate is a query over those that it calls."""

@@ -141,7 +141,9 @@ def test_evidence_is_explained_where_it_may_hold(evidence: str) -> None:
     model = hb.Model(hb.parse("0.5 :: c\nd :- c\nd :- not c\ne :- c, d"))
     asked = evidence.removeprefix("not ")
     if evidence == "not d":
-        with pytest.raises(HerbrandError, match="the evidence has probability 0: not d"):
+        with pytest.raises(
+            HerbrandError, match="has probability 0: not d\n  every world makes this atom true"
+        ):
             model.explain(asked, given=[evidence])
     else:
         certain = 1.0 if asked == evidence else 0.0

@@ -42,6 +42,16 @@ def test_two_bounds_on_one_atom() -> None:
     assert named(caught.value, "x y z") == {"x", "z"}
 
 
+def test_a_bound_past_the_end_of_a_range_names_how_to_leave_that_out() -> None:
+    """The last value has no next one, so that its instance has a positive probability of something false."""
+    stated = 'type step = 1..4\npredicate s(who, step)\nP(s(w, n + 1) | s(w, n){}) >= 0.5\nP(s("a", 4)) = 0.5'
+    with pytest.raises(ContradictionError) as caught:
+        hb.Model(hb.parse(stated.format(""))).bound(engine="exact")
+    assert 'P(false | s("a", 4)) >= 0.5' in str(caught.value)
+    assert "leave it out by a condition, P(... | ... and n != 4)" in str(caught.value)
+    assert len(hb.Model(hb.parse(stated.format(" and n != 4"))).bound(engine="exact")) == 4
+
+
 def test_bounds_with_variables_name_an_instance() -> None:
     theory = hb.parse('P(s(x)) <= 0.3\n[y] P(s("anna")) >= 0.5\nP(s("bob")) >= 0.1')
     with pytest.raises(ContradictionError, match=r'among its instances P\(s\("anna"\)\) <= 0\.3') as caught:

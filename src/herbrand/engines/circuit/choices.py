@@ -252,7 +252,9 @@ def impossible_evidence(needed: Sequence[Stipulation], of: str = "") -> Contradi
     """Names the evidence that holds in no world. ``of``: whose it is, where there is other evidence too."""
     shown = " and ".join(s.text for s in needed)
     hint = "give other evidence"
-    if len(needed) == 1:
+    if len(needed) == 1 and shown.startswith("not "):
+        hint = "every world makes this atom true: leave this evidence out, or change what derives it"
+    elif len(needed) == 1:
         hint = (
             "a fact of what rules derive is evidence, so some proof must be possible; what needs none is a "
             "fact of a predicate of its own, from which a rule derives"

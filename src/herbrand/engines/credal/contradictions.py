@@ -30,6 +30,9 @@ from herbrand.engines.credal.network import NO_LINKS, Network
 from herbrand.engines.credal.part import NetworkPart, sentences_of, whole_part
 from herbrand.engines.smallest_set import smallest, together
 from herbrand.errors import ContradictionError, Mistake
+from herbrand.language.formulas import walk
+from herbrand.language.names import is_made, shown_constant, shown_name
+from herbrand.language.scope import free_variables
 from herbrand.language.show import show_formula, statement_text
 from herbrand.language.syntax import Atom, Bound, Iff, Not, Truth
 
@@ -108,12 +111,33 @@ def _named(network: Network, sources: Sequence[Sequence[Source]], markov: bool) 
 
 
 def _instance(network: Network, sources: Sequence[Source]) -> str:
-    """An instance of a statement that has variables."""
-    group, row = sources[0]
-    if not network.grounding(group, row):
+    """An instance of a statement that has variables: one whose event is false, if there is any."""
+    impossible = (source for source in sources if network.stated(*source).event == Truth(False))
+    place = next(impossible, sources[0])
+    if not network.grounding(*place):
         return ""
     more = f", and {len(sources) - 1:,} more" if len(sources) > 1 else ""
-    return f"among its instances {network.sentence_text(group, row)}{more}"
+    return f"among its instances {network.sentence_text(*place)}{more}{_left_out(network, place)}"
+
+
+def _left_out(network: Network, place: Source) -> str:
+    """How an instance is left out whose event is false as its type has no such value."""
+    group, row = place
+    stated, grounding = (
+        network.statements[int(network.groups[group].statement[row])],
+        network.grounding(*place),
+    )
+    if not isinstance(stated, Bound) or network.stated(*place).event != Truth(False):
+        return ""
+    computed = (part for part in walk(stated.event) if isinstance(part, Atom) and is_made(part.predicate))
+    names = [name for part in computed for name in free_variables(part) if name in grounding]
+    if not names:
+        return ""
+    apart = f"{shown_name(names[0])} != {shown_constant(grounding[names[0]])}"
+    return (
+        "\n  there an atom is false as its type has no such value: leave it out by a condition, "
+        f"P(... | ... and {apart})"
+    )
 
 
 MOST_ATOMS = 12

@@ -126,6 +126,32 @@ class FixpointRows:
 MOST_ROUNDS = 1000
 """So many go by without a new row: a sum whose terms shrink by 3 % a round or more is done by then."""
 
+
+@dataclass(eq=False)
+class Patience:
+    """How long rounds go on: best proofs without a cycle are no deeper than there are rows, and sums are
+    given their rounds after the last new row."""
+
+    idempotent: bool
+    _rows: int = 0
+    _grown: int = 0
+
+    def is_over(self, rounds: int, rows: int) -> bool:
+        """Whether no end is in sight after so many rounds, with so many rows."""
+        if self.idempotent:
+            return rounds > rows + 2
+        if rows > self._rows:
+            self._rows, self._grown = rows, rounds
+        return rounds > self._grown + MOST_ROUNDS
+
+
+def advice_without_end(algebra: str) -> str:
+    """Why rounds came to no end, and what helps."""
+    if algebra == "max":
+        return "a cycle of rules multiplies to more than 1, so there is no best proof; give a depth"
+    return "the sum over all proofs grows without end or too slowly; give a depth"
+
+
 Place = tuple[str, Mode]
 
 
@@ -162,7 +188,7 @@ class Fixpoint:
         self._frontiers: dict[tuple[int, Place], tuple[_Owner, list[State]]] = {}
         self.converged = True
         self.rounds = 0
-        self._rows, self._grown = 0, 0
+        self._patience = Patience(self._arithmetic.algebra.idempotent)
 
     def answers(self, predicate: str, mode: Mode, columns: list[np.ndarray]) -> Answers:
         """The answers to each distinct row of inputs."""
@@ -182,20 +208,11 @@ class Fixpoint:
         return Answers(owner.questions, found)
 
     def _is_hopeless(self) -> bool:
-        """Best proofs without a cycle are no deeper than there are rows; sums are given their rounds."""
-        if self.rounds % 64 == 0 and not all(
-            np.isfinite(owner.answers.table.values).all() for owner in self._owners.values()
-        ):
-            return True
-        if not self._arithmetic.algebra.idempotent:
-            return self.rounds > self._last_growth() + MOST_ROUNDS
-        return self.rounds % 64 == 0 and self.rounds > self._row_count() + 2
-
-    def _last_growth(self) -> int:
-        """The round that had more rows than those before; they are counted now and then."""
-        if self.rounds % 64 == 0 and (rows := self._row_count()) > self._rows:
-            self._rows, self._grown = rows, self.rounds
-        return self._grown
+        """Whether the rounds come to no end; it is looked at now and then."""
+        return self.rounds % 64 == 0 and (
+            not all(np.isfinite(owner.answers.table.values).all() for owner in self._owners.values())
+            or self._patience.is_over(self.rounds, self._row_count())
+        )
 
     def _row_count(self) -> int:
         owners = self._owners.values()

@@ -29,7 +29,7 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers, refuse_overflow
 from herbrand.engines.proof.chances import check_probabilities, refuse_uncertain_absence
-from herbrand.engines.proof.fixpoint import SAME, Fixpoint, runner_of
+from herbrand.engines.proof.fixpoint import SAME, Fixpoint, advice_without_end, runner_of
 from herbrand.engines.proof.goals import Goal, NarrowError, Shape, read_goal, widened
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
 from herbrand.engines.proof.planning import Plans
@@ -185,7 +185,7 @@ class Proof:
             )
         fixpoint = Fixpoint(runner)
         table = self._at_any_depth(shape, inputs, fixpoint)
-        advice = "" if fixpoint.converged else _advice(request.algebra)
+        advice = "" if fixpoint.converged else advice_without_end(request.algebra)
         guarantee = Guarantee.EXACT if fixpoint.converged else Guarantee.APPROXIMATION
         status = Status(fixpoint.converged, fixpoint.rounds, time.perf_counter() - began, advice)
         return Found(table, guarantee, status, False)
@@ -313,9 +313,3 @@ def _are_alike(one: Table, other: Table) -> bool:
         for table, order in zip((one, other), orders, strict=True)
     )
     return bool((rows == others).all() and np.allclose(values, weights, rtol=SAME, atol=0))
-
-
-def _advice(algebra: str) -> str:
-    if algebra == "max":
-        return "a cycle of rules multiplies to more than 1, so there is no best proof; give a depth"
-    return "the sum over all proofs grows without end or too slowly; give a depth"
