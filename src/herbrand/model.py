@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     )
     from herbrand.scale.inference import StoredModel
 Texts = str | Iterable[str]
+LEAVE_OUT_ON = "leave out on (--on), and give the facts by facts (--facts)"
 
 
 class Model:
@@ -83,7 +84,7 @@ class Model:
     ``theory``: a theory, or the paths of theory files.
     ``facts``: paths, DataFrames, Arrow tables, a DuckDB connection, or lists of tuples by predicate.
     ``open`` and ``closed`` override the world assumption of predicates; ``header`` says whether text tables
-    have one. ``on``: a database that holds the facts and runs ``infer``, such as ``duckdb:world.duckdb``.
+    have one. ``on``: a database that holds the facts and does the work, such as ``duckdb:world.duckdb``.
     ``ignore``: kinds of statements to leave out, such as ``bounds``. ``note`` is called with each remark and
     ``progress`` with what is being read and how much of it.
     """
@@ -282,6 +283,9 @@ class Model:
         drawing = member("herbrand.engines.choice:CHOICES")
         if call.engine not in ("auto", drawing):
             raise UnsupportedError(f"{call.engine} does not use --of", hint=f"--engine {drawing} does")
+        if self._on is not None:
+            raise UnsupportedError("--of runs in memory alone", hint=LEAVE_OUT_ON)
+        _refuse_resuming(call.resume)
         refuse_unused("infer", drawing, call.settings)
         program, question = self._asked(of, call.given, True, call.settings.budget)
         if question.formulas:
@@ -290,7 +294,8 @@ class Model:
                 hint="define a predicate by a rule and name it",
             )
         asked = replace(question, summed_out=True)
-        return _read(self._settled(program, asked, drawing, call.settings, call.note), call.note)
+        settled = self._settled(program, asked, drawing, call.settings, call.note)
+        return _read(settled, call.note).filtered(call.top, call.least)
 
     @property
     def on(self) -> str | None:
@@ -702,10 +707,7 @@ class Model:
         if self._on is not None:
             yield self.stored
             return
-        if resume:
-            raise UnsupportedError(
-                "only a run on a database can be resumed", hint="name one by on (--on duckdb:FILE)"
-            )
+        _refuse_resuming(resume)
         cells = self.cells + self._cells_in(sources)
         too_large = facts_too_large(cells, budget) if cells else None
         if too_large is None:
@@ -719,8 +721,15 @@ class Model:
         if self._on is not None:
             raise UnsupportedError(
                 f"only infer, bound, query, learn and check run on {self._on}",
-                hint="leave out on (--on), and give the facts by facts (--facts)",
+                hint=LEAVE_OUT_ON,
             )
+
+
+def _refuse_resuming(resume: bool) -> None:
+    if resume:
+        raise UnsupportedError(
+            "only a run on a database can be resumed", hint="name one by on (--on duckdb:FILE)"
+        )
 
 
 def _read(settled: Settled, note: Callable[[str], None] | None) -> Marginals:

@@ -90,6 +90,10 @@ def test_top_and_min(herbrand: Herbrand, rain: str) -> None:
 
 def test_log_partition_in_the_table(herbrand: Herbrand, rain: str) -> None:
     assert herbrand("infer", rain, "--log-partition").out.splitlines()[1].startswith("log partition ")
+    drawn = herbrand("infer", rain, "--log-partition", "--engine", "gibbs").out
+    assert drawn.splitlines()[1] == "log partition not given by gibbs"
+    best = herbrand("infer", rain, "--log-partition", "--map").out
+    assert best.splitlines()[1] == "log partition not given with --map"
 
 
 def test_map_is_a_world(herbrand: Herbrand, rain: str) -> None:

@@ -37,8 +37,8 @@ def command(opened: Opened, written: Written, **options: Any) -> None:
         budget = budget_of(options)
         answer = open_model(opened, budget).infer(note=note, within=budget, **options)
     title = answer.title
-    if options.get("log_partition") and answer.log_partition is not None:
-        title += f"\nlog partition {answer.log_partition:.6f} ({answer.log_partition_guarantee})"
+    if options.get("log_partition"):
+        title += f"\nlog partition {_log_partition(answer)}"
     if answer.log_weight is not None:
         title += f"\nlog weight {answer.log_weight:.6f}"
     write_result(
@@ -48,6 +48,12 @@ def command(opened: Opened, written: Written, **options: Any) -> None:
         answer.to_arrow,
     )
     leave_unconverged(answer.status)
+
+
+def _log_partition(answer: Marginals) -> str:
+    if answer.log_partition is None:
+        return f"not given {'by ' + answer.engine if answer.log_weight is None else 'with --map'}"
+    return f"{answer.log_partition:.6f} ({answer.log_partition_guarantee})"
 
 
 def _concluded(opened: Opened, options: dict[str, Any]) -> Marginals:

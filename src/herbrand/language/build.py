@@ -544,7 +544,7 @@ class Builder(Transformer[Token, Any]):
         try:
             return Constant(number_from(token), self.at(token))
         except OverflowError:
-            hint = "a whole number has up to 18 digits; longer ones are kept as text, in quotes"
+            hint = "whole numbers have 64 bits, others end at 1e308; larger ones are kept as text, in quotes"
             self.refuse(f"the number {shortened(token)} is too large for a constant", self.at(token), hint)
         return Constant(0, self.at(token))
 

@@ -231,7 +231,7 @@ def _largest(values: Any) -> int:
 def too_large() -> HerbrandError:
     return UnsupportedError(
         "a whole number does not fit in 64 bits",
-        hint="count in the real algebra; compute with fractions: 1.0 as a factor",
+        hint="compute with fractions, which a division makes: n / 1",
     )
 
 

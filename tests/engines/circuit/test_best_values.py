@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from pathlib import Path
 
+import duckdb
 import pytest
 
 import herbrand as hb
@@ -81,9 +83,16 @@ def test_the_rest_is_summed_out_where_what_is_asked_is_known(fact: str, weight: 
     assert best["d"] == 1.0 and best.log_weight == pytest.approx(math.log(weight))
 
 
+def test_rows_of_the_best_values_are_chosen_as_others_are() -> None:
+    model = hb.Model(hb.parse("0.7 :: a\n0.4 :: b\n0.8 :: c"))
+    assert [row.text for row in model.infer(map=True, of=["a", "b", "c"], min=0.5).rows()] == ["a", "c"]
+    assert [row.text for row in model.infer(map=True, of=["b", "c"], top=1).rows()] == ["c"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"map": True, "of": "a", "resume": True}, "only a run on a database can be resumed"),
         ({"of": "a"}, "--map is missing"),
         ({"map": True, "of": "a", "engine": "exact"}, "exact does not use --of"),
         ({"map": True, "of": "a or b"}, "predicates and atoms, and not formulas"),
@@ -92,3 +101,10 @@ def test_the_rest_is_summed_out_where_what_is_asked_is_known(fact: str, weight: 
 def test_what_of_does_not_take(options: dict[str, object], message: str) -> None:
     with pytest.raises(UnsupportedError, match=message):
         hb.Model(hb.parse("1.0: a or b")).infer(**options)  # type: ignore[arg-type]
+
+
+def test_the_rest_is_summed_out_in_memory_alone(tmp_path: Path) -> None:
+    duckdb.connect(tmp_path / "facts.duckdb").close()
+    stored = hb.Model(hb.parse("1.0: a or b"), on=f"duckdb:{tmp_path / 'facts.duckdb'}")
+    with pytest.raises(UnsupportedError, match="--of runs in memory alone"):
+        stored.infer(map=True, of="a")
