@@ -246,11 +246,9 @@ class Values:
                 if values:
                     shown.append(f"{written(name)} = {shown_constant(values[0][0])}")
         where = f" for {', '.join(shown)}" if shown else f" in {wrong.count():,} rows"
-        raise UnsupportedError(
-            f"division by zero{where}",
-            span=value.span,
-            hint=f"leave such rows out: {show_expression(_as_written(value.operands[1]))} != 0",
-        )
+        shown_divisor = show_expression(_as_written(value.operands[1]))
+        hint = f"leave such rows out: {shown_divisor} != 0" if shown_divisor != "0" else ""
+        raise UnsupportedError(f"division by zero{where}", span=value.span, hint=hint)
 
     # Aggregates
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from itertools import product
 
 import pytest
@@ -115,6 +116,50 @@ def test_goals_that_join_atoms_have_the_answers_of_infer(goal: str, given: tuple
         ]
         assert math.fsum(weights) == pytest.approx(expected.probability, abs=1e-9), (goal, row)
         assert len(weights) == (expected.probability > 0)
+
+
+COUNTED = """
+type n = 1..4
+predicate even(n): observed
+predicate c(n)
+predicate open(n)
+even(2)
+even(4)
+0.3 :: c(x)
+0.8: open(x) => c(x)
+hard: open(1) or c(2)
+"""
+COMPUTING = (
+    "c(x) and open(x + 1)",
+    "c(x) and not open(x + 1)",
+    "c(x) and open(5 - x) and x * 2 > 3",
+    "even(x) and count(y: c(y), y > x) >= 1",
+    "even(x) and sum(y: c(y)) >= x",
+    "open(x) and count(y: c(y)) > count(y: open(y))",
+)
+
+
+@pytest.mark.parametrize("goal", COMPUTING)
+@pytest.mark.parametrize("given", [(), ("not c(3)",)])
+def test_goals_that_compute_have_the_answers_of_infer(goal: str, given: tuple[str, ...]) -> None:
+    model = hb.Model(hb.parse(COUNTED))
+    found = {
+        one["bindings"]["x"]: one["weight"] for one in model.query(goal, given=given).to_dict()["answers"]
+    }
+    for x in range(1, 5):
+        asked = re.sub(r"\bx\b", str(x), goal)
+        (expected,) = model.infer(f"({asked}) and true", given=given).rows()
+        assert found.pop(x, 0.0) == pytest.approx(expected.probability, abs=1e-9), (goal, x)
+    assert not found
+
+
+def test_a_goal_under_choices_makes_numbers_of_its_own() -> None:
+    model = hb.Model(
+        hb.parse("type n = number\npredicate c(n)\n0.3 :: c(x) :- x < 3\npredicate e(n): observed\ne(1)")
+    )
+    answers = model.query("c(x) and y = x + 1").to_dict()["answers"]
+    assert answers == [{"bindings": {"x": 1, "y": 2}, "weight": pytest.approx(0.3)}]
+    assert len(model.query(["c(x)", "count(x: c(x)) >= 1"])[1]) == 1
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from herbrand.answers.marginals import Marginals
 from herbrand.engines.proof.goals import literals_of
 from herbrand.engines.proof.request import PROBABILITY, Request
 from herbrand.errors import LanguageError, UnsupportedError
-from herbrand.language.comparisons import variables_of
+from herbrand.language.comparisons import plain_variables, tests_of, variables_of
 from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import bound_variables
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Atom, BodyLiteral, Not, Rule, Value, Variable
-from herbrand.program.question import with_own_names
+from herbrand.language.syntax import Atom, BodyLiteral, Formula, Not, Rule, Value, Variable
+from herbrand.program.question import computing_goal, with_own_names
 
 PASSED_ON = ("memory", "time_limit", "seed")
 
@@ -50,6 +50,14 @@ def goal_atom(goal: str, signature: Signature) -> Atom:
 
 def read_goal(goal: str, signature: Signature) -> tuple[Atom, tuple[Rule, ...]]:
     """The atom whose instances are the answers, and the rule that derives it where it is not the goal."""
+    computing = computing_goal(goal, signature.valued_names)
+    if computing is not None:
+        computed = tuple(with_own_names(one, signature) for one in computing.literals)
+        joined, tests = tests_of(computed)
+        free = variables_of([one for one in joined if not isinstance(one, Not)])
+        asked = free | {name: x for test in tests for name, x in plain_variables(test).items()}
+        wanted = (x for name, x in asked.items() if name not in computing.made and not x.anonymous)
+        return _derived(tuple(wanted), computed)
     read = with_own_names(parse_formula(goal, "<goal>", signature.valued_names), signature)
     literals = tuple(literals_of(read))
     variables = variables_of([one for one in literals if not isinstance(one, Not)])
@@ -61,7 +69,11 @@ def read_goal(goal: str, signature: Signature) -> tuple[Atom, tuple[Rule, ...]]:
     for variable in named:
         if variable.name not in bound_variables(literals):
             raise LanguageError(f"no atom of the goal binds {shown_name(variable.name)}", span=variable.span)
-    head = Atom("`goal`", named)
+    return _derived(named, literals)
+
+
+def _derived(variables: tuple[Variable, ...], literals: tuple[Formula, ...]) -> tuple[Atom, tuple[Rule, ...]]:
+    head = Atom("`goal`", variables)
     return head, (Rule(head, cast("tuple[BodyLiteral, ...]", literals)),)
 
 
