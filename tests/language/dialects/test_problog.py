@@ -366,6 +366,17 @@ COMPUTED = [
         "0.4::x(T); 0.3::y(T) :- T < 2. 0.2::y(T) :- T > 0, U is T - 1, x(U). query(y(2)). query(x(1)).",
         {"y(2)": 0.08, "x(1)": 0.4},
     ),
+    # A probability that is equated with a number, and what else its variable says.
+    ("s(0.25). s(0.5). P::d :- s(P), P = 0.25. query(d).", {"d": 0.25}),
+    ("s(0.25). s(0.5). P::d :- P = 0.3, s(P). query(d).", {"d": 0.0}),
+    ("P::d(P) :- P is 0.25. query(d(_)).", {"d(0.25)": 0.25}),
+    ("P::d :- P = 0.25, P = 0.5. query(d).", {"d": 0.0}),
+    ("P::d; Q::e :- P = 0.5, P > 0.6, Q is 1 - P. query(d). query(e).", {"d": 0.0, "e": 0.0}),
+    ("P::d; Q::e :- P = 0.25, Q is P * 2. query(d). query(e).", {"d": 0.25, "e": 0.5}),
+    ("P::d; Q::e :- P = 0.25, Q = P. query(d). query(e).", {"d": 0.25, "e": 0.25}),
+    ("s(1). P::d(X, a); Q::d(X, b) :- s(X), P is 0.3, Q is 1 - P. query(d(1, b)).", {"d(1,b)": 0.7}),
+    ("0.5::a. P::d :- 0.25 = P, a. query(d).", {"d": 0.125}),
+    ("n(1). n(2). P::d(X) :- n(X), P = Q, Q is X / 4. query(d(_)).", {"d(1)": 0.25, "d(2)": 0.5}),
     # ann hears of it one day after bob, who hears of it on day 1.
     (
         "k(bob, 1). 0.5::k(X, D) :- D > 1, m(X, Y), E is D - 1, k(Y, E). m(ann, bob). query(k(ann, 2)).",

@@ -175,8 +175,7 @@ class _Reader:
         chances = _for_the_same_values([self._chance(part, computed) for part in parts])
         bodies = [(*body, *computed) for body in bodies]
         for body in self._goals.instances(bodies, heads, whole):
-            fixed, numbers = _with_constants(body, chances)
-            self._clauses.append(PrologClause(heads, fixed, numbers, whole.span))
+            self._clauses.append(PrologClause(heads, body, chances, whole.span))
 
     def _chance(self, part: PrologTerm, computed: list[Computed]) -> Chance:
         """What stands before ``::``; the equations of probabilities that are computed are added."""
@@ -510,17 +509,3 @@ def _for_the_same_values(chances: Sequence[Chance]) -> tuple[Chance, ...]:
 
 def _head(part: PrologTerm) -> PrologTerm:
     return part.arguments[1] if part.is_operator("::") else part
-
-
-def _with_constants(body: Body, chances: tuple[Chance, ...]) -> tuple[Body, tuple[Chance, ...]]:
-    """The clause with a number in place of a probability's variable that the body only equates with it."""
-    for chance in chances:
-        for literal in body:
-            if not isinstance(literal, Comparison) or literal.operator != "=" or literal.left != chance:
-                continue
-            right = literal.right
-            if isinstance(right, Constant) and not isinstance(right.value, str):
-                body = tuple(part for part in body if part is not literal)
-                number = float(right.value)
-                chances = tuple(number if each == chance else each for each in chances)
-    return body, chances

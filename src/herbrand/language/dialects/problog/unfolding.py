@@ -19,7 +19,19 @@ from herbrand.language.dialects.problog.goals import Body, PrologClause
 from herbrand.language.dialects.problog.names import valued
 from herbrand.language.formulas import unnegated
 from herbrand.language.scope import conditions_with, with_terms
-from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Computed, Constant, Term, Truth, Variable
+from herbrand.language.syntax import (
+    Atom,
+    BodyLiteral,
+    Chance,
+    Comparison,
+    Computed,
+    Constant,
+    Expression,
+    Learned,
+    Term,
+    Truth,
+    Variable,
+)
 
 MOST_RULES = 100
 """Of one clause; where it would become more, it calls."""
@@ -44,25 +56,43 @@ def unfolded(clauses: Sequence[PrologClause], kept: Collection[str]) -> list[Pro
 
 def settled(clause: PrologClause) -> PrologClause:
     """The clause without variables that no atom has and an equation names the value of: nothing else says
-    what such a variable ranges over."""
+    what such a variable ranges over. A probability is then that number."""
     tests = [part for part in clause.body if isinstance(part, Comparison)]
     if not tests:
         return clause
     others = [part for part in clause.body if not isinstance(part, Comparison)]
-    atoms = variables_of(
-        [*clause.heads, *clause.chances, *(x for x in others if not isinstance(x, Computed))]
-    )
+    atoms = variables_of([*clause.heads, *(x for x in others if not isinstance(x, Computed))])
     for test in tests:
         for name, value in equated(test):
-            if name in atoms or value == Variable(name):
+            chances = _with_value(clause.chances, name, value)
+            if name in atoms or value == Variable(name) or chances is None:
                 continue
             values = {name: cast(Term, value)}
             left = conditions_with([one for one in tests if one is not test], values)
-            if left is None:
-                return replace(clause, body=(Truth(False),))
-            known = (cast(BodyLiteral, with_terms(part, values)) for part in others)
-            return settled(replace(clause, body=(*known, *left)))
+            if left is None:  # it never holds, whatever its probabilities are
+                known = tuple(0.0 if isinstance(chance, Variable) else chance for chance in chances)
+                return replace(clause, body=(Truth(False),), chances=known)
+            body = (cast(BodyLiteral, with_terms(part, values)) for part in others)
+            return settled(replace(clause, body=(*body, *left), chances=chances))
     return clause
+
+
+def _with_value(chances: Sequence[Chance], name: str, value: Expression) -> tuple[Chance, ...] | None:
+    """Probabilities in which a variable has a value; ``None`` where a text would be one, and where one is
+    learned for each of its values."""
+    found = list[Chance]()
+    for chance in chances:
+        if isinstance(chance, Learned) and name in variables_of(chance.by):
+            return None
+        if not isinstance(chance, Variable) or chance.name != name:
+            found.append(chance)
+        elif isinstance(value, Variable):
+            found.append(value)
+        elif isinstance(value, Constant) and not isinstance(value.value, str):
+            found.append(float(value.value))
+        else:
+            return None
+    return tuple(found)
 
 
 def _heads(clause: PrologClause) -> set[str]:
