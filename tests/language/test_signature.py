@@ -54,6 +54,14 @@ def test_what_was_inferred_can_be_declared(text: str) -> None:
     }
 
 
+def test_what_only_computed_values_have_is_not_declared() -> None:
+    """Its type has no name that a text can hold, and a declaration of it would not be read back."""
+    signature = check(hb.parse('w("a", 2)\np :: k(x) :- w(x, v), p = 1 / v'))
+    printed = show(signature.declarations())
+    assert printed == "type w_1\ntype w_2 = number\npredicate w(w_1, w_2)\npredicate k(w_1)\n"
+    assert show(hb.parse(printed)) == printed
+
+
 def test_types_are_called_after_positions_that_the_theory_names() -> None:
     """``p(x + 1)`` is an atom of a computed value, which stands before it in an atom that nobody wrote."""
     assert set(check(hb.parse("1: q(x) and p(x + 1)\nq(1)")).types) == {"q_1", "p_1"}

@@ -53,6 +53,10 @@ def told(text: str, facts: Any = None, **options: Any) -> dict[str, Any]:
     return found
 
 
+def test_types_that_only_computed_values_have_are_not_listed() -> None:
+    assert told('w("a", 2)\np :: k(x) :- w(x, v), p = 1 / v')["constants"] == {"w_1": 1, "w_2": 1}
+
+
 def test_every_engine_says_what_it_would_cost_or_why_it_cannot() -> None:
     found = told("predicate p(t)\ntype t = 1..3\n1.0: p(x)")
     by_name = {row["engine"]: row for row in found["engines"]}

@@ -20,7 +20,7 @@ from itertools import count, repeat
 from typing import Literal
 
 from herbrand.errors import LanguageError, Mistakes, Span, nearest
-from herbrand.language.names import fits, shown_constant, shown_name
+from herbrand.language.names import fits, is_made, shown_constant, shown_name
 from herbrand.language.syntax import (
     Aggregate,
     BoundRows,
@@ -148,14 +148,16 @@ class Signature:
         return replace(self, types={**self.types, **types}, predicates=predicates)
 
     def declarations(self) -> Theory:
-        """The same vocabulary said as statements, whether it was declared or inferred.
+        """The same vocabulary said as statements, whether it was declared or inferred. What only values have
+        that statements compute is no type that a text can name.
 
         >>> thing = Type("thing")
         >>> Signature({"thing": thing}, {"p": Predicate("p", ("thing",))}).declarations().predicates[0].types
         ('thing',)
         """
         inline = {p.value_type for p in self.predicates.values() if _inline(p)}
-        types = (_type(known) for known in self.types.values() if known.name not in inline)
+        named = (known for known in self.types.values() if not is_made(known.name))
+        types = (_type(known) for known in named if known.name not in inline)
         return Theory((*types, *(_predicate(self, p) for p in self.named.values())))
 
     def about(self, names: Collection[str]) -> Signature:

@@ -19,6 +19,7 @@ from herbrand.engines.registry import DATABASE, ENGINES, INFERENCE
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.extras import Late
 from herbrand.facts.load import facts_too_large
+from herbrand.language.names import is_made
 from herbrand.language.show import show, statement_text
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Theory
@@ -200,7 +201,7 @@ def size_report(
     known = {name: evidence.known(name) for name in program.signature.named}
     return SizeReport(
         show(_with_worlds(program).declarations()),
-        {name: len(domain) for name, domain in program.facts.domains.items()},
+        {name: len(domain) for name, domain in program.facts.domains.items() if not is_made(name)},
         tuple(
             PredicateSize(name, program.table(name).world, k.atom_count, k.atom_count - k.latent_count())
             for name, k in known.items()
