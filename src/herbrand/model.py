@@ -720,7 +720,7 @@ class Model:
         """What runs in memory alone must not overlook the facts that a database holds."""
         if self._on is not None:
             raise UnsupportedError(
-                f"only infer, bound, query, learn and check run on {self._on}",
+                f"only check, infer, query, bound, learn and compare run on {self._on}",
                 hint=LEAVE_OUT_ON,
             )
 

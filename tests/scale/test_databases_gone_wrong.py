@@ -91,6 +91,17 @@ def test_files_that_are_no_database(tmp_path: Path) -> None:
         inferred(tmp_path)
 
 
+@pytest.mark.parametrize("facts", ["{}", "friends={}:transfers(s, r)"])
+def test_the_database_itself_is_no_further_file(tmp_path: Path, facts: str) -> None:
+    """DuckDB attaches no file twice, and said so in words of its own."""
+    world = tmp_path / "world.duckdb"
+    made(world, "CREATE TABLE transfers AS SELECT 'a' AS s, 'b' AS r")
+    with pytest.raises(UnsupportedError, match=r"is the database of --on(.|\n)*make a view there"):
+        hb.Model(hb.parse(THEORY), facts.format(world), on=f"duckdb:{world}").infer()
+    made(world, "CREATE VIEW friends AS FROM transfers")
+    assert len(inferred(world)) == 2
+
+
 def test_an_empty_file_is_a_new_database(tmp_path: Path) -> None:
     """A disk that was full leaves one, and the next run was refused."""
     (tmp_path / "w.duckdb").touch()

@@ -379,7 +379,7 @@ class TestRefusals:
         model = hb.Model(hb.parse("1.0: p(x)"), {"p": [("a",)]}, on="duckdb:w.duckdb")
         for ask in (lambda: model.explain('p("a")'), lambda: model.program):
             with pytest.raises(
-                UnsupportedError, match="only infer, bound, query, learn and check run on duckdb"
+                UnsupportedError, match="only check, infer, query, bound, learn and compare run on duckdb"
             ):
                 ask()
 

@@ -109,8 +109,11 @@ TABLE = (
          page="data.md"),
     _row("facts", "score", Texts(), "True and false facts, as infer takes facts.", metavar="LABELS",
          taken_by="model", required=True),
-    _row("on", ALL, Text(), "A database that holds the facts and does the work: duckdb:FILE or "
-         "spark://HOST:PORT/FOLDER.", metavar="PLACE", taken_by="model", page="scale.md"),
+    _row("on", "check infer query bound learn compare", Text(),
+         "A database that holds the facts and does the work: duckdb:FILE or spark://HOST:PORT/FOLDER.",
+         metavar="PLACE", taken_by="model", page="scale.md"),
+    _row("on", "explain sample", Text(), "Refused, as this runs in memory only.", metavar="PLACE",
+         taken_by="model"),
     _row("dialect", f"{ALL} convert serve", Text(), "How to read the theory files, if not by their ending.",
          metavar="NAME", taken_by="model", page="dialects.md"),
     _row("open", f"{ALL} serve", Texts(), "What is not listed is unknown.", metavar="PRED", taken_by="model"),

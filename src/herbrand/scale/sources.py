@@ -26,6 +26,8 @@ class StoreOf(Store):
     def __init__(self, connection: duckdb.DuckDBPyConnection, sources: Sequence[FactSource]) -> None:
         super().__init__()
         self.__dict__["connection"] = connection
+        files = "SELECT path FROM duckdb_databases() WHERE path IS NOT NULL"
+        self._own_files = [path for (path,) in connection.execute(files).fetchall()]
         paths = [str(path) for path in map(_path, sources) if path is not None]
         self.views = self._views(connection, sources)
         logs = [f"{path}.wal" for path in paths]  # DuckDB looks for one beside each file that it attaches
@@ -50,6 +52,11 @@ class StoreOf(Store):
             self._folder.cleanup()
 
     def attach(self, path: Path) -> str:
+        if path.exists() and any(path.samefile(own) for own in self._own_files):
+            raise UnsupportedError(
+                f"'{path}' is the database of --on, where each predicate has the table of its name",
+                hint="leave this out; for another name make a view there, CREATE VIEW pays AS FROM transfers",
+            )
         try:
             return super().attach(path)
         except duckdb.Error as error:
