@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import subprocess
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -337,3 +339,15 @@ def test_worlds_may_be_theories_of_facts() -> None:
     stated = [hb.parse('smokes("anna")\nsmokes("bob")'), hb.parse('smokes("carl")')]
     tables = [{"smokes": ["anna", "bob"]}, {"smokes": ["carl"]}]
     assert model.learn(worlds=stated).metrics == model.learn(worlds=tables).metrics
+
+
+def test_likelihood_is_learned_without_torch() -> None:
+    """Also by the method that is taken by itself."""
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import herbrand as hb\n"
+        "model = hb.Model(hb.parse('?: a(x) => b(x)'), {'a': ['u', 'v'], 'b': ['u']})\n"
+        "assert model.learn().method == 'likelihood'\n"
+        "assert model.learn(method='contrastive-divergence').method == 'contrastive-divergence'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

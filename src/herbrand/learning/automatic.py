@@ -23,13 +23,15 @@ from herbrand.engines.registry import imported
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
 from herbrand.language.syntax import Learned, Theory
 from herbrand.language.written_weights import weight_statements
-from herbrand.learning import likelihood, pseudo_likelihood
+from herbrand.learning import likelihood
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
 from herbrand.learning.settings import LearningSettings
 from herbrand.options.table import uses
 
 PROOF = "herbrand.learning.proof.method:learn"
+PSEUDO_LIKELIHOOD = "herbrand.learning.pseudo_likelihood:learn"
+"""These need PyTorch, which the likelihood does not."""
 
 CHEAP = 3e7
 """Operations for one gradient of the likelihood, up to which nothing else is considered."""
@@ -41,7 +43,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
         found = imported(PROOF)(theory, worlds, aim, settings)
         return replace(found, reason="only rules have weights to be learned")
     if not _used_by("likelihood", settings):
-        return pseudo_likelihood.learn(theory, worlds, aim, settings)
+        return imported(PSEUDO_LIKELIHOOD)(theory, worlds, aim, settings)
     try:
         return likelihood.exactly(theory, worlds, aim, settings, CHEAP)
     except OutOfTimeError:
@@ -51,7 +53,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     if not _used_by("pseudo-likelihood", settings):
         return likelihood.learn(theory, worlds, aim, settings)
     try:
-        found = pseudo_likelihood.learn(theory, worlds, aim, settings)
+        found = imported(PSEUDO_LIKELIHOOD)(theory, worlds, aim, settings)
     except UnsupportedError:
         return likelihood.learn(theory, worlds, aim, settings)
     return replace(found, reason=refused.mistakes[0].message)
