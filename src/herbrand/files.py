@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import IO
 
 from herbrand.errors import HerbrandError, nearest
+from herbrand.visible import shortened
 
 # Files that can be read to their end
 
@@ -58,6 +59,17 @@ def irregular(path: str | Path) -> str | None:
         return "a circle of links" if error.errno == errno.ELOOP else None
     except ValueError:
         return None
+
+
+def no_file_name(error: Exception) -> str | None:
+    """What to say where a system refused a name for its length; None for other errors.
+
+    >>> no_file_name(OSError(errno.ENAMETOOLONG, "File name too long", "x" * 300))[:25]
+    "'xxxxxxxxxxxxxxxxxxxxxxxx"
+    """
+    if not isinstance(error, OSError) or error.errno != errno.ENAMETOOLONG:
+        return None
+    return f"'{shortened(str(error.filename), 60)}' cannot be a file: {error.strerror}"
 
 
 def is_open_pipe(path: str | Path) -> bool:

@@ -83,8 +83,7 @@ function show(project: api.Project): void {
   const given = project.given ?? [];
   const { files, current } = begun(project.files, project.main);
   editor?.forget();
-  now().ongoing?.running.cancel();
-  explaining?.cancel();
+  leave();
   set({
     opened: true,
     revision: now().revision + 1,
@@ -240,6 +239,7 @@ export function use(name: string, used: boolean): void {
 let timer: ReturnType<typeof setTimeout> | undefined;
 let tell = false;
 const checkAsked = inTurn();
+let checking = new AbortController();
 
 export function scheduleCheck(after = CHECK_AFTER): void {
   clearTimeout(timer);
@@ -251,9 +251,11 @@ async function check(): Promise<void> {
   clearTimeout(timer);
   timer = undefined;
   const isLast = checkAsked();
+  checking.abort();
+  checking = new AbortController();
   const began = performance.now();
   try {
-    const checked = await api.check(checkable());
+    const checked = await api.check(checkable(), checking.signal);
     if (!isLast()) return;
     set({ checked, checkedIn: performance.now() - began });
     if (timer !== undefined) return; // the text is another by now, and its own check is about to begin
@@ -463,6 +465,12 @@ function explainOptions(last: api.RunRequest | undefined): Record<string, unknow
   const known = new Set((now().allOptions["explain"] ?? []).map(({ name }) => name));
   const given = Object.entries(last?.options ?? {}).filter(([name]) => known.has(name) && name !== "top");
   return Object.fromEntries(last?.command === "compare" ? [] : given);
+}
+
+/** The page is left: nobody will hear what is under way. */
+export function leave(): void {
+  now().ongoing?.running.cancel();
+  explaining?.cancel();
 }
 
 export function openTab(tab: Tab): void {

@@ -165,7 +165,9 @@ async function call(
   if (type) headers["Content-Type"] = type;
   let response: Response;
   try {
-    response = await fetch(`api/${path}`, { method, headers, signal, ...(body === undefined ? {} : { body }) });
+    // What ends a run is sent also where the page is left.
+    const keepalive = method === "DELETE" && body === undefined;
+    response = await fetch(`api/${path}`, { method, headers, signal, keepalive, ...(body === undefined ? {} : { body }) });
   } catch {
     throw new ServerError({
       message: "the studio's server does not answer",
@@ -199,7 +201,7 @@ export interface Checkable {
 
 export const project = () => get<Project>("project?tables=no");
 export const options = () => get<Options>("options");
-export const check = (asked: Checkable) => post<Checked>("check", asked);
+export const check = (asked: Checkable, signal: AbortSignal) => post<Checked>("check", asked, signal);
 export const format = (text: string) => post<{ text: string }>("format", { text });
 export const tables = (asked: Checkable) => post<Pick<Project, "facts" | "mistake">>("tables", asked);
 export const examples = () => get<{ examples: Example[] }>("examples");
@@ -261,7 +263,7 @@ export function run(asked: RunRequest, watching: Watching = {}): Running {
   const done = (async () => {
     ({ id } = await post<{ id: string }>("runs", asked, starting.signal));
     if (!wanted) drop();
-    return listen(id, watching, gone.signal);
+    return listen(id, watching, gone.signal, drop);
   })();
   return {
     done,
@@ -272,7 +274,7 @@ export function run(asked: RunRequest, watching: Watching = {}): Running {
   };
 }
 
-function listen(id: string, watching: Watching, gone: AbortSignal): Promise<Answer | null> {
+function listen(id: string, watching: Watching, gone: AbortSignal, drop: () => void): Promise<Answer | null> {
   const events = new EventSource(`api/runs/${id}/events?token=${encodeURIComponent(token)}`);
   return new Promise((resolve, reject) => {
     const on = (name: string, take: (data: never) => void, last = false) =>
@@ -296,6 +298,7 @@ function listen(id: string, watching: Watching, gone: AbortSignal): Promise<Answ
     });
     events.onerror = (event) => {
       if ((event as MessageEvent).data !== undefined || events.readyState !== EventSource.CLOSED) return;
+      drop(); // nobody listens to it any more; a browser also says so of a page that is left
       const hint = "start `herbrand studio` again and open the address that it prints";
       reject(new ServerError({ message: "the connection to the run was lost", where: null, hint }));
     };

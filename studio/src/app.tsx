@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import { cancel, openTab, run, save } from "./actions";
+import { cancel, leave, openTab, run, save } from "./actions";
 import { Ask } from "./ask/ask";
 import { Facts } from "./facts";
 import { Keep } from "./keep";
@@ -32,9 +32,11 @@ export function App() {
     };
     addEventListener("keydown", keys);
     addEventListener("beforeunload", leaving);
+    addEventListener("pagehide", leave);
     return () => {
       removeEventListener("keydown", keys);
       removeEventListener("beforeunload", leaving);
+      removeEventListener("pagehide", leave);
     };
   }, []);
   const opened = useStore((state) => state.opened);

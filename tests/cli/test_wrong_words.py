@@ -170,6 +170,8 @@ WRONG = [
     ("infer .", 1, "name a theory file, such as b.hb"),
     ("init ", 1, "an empty name is no new folder"),
     ("score garbage.csv --facts smokes.csv", 1, "'garbage.csv' is no table"),
+    (f"infer s.hb --facts {'a' * 300}", 1, "aaa...' cannot be a file: File name too long"),
+    (f"score {'a' * 300}.json --facts smokes.csv", 1, "cannot be a file: File name too long"),
     ("convert b.hb --to mln", 1, "b.hb:1:1: an .mln file has no probability bounds"),
 ]
 

@@ -145,6 +145,8 @@ WRONG = {
     ): "{path}, row 2 has no column 'predicate'" + GIVE,
     ("r.json", told({**ROW, "atom": 5})): "{path}, row 1: atom and predicate are texts",
     ("r.json", told({**ROW, "predicate": ["p"]})): "{path}, row 1: atom and predicate are texts",
+    ("r.json", told({**ROW, "value": ["red"]})): "{path}, row 1: the value is one constant, or missing",
+    ("r.json", told({**ROW, "value": {"is": "red"}})): "{path}, row 1: the value is one constant, or missing",
     ("r.json", told({**ROW, "atom": "p(x)"})): None,
     ("r.json", told({**ROW, "atom": "p(1) and p(2)"})): None,
     ("r.json", told({**ROW, "atom": "p("})): None,

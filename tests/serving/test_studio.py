@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,12 +14,13 @@ from typing import Any
 import pytest
 
 import herbrand as hb
+from herbrand.budget import LIBRARIES
 from herbrand.reports.result_file import read_rows
 from herbrand.serving import projects
 from herbrand.serving.projects import Project
 from herbrand.serving.studio_runs import MOST_RUNNING
 from tests.conftest import Outcome
-from tests.serving.conftest import children, gone, opened
+from tests.serving.conftest import children, comes, ended, gone, httpx, opened
 from tests.serving.test_service import refused, without_seconds
 
 SLOW = {"engine": "gibbs", "samples": 10**9, "iterations": 10**9}
@@ -143,6 +145,28 @@ def test_events_of_a_run_under_way_go_on_after_any_number(after: str, api: Any) 
     assert list(following)[-1] == ("cancelled", {})
 
 
+def test_a_look_ends_with_the_page_that_asked(studio: Any, api: Any) -> None:
+    text = "type t = 1..20\npredicate f(t, t)\n0.7: f(x, y) and f(y, z) => f(x, z)\n"
+    asked = {"main": "a.hb", "files": {"a.hb": text}, "atom": "f(1, 2)"}
+    before = children(studio.process.pid)
+    with ThreadPoolExecutor(1) as thread, studio.client() as other:
+        looking = thread.submit(other.post, "/api/circuit", json=asked, timeout=1.0)
+        assert comes(lambda: len(children(studio.process.pid)) > len(before))
+        assert isinstance(looking.exception(), httpx.TimeoutException)
+        assert comes(lambda: children(studio.process.pid) == before, within=10)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing tells a process's limits")
+def test_the_memory_of_looks_and_checks_is_bounded(tmp_path: Path) -> None:
+    (tmp_path / "a.hb").write_text("0.5: rain\n")
+    with ended(opened(str(tmp_path), "--memory", "1GB")) as started, started.client() as client:
+        assert client.post("/api/check", json={"main": "a.hb"}).status_code == 200
+        _, reader = children(started.process.pid)
+        limits = Path(f"/proc/{reader}/limits").read_text().splitlines()
+    (data,) = (line for line in limits if line.startswith("Max data size"))
+    assert int(data.split()[3]) == 2**30 + LIBRARIES
+
+
 def test_runs_that_start_together_are_counted(api: Any) -> None:
     asked = {"command": "infer", "main": ["smokers.hb"], "facts": FACTS, "options": SLOW}
     with ThreadPoolExecutor(MOST_RUNNING + 4) as threads:
@@ -155,6 +179,7 @@ def test_runs_that_start_together_are_counted(api: Any) -> None:
     assert all("under way" in refused(each, 503)["message"] for each in answers if each.status_code != 201)
 
 
+MARGINAL = {"atom": "smokes", "predicate": "smokes", "arguments": [], "probability": 0.5, "value": [1]}
 BAD: dict[str, tuple[str, str, Any, int]] = {
     "no JSON": ("POST", "/api/runs", b"{", 400),
     "a list": ("POST", "/api/runs", [], 400),
@@ -202,6 +227,8 @@ BAD: dict[str, tuple[str, str, Any, int]] = {
     "an offset beyond all rows": ("POST", "/api/table", {"predicate": "a", "offset": 10**30}, 400),
     "fewer nodes than none": ("POST", "/api/graph", {"most_nodes": -1}, 400),
     "marginals of odd predicates": ("POST", "/api/graph", {"marginals": [{"predicate": []}]}, 400),
+    "facts of a long name": ("POST", "/api/circuit", {"atom": "a", "facts": ["a" * 300]}, 400),
+    "values that are no constants": ("POST", "/api/score", {"marginals": [MARGINAL], "facts": FACTS}, 422),
     "no such call": ("POST", "/api/nonesuch", {}, 404),
 }
 

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from herbrand.serving.nursery import is_alive
+from herbrand.serving.studio_runs import UNHEARD_SECONDS
 from tests.studio.conftest import MEASURED, SECONDS, Studio
 from tests.studio.screen import SMOKERS, Screen, herbrand
 
@@ -117,6 +118,51 @@ def test_a_long_run_is_cancelled_and_its_process_is_gone(page: Any, smokers: Stu
     page.get_by_label("engine", exact=True).select_option("exact")
     page.get_by_label("samples", exact=True).fill("")
     screen.run()
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_mistakes_stand_where_they_are_behind_any_characters(page: Any, studio: Start, ends: str) -> None:
+    """The server counts characters, and a browser some of them twice: 😀 moved underlines and advice."""
+    running = studio(None)
+    text = f'predicate smokes(person){ends}1.5:\tsmokes("😀𝒳é") and smoks("b"){ends}'
+    (running.folder / "a.hb").write_bytes(text.encode())
+    screen = Screen(page, running.address)
+    screen.mistakes.get_by_text("predicate 'smoks' is not declared").wait_for()
+    assert page.locator(".cm-lintRange-error").first.inner_text() == 'smoks("b")'
+    page.get_by_role("button", name="Take the advice, line 2").click()
+    screen.mistakes.get_by_text("No mistakes.").wait_for()
+    page.keyboard.press("Control+s")
+    screen.says("Saved a.hb.")
+    assert (running.folder / "a.hb").read_bytes().decode() == text.replace("smoks", "smokes")
+
+
+def test_a_file_with_other_ends_of_lines_is_not_changed_by_opening_it(page: Any, studio: Start) -> None:
+    running = studio(None)
+    (running.folder / "a.hb").write_bytes(b"1: a\r\n1: b\r\n")
+    (running.folder / "b.hb").write_bytes(b"1: c\r\n")
+    screen = Screen(page, running.address)
+    screen.mistakes.get_by_text("No mistakes.").wait_for()
+    file = page.get_by_role("combobox", name="File")
+    for name in ("b.hb", "a.hb"):
+        file.select_option(name)
+        screen.mistakes.get_by_text("No mistakes.").wait_for()
+        assert file.inner_text().split() == ["a.hb", "b.hb"], "a dot stands behind what is not saved"
+
+
+def test_a_run_ends_with_the_page_that_started_it(page: Any, smokers: Studio) -> None:
+    """A page that was opened anew knew of none of its runs, and the ninth was refused."""
+    screen = Screen(page, smokers.address)
+    page.get_by_text("Options", exact=True).click()
+    page.get_by_label("engine", exact=True).select_option("gibbs")
+    page.get_by_label("samples", exact=True).fill("2000000000")
+    with page.expect_request("**/events*"), page.expect_response("**/api/runs") as started:
+        screen.button("Run").click()
+    pid = started.value.json()["pid"]
+    began = time.monotonic()
+    page.reload()
+    while is_alive(pid):
+        assert time.monotonic() - began < UNHEARD_SECONDS / 2, "it is not told that the page was left"
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("hangs", [False, True])

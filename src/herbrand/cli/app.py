@@ -25,6 +25,7 @@ from herbrand.budget import GUARDS, lacks_memory
 from herbrand.cli.compiling import advice_out_of_time, tell_of_compiling
 from herbrand.errors import HerbrandError
 from herbrand.extras import imported
+from herbrand.files import no_file_name
 from herbrand.options.table import COMMANDS
 from herbrand.visible import visible_lines
 
@@ -235,6 +236,8 @@ def _fault(error: Exception) -> NoReturn:
             "  ask for less, such as --top or one --query, or give --memory what there is:"
             " what needs more is then refused before it begins"
         )
+    if (unusable := no_file_name(error)) is not None:
+        _fail(unusable)
     if isinstance(error, OSError) and error.errno in NO_PLACE:
         place = error.filename or tempfile.gettempdir()
         _fail(

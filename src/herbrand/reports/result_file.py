@@ -79,6 +79,8 @@ def read_rows(rows: Iterable[Mapping[str, Any]], place: str) -> list[Scored]:
     for number, row in enumerate(rows, 1):
         if not isinstance(row["atom"], str) or not isinstance(row["predicate"], str | None):
             raise HerbrandError(f"{place}, row {number}: atom and predicate are texts")
+        if isinstance(row["value"], list | dict):
+            raise HerbrandError(f"{place}, row {number}: the value is one constant, or missing")
     arguments = _arguments(rows)
     found = [_scored(place, number, row, arguments) for number, row in enumerate(rows, 1)]
     _refuse_repeated(place, found)

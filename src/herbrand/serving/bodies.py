@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -28,6 +28,7 @@ from herbrand.serving.refusals import (
 from herbrand.visible import shortened
 
 JSON = "application/json"
+Result = TypeVar("Result")
 
 
 async def json_of(request: Request) -> Any:
@@ -48,7 +49,7 @@ async def body_of(request: Request) -> bytes:
         raise RefusedError(BAD_REQUEST, "the connection ended before the body did") from None
 
 
-async def while_connected(request: Request, work: Coroutine[Any, Any, bytes]) -> bytes:
+async def while_connected(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
     """The result of some work for a request whose body was read; the work is cancelled when whoever asked
     leaves, or it would keep others waiting for an answer that nobody reads."""
     working = asyncio.ensure_future(work)

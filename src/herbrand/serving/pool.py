@@ -83,7 +83,7 @@ class Pool:
             self._replace(child)
         else:
             self._idle.put_nowait(child)
-        return _answer_in(reply)
+        return answer_in(reply)
 
     async def _free(self) -> Child:
         """An idle child; those that were lost meanwhile are replaced."""
@@ -115,7 +115,8 @@ class Pool:
         self._idle.put_nowait(child)
 
 
-def _answer_in(reply: Frame) -> bytes:
+def answer_in(reply: Frame) -> bytes:
+    """The answer that a child sent; raises where it is an error."""
     kind, body = reply
     if kind == ANSWER:
         return body

@@ -10,6 +10,7 @@ from typing import Any
 
 from herbrand.budget import lacks_memory
 from herbrand.errors import BudgetError, HerbrandError
+from herbrand.files import no_file_name
 from herbrand.visible import visible_lines
 
 BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT = 400, 401, 403, 404, 409
@@ -51,5 +52,7 @@ def fault_of(error: Exception) -> RefusedError:
         return RefusedError(
             UNAVAILABLE, "the work needed more memory than it may use", "allow more by --memory"
         )
+    if (unusable := no_file_name(error)) is not None:
+        return RefusedError(BAD_REQUEST, unusable)
     message = f"internal error: {type(error).__name__}: {error}"
     return RefusedError(FAULT, message, "this is a fault of herbrand, not of your input")

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from herbrand.errors import HerbrandError
 from herbrand.files import ScratchFolder
-from herbrand.serving.frames import ANSWER, EVENT
+from herbrand.serving.frames import ANSWER, EVENT, Frame
 from herbrand.serving.json_requests import request_of, seconds_of
 from herbrand.serving.nursery import Child, Nursery
-from herbrand.serving.pool import LATER, LATER_SHARE
+from herbrand.serving.pool import LATER, LATER_SHARE, answer_in
 from herbrand.serving.projects import Project
 from herbrand.serving.refusals import BAD_REQUEST, NOT_FOUND, UNAVAILABLE, RefusedError, refusal_of
 
@@ -26,6 +26,11 @@ MOST_RUNNING, MOST_KEPT = 8, 30
 LOST = "the process that did the work was lost; it may have lacked memory"
 LOOK_SECONDS = 30.0
 """How long a look at the facts may take."""
+CHECK_SECONDS = 120.0
+"""How long a check of a text may take: one of a megabyte takes half a minute."""
+UNHEARD_SECONDS = 60.0
+"""How long a run goes on that no page listens to: its page was closed or opened anew, and nothing else could
+cancel it."""
 State = Literal["running", "done", "error", "cancelled"]
 
 
@@ -42,6 +47,8 @@ class StudioRun:
     seconds: float = 0.0
     events: list[tuple[str, str]] = field(default_factory=list)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    listeners: int = 0
+    last_heard: float = field(default_factory=time.monotonic)
     ending: asyncio.Task[None] | None = None
 
     def described(self) -> dict[str, Any]:
@@ -67,15 +74,20 @@ class StudioRun:
     async def heard(self, first: int = 0) -> AsyncIterator[tuple[int, str, str]]:
         """Events with their numbers, until the last; ``first`` may be one that is not there yet."""
         first = min(first, len(self.events))
-        while True:
-            while first < len(self.events):  # more may come while one is read
-                yield first, *self.events[first]
-                first += 1
-            if self.state != "running":
-                return
-            async with self.changed:
-                while len(self.events) == first and self.state == "running":
-                    await self.changed.wait()
+        self.listeners += 1
+        try:
+            while True:
+                while first < len(self.events):  # more may come while one is read
+                    yield first, *self.events[first]
+                    first += 1
+                if self.state != "running":
+                    return
+                async with self.changed:
+                    while len(self.events) == first and self.state == "running":
+                        await self.changed.wait()
+        finally:
+            self.listeners -= 1
+            self.last_heard = time.monotonic()
 
 
 class Runs:
@@ -85,10 +97,13 @@ class Runs:
         self, nursery: Nursery, project: Project, memory: int | None = None, seconds: float | None = None
     ) -> None:
         self._nursery, self._project = nursery, project
-        self._memory, self._seconds = memory, seconds
+        self._seconds = seconds
+        self._limits = {"memory": memory, "seconds": seconds}
         self._runs: dict[str, StudioRun] = {}
         self._numbers = itertools.count(1)
         self._starting = 0
+        self._reader: Child | None = None
+        self._reading = asyncio.Lock()
 
     def named(self, name: str) -> StudioRun:
         if name not in self._runs:
@@ -119,8 +134,7 @@ class Runs:
     ) -> StudioRun:
         seconds = seconds_of(request, self._seconds)
         task = {"kind": "run", "command": command, "asked": request, "model": model}
-        limits = {"memory": self._memory, "seconds": self._seconds}
-        child, scratch = await self._begun(task | limits, asked)
+        child, scratch = await self._begun(task, asked)
         run = StudioRun(f"r{next(self._numbers)}", command, child, scratch)
         self._runs[run.id] = run
         run.ending = asyncio.create_task(self._followed(run, seconds))
@@ -131,20 +145,34 @@ class Runs:
         """What a short task over the facts gives; it is cut off after half a minute."""
         child, scratch = await self._begun({"kind": kind, "model": {}, **more}, asked)
         try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                reply = await child.next()
-        except TimeoutError:
-            raise RefusedError(UNAVAILABLE, f"the facts were not read after {LOOK_SECONDS:g} s") from None
+            return json.loads(answer_in(await _reply(child, LOOK_SECONDS)))
         finally:
             await child.end()
             await asyncio.to_thread(scratch.cleanup)
-        if reply is None:
-            raise RefusedError(UNAVAILABLE, LOST)
-        found = json.loads(reply[1])
-        if reply[0] != ANSWER:
-            error = found["error"]
-            raise RefusedError(found["status"], error["message"], error["hint"], error["where"])
-        return found
+
+    async def read(self, kind: str, **more: Any) -> Any:
+        """What a task over texts alone gives. One process does all of these, one after another, and keeps the
+        statements that it has read; a server that read a long text itself would answer nobody meanwhile.
+
+        Who leaves while others are read is passed over; what is being read is read to its end, as the next
+        text is nearly the same."""
+        await self._reading.acquire()
+        reading = asyncio.ensure_future(self._read({"kind": kind, **self._limits, **more}))
+        reading.add_done_callback(lambda _: self._reading.release())
+        return json.loads(answer_in(await asyncio.shield(reading)))
+
+    async def _read(self, task: dict[str, Any]) -> Frame:
+        child, self._reader = self._reader, None
+        if child is None or child.lost:
+            child = await self._nursery.fork()
+        try:
+            await child.ask(task)
+            reply = await _reply(child, CHECK_SECONDS)
+        except BaseException:
+            await child.end()
+            raise
+        self._reader = child
+        return reply
 
     async def cancel(self, name: str) -> StudioRun:
         """End a run; its process is gone when this returns."""
@@ -163,7 +191,7 @@ class Runs:
         try:
             child = await self._nursery.fork()
             folder = f"{scratch.name}/project"
-            await child.ask({**task, "folder": folder, "theory": names, "facts": paths})
+            await child.ask({**task, **self._limits, "folder": folder, "theory": names, "facts": paths})
         except BaseException:
             scratch.cleanup()
             raise
@@ -174,6 +202,7 @@ class Runs:
         return path if predicate is None else f"{predicate}={path}"
 
     async def _followed(self, run: StudioRun, seconds: float | None) -> None:
+        watching = asyncio.create_task(self._unheard(run))
         try:
             async with asyncio.timeout(None if seconds is None else seconds + LATER + LATER_SHARE * seconds):
                 await _heard(run)
@@ -181,13 +210,32 @@ class Runs:
             error = RefusedError(UNAVAILABLE, f"not done after {seconds:g} s", "allow more by --time-limit")
             await run.add("error", json.dumps(error.body()["error"]), "error")
         finally:
+            watching.cancel()
             await run.child.end()
             await asyncio.to_thread(run.scratch.cleanup)
+
+    async def _unheard(self, run: StudioRun) -> None:
+        """Cancel a run once nobody has listened to it for long."""
+        while run.listeners or time.monotonic() < run.last_heard + UNHEARD_SECONDS:
+            await asyncio.sleep(UNHEARD_SECONDS / 10)
+        await self.cancel(run.id)
 
     def _forget(self) -> None:
         ended = [name for name, run in self._runs.items() if run.state != "running"]
         for name in ended[: max(len(self._runs) - MOST_KEPT, 0)]:
             del self._runs[name]
+
+
+async def _reply(child: Child, seconds: float) -> Frame:
+    """The one message of a short task; raises where it does not come in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            reply = await child.next()
+    except TimeoutError:
+        raise RefusedError(UNAVAILABLE, f"not done after {seconds:g} s", "ask about less at a time") from None
+    if reply is None:
+        raise RefusedError(UNAVAILABLE, LOST)
+    return reply
 
 
 async def _heard(run: StudioRun) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 import herbrand
 from herbrand.errors import HerbrandError
-from herbrand.serving.bodies import answer_errors, as_json, body_of, field, json_of
-from herbrand.serving.checking import checked_files
+from herbrand.serving.bodies import answer_errors, as_json, body_of, field, json_of, while_connected
 from herbrand.serving.gallery import example, examples
 from herbrand.serving.option_forms import forms
 from herbrand.serving.projects import Project, kind_of
@@ -41,7 +40,7 @@ def studio_app(project: Project, runs: Runs) -> FastAPI:
         title="Herbrand studio", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
     _add_files(app, project, runs)
-    _add_editing(app, project)
+    _add_editing(app, project, runs)
     _add_runs(app, runs)
     _add_views(app, project, runs)
     if (BUNDLE / "index.html").is_file():
@@ -148,7 +147,7 @@ def _relative(project: Project, path: str) -> str:
 # What an editor asks for
 
 
-def _add_editing(app: FastAPI, project: Project) -> None:
+def _add_editing(app: FastAPI, project: Project, runs: Runs) -> None:
 
     @app.post("/api/check", response_model=None)
     async def checked(request: Request) -> Response:
@@ -160,16 +159,14 @@ def _add_editing(app: FastAPI, project: Project) -> None:
                 files[name] = await asyncio.to_thread(_read, project, name)
             if not isinstance(files[name], str):
                 raise RefusedError(BAD_REQUEST, "'files' holds texts by their names")
-        return as_json(checked_files({name: files[name] for name in names}))
+        return await _looked(request, runs.read("check", texts={name: files[name] for name in names}))
 
     @app.post("/api/format", response_model=None)
     async def formatted(request: Request) -> Response:
         asked = await json_of(request)
         text = field(asked, "text", str, "")
-        try:
-            return as_json({"text": herbrand.formatted(text, field(asked, "name", str, "theory"))})
-        except HerbrandError as error:
-            raise refusal_of(error) from None
+        name = field(asked, "name", str, "theory")
+        return await _looked(request, runs.read("format", text=text, name=name))
 
     @app.get("/api/options", response_model=None)
     async def options() -> Response:
@@ -244,27 +241,27 @@ def _add_views(app: FastAPI, project: Project, runs: Runs) -> None:
             if text and not (text.isdecimal() and len(text) < 12):
                 raise RefusedError(BAD_REQUEST, f"'{name}' is a whole number")
             given |= {name: int(text)} if text else {}
-        return await _table(runs, given)
+        return await _table(request, runs, given)
 
     @app.post("/api/table", response_model=None)
     async def edited_table(request: Request) -> Response:
-        return await _table(runs, await json_of(request))
+        return await _table(request, runs, await json_of(request))
 
     @app.get("/api/graph", response_model=None)
-    async def graph() -> Response:
-        return await _graph(runs, _own(project))
+    async def graph(request: Request) -> Response:
+        return await _graph(request, runs, _own(project))
 
     @app.post("/api/graph", response_model=None)
     async def edited_graph(request: Request) -> Response:
-        return await _graph(runs, await json_of(request))
+        return await _graph(request, runs, await json_of(request))
 
     @app.post("/api/surroundings", response_model=None)
     async def surroundings(request: Request) -> Response:
-        return await _around(runs, "surroundings", await json_of(request))
+        return await _around(request, runs, "surroundings", await json_of(request))
 
     @app.post("/api/circuit", response_model=None)
     async def circuit(request: Request) -> Response:
-        return await _around(runs, "circuit", await json_of(request))
+        return await _around(request, runs, "circuit", await json_of(request))
 
     @app.post("/api/score", response_model=None)
     async def scored(request: Request) -> Response:
@@ -272,13 +269,13 @@ def _add_views(app: FastAPI, project: Project, runs: Runs) -> None:
         rows, closed = _marginals(asked), field(asked, "closed", list, [])
         if not all(isinstance(each, str) for each in closed):
             raise RefusedError(BAD_REQUEST, "'closed' holds predicates")
-        return as_json(await runs.look("score", asked, marginals=rows, closed=closed))
+        return await _looked(request, runs.look("score", asked, marginals=rows, closed=closed))
 
     @app.post("/api/tables", response_model=None)
     async def tables(request: Request) -> Response:
         asked = await json_of(request)
         field({"body": asked}, "body", dict)
-        return as_json(await runs.look("tables", asked))
+        return await _looked(request, runs.look("tables", asked))
 
     @app.post("/api/export", response_model=None)
     async def exported(request: Request) -> Response:
@@ -289,20 +286,25 @@ def _add_views(app: FastAPI, project: Project, runs: Runs) -> None:
         return HTMLResponse(page.encode("utf-8", "replace"))
 
 
+async def _looked(request: Request, look: Coroutine[Any, Any, Any]) -> Response:
+    """What a look gives; it ends where whoever asked has left."""
+    return as_json(await while_connected(request, look))
+
+
 def _own(project: Project) -> dict[str, Any]:
     """What the project has on disk."""
     given = [_relative(project, path) for path in project.given]
     return {"main": project.main, "facts": given or project.tables()}
 
 
-async def _table(runs: Runs, asked: Any) -> Response:
+async def _table(request: Request, runs: Runs, asked: Any) -> Response:
     predicate = field(asked, "predicate", str)
     offset, limit = field(asked, "offset", int, 0), field(asked, "limit", int, 200)
     if not 0 <= offset < MOST_OFFSET or not 0 <= limit <= MOST_ROWS:
         raise RefusedError(
             BAD_REQUEST, f"'offset' is from 0 to {MOST_OFFSET:,}, and 'limit' at most {MOST_ROWS:,}"
         )
-    return as_json(await runs.look("table", asked, predicate=predicate, offset=offset, limit=limit))
+    return await _looked(request, runs.look("table", asked, predicate=predicate, offset=offset, limit=limit))
 
 
 def _marginals(asked: Any) -> list[dict[str, Any]]:
@@ -312,15 +314,15 @@ def _marginals(asked: Any) -> list[dict[str, Any]]:
     return rows
 
 
-async def _around(runs: Runs, what: str, asked: Any) -> Response:
+async def _around(request: Request, runs: Runs, what: str, asked: Any) -> Response:
     """A drawing around one atom, under evidence."""
     atom, given = field(asked, "atom", str), field(asked, "given", list, [])
     if not all(isinstance(each, str) for each in given):
         raise RefusedError(BAD_REQUEST, "'given' holds literals")
-    return as_json(await runs.look(what, asked, atom=atom, given=given))
+    return await _looked(request, runs.look(what, asked, atom=atom, given=given))
 
 
-async def _graph(runs: Runs, asked: Any) -> Response:
+async def _graph(request: Request, runs: Runs, asked: Any) -> Response:
     marginals = _marginals(asked)
     nodes, edges = field(asked, "most_nodes", int, MOST_NODES), field(asked, "most_edges", int, MOST_EDGES)
     if nodes < 0 or edges < 0:
@@ -328,4 +330,4 @@ async def _graph(runs: Runs, asked: Any) -> Response:
     if not all(isinstance(each.get("predicate"), str | None) for each in marginals):
         raise RefusedError(BAD_REQUEST, "'predicate' of a marginal is a text, or null")
     most = {"most_nodes": min(nodes, 5_000), "most_edges": min(edges, 20_000)}
-    return as_json(await runs.look("graph", asked, marginals=marginals, **most))
+    return await _looked(request, runs.look("graph", asked, marginals=marginals, **most))

@@ -16,6 +16,7 @@ from herbrand.extras import imported
 from herbrand.language.syntax import Theory
 from herbrand.reports.result_file import read_rows
 from herbrand.reports.score import score_file
+from herbrand.serving.checking import checked_files
 from herbrand.serving.circuit_drawing import circuit_of
 from herbrand.serving.frames import EVENT
 from herbrand.serving.json_requests import Watching, answered, limited
@@ -39,15 +40,17 @@ class StudioRole:
         imported("herbrand.scale.sizes")
 
     def work(self, task: dict[str, Any], emit: Emit) -> Any:
+        budget = limited(task.get("asked", {}), task["memory"], task["seconds"])
+        if budget.memory is not None:
+            bound_data(budget.memory + LIBRARIES)
+        if task["kind"] in TEXTS:
+            return TEXTS[task["kind"]](task)
         os.chdir(task["folder"])
-        return WORK[task["kind"]](task, emit)
+        return _run(task, emit, budget) if task["kind"] == "run" else LOOKS[task["kind"]](task)
 
 
-def _run(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def _run(task: Mapping[str, Any], emit: Emit, budget: Budget) -> dict[str, Any]:
     command, asked = task["command"], dict(task["asked"])
-    budget = limited(asked, task["memory"], task["seconds"])
-    if budget.memory is not None:
-        bound_data(budget.memory + LIBRARIES)
     events = Events(emit)
     watching = Watching(events.note, events.progress, events.learned)
     if command == "induce":
@@ -127,7 +130,7 @@ class Events:
             self.send("cost", estimate())
 
 
-def _tables(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def _tables(task: Mapping[str, Any]) -> dict[str, Any]:
     """The tables over the theory; where these do not fit together, each by itself."""
     try:
         return {"facts": tables_of(_model(task)), "mistake": None}
@@ -139,30 +142,34 @@ def _tables(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         return {"facts": found, "mistake": str(error)}
 
 
-def _table(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def _table(task: Mapping[str, Any]) -> dict[str, Any]:
     return rows_of(_model(task), task["predicate"], task["offset"], task["limit"])
 
 
-def _graph(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def _graph(task: Mapping[str, Any]) -> dict[str, Any]:
     return graph_of(_model(task), task["marginals"], task["most_nodes"], task["most_edges"])
 
 
-def _surroundings(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def _surroundings(task: Mapping[str, Any]) -> dict[str, Any]:
     return surroundings_of(_model(task), task["atom"], task["given"])
 
 
-def _circuit(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def _circuit(task: Mapping[str, Any]) -> dict[str, Any]:
     return circuit_of(_model(task), task["atom"], task["given"])
 
 
-def _scored(task: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def _scored(task: Mapping[str, Any]) -> dict[str, Any]:
     """The last answer against labels; the facts of this task are the labels."""
     rows = read_rows(task["marginals"], "the answer")
     return score_file(rows, task["facts"], task["closed"]).to_dict()
 
 
-WORK: dict[str, Callable[[Mapping[str, Any], Emit], Any]] = {
-    "run": _run,
+TEXTS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "check": lambda task: checked_files(task["texts"]),
+    "format": lambda task: {"text": hb.formatted(task["text"], task["name"])},
+}
+"""What is asked of texts alone."""
+LOOKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "tables": _tables,
     "table": _table,
     "graph": _graph,

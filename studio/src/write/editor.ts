@@ -18,6 +18,8 @@ export interface Words {
 }
 export interface EditorCalls {
   changed(text: string): void;
+  /** The text that the page has now. */
+  text(): string;
   words(): Words;
   run(): void;
   save(): void;
@@ -50,12 +52,16 @@ const theme = EditorView.theme({
   ".cm-button": { backgroundImage: "none", backgroundColor: "var(--raised)", color: "var(--text)" },
 });
 
-/** The place of a line and column, both counted from 1, inside the text. */
+/** The place of a line and column, both counted from 1, inside the text. The server counts characters, and the
+ * editor units of 16 bits, of which some characters have two. */
 function placeOf(doc: Text, line: number | null, column: number | null): number {
   if (line === null) return 0;
   const found = doc.line(Math.min(Math.max(line, 1), doc.lines));
-  return Math.min(found.from + Math.max((column ?? 1) - 1, 0), found.to);
+  return found.from + [...found.text].slice(0, Math.max((column ?? 1) - 1, 0)).join("").length;
 }
+
+/** The text with the ends of lines that the editor works with. */
+const lines = (text: string) => text.replace(/\r\n?/g, "\n");
 
 export class TheoryEditor {
   readonly view: EditorView;
@@ -76,8 +82,8 @@ export class TheoryEditor {
       if (this.name) this.states.set(this.name, this.view.state);
       this.name = name;
       const kept = this.states.get(name);
-      this.view.setState(kept && kept.doc.toString() === text ? kept : this.stateOf(text));
-    } else if (this.view.state.doc.toString() !== text) {
+      this.view.setState(kept && kept.doc.toString() === lines(text) ? kept : this.stateOf(text));
+    } else if (this.view.state.doc.toString() !== lines(text)) {
       this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
     }
   }
@@ -107,6 +113,12 @@ export class TheoryEditor {
     const marked = this.marked.get(mistake);
     this.mend((at) => at === marked);
     this.view.focus();
+  }
+
+  /** Tell of another text, with the ends of lines that the file has. */
+  private changed(text: string): void {
+    const before = this.calls.text();
+    if (text !== lines(before)) this.calls.changed(before.includes("\r\n") ? text.replace(/\n/g, "\r\n") : text);
   }
 
   private diagnostic(mistake: Mistake): Diagnostic {
@@ -151,7 +163,7 @@ export class TheoryEditor {
           ...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap,
         ]),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) this.calls.changed(update.state.doc.toString());
+          if (update.docChanged) this.changed(update.state.doc.toString());
         }),
       ],
     });

@@ -34,9 +34,8 @@ function Editor() {
   // Both before anything else can happen: what is typed or marked belongs to the file that is shown.
   useLayoutEffect(() => {
     const calls = {
-      changed: (changed: string) => {
-        if (changed !== textOf(now(), now().current)) setText(now().current, changed);
-      },
+      changed: (changed: string) => setText(now().current, changed),
+      text: () => textOf(now(), now().current),
       words,
       run: () => void run(),
       save: () => void save(),

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.budget import Budget
 from herbrand.engines import contradiction
 from herbrand.engines.lifted import engine as module
 from herbrand.engines.lifted.problem import Problem, Solution, problem_of, unweighted
@@ -154,7 +155,7 @@ def test_weights_that_no_double_holds_exclude_nothing(count: int, lines: str, lo
     assert answer.log_partition == pytest.approx(log_z(count) + free, rel=1e-12)  # type: ignore[operator]
 
 
-def lost(problem: Problem) -> Solution:
+def lost(problem: Problem, budget: Budget) -> Solution:
     """As if rounding had lost every world."""
     return Solution(problem, -math.inf, ())
 

@@ -9,11 +9,14 @@ import pytest
 
 import herbrand as hb
 from herbrand.answers.explanation import Explanation
+from herbrand.answers.guarantee import Status
 from herbrand.budget import Budget
-from herbrand.engines.engine import Settings
+from herbrand.engines.engine import Settings, first_state
 from herbrand.engines.lifted import costs
 from herbrand.engines.lifted.engine import Lifted, lifted
-from herbrand.errors import BudgetError, ContradictionError, HerbrandError
+from herbrand.engines.regions.engine import Regions
+from herbrand.errors import BudgetError, ContradictionError, HerbrandError, OutOfTimeError
+from herbrand.program.question import Question
 from tests.engines.estimates import cost_of, refusal_of
 
 SMOKERS = """\
@@ -159,6 +162,21 @@ def test_atoms_of_three_arguments_that_nothing_speaks_of() -> None:
     assert [r.probability for r in lifted.rows()] == pytest.approx(
         [r.probability for r in ground.rows()], abs=1e-12
     )
+
+
+@pytest.mark.parametrize("engine", [Lifted, Regions])
+def test_the_probabilities_of_pairs_are_read_within_the_time(engine: type[Lifted] | type[Regions]) -> None:
+    """Each person of whom something else is known is held in turn: a second of counting was read for ten."""
+    now = [0.0]
+    asked = engine(budget=Budget(seconds=60, clock=lambda: now[0]))
+    opinions = "".join(f'smokes("p{i}") ~ {0.2 + i / 20}\n' for i in range(8))
+    state = asked.step(first_state(asked, smokers(8, opinions).program, Question()))
+    now[0] = 65.0  # an answer that is nearly written is worth a little more time
+    assert len(list(asked.read(state, Status(True, 1)).rows())) == 72
+    state = asked.step(state)
+    now[0] = 67.0
+    with pytest.raises(OutOfTimeError):
+        asked.read(state, Status(True, 1))
 
 
 def test_by_the_command_line(herbrand: Callable[..., object]) -> None:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.lifted.count_axes import Clamp
 from herbrand.engines.lifted.element_groups import ElementGroup, ElementGroups
 from herbrand.engines.lifted.exchangeable_model import ExchangeableModel
@@ -37,10 +38,12 @@ class Summed(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class AtomProbabilities:
-    """The probabilities that one summation gives."""
+    """The probabilities that one summation gives. Holding an element costs a whole summation, and reading may
+    hold each of them: the clock of ``budget`` is asked before every one."""
 
     summation: Summed
     sums: Sums
+    budget: Budget = UNLIMITED
 
     def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """The probability of each value of these atoms [atom, value]."""
@@ -188,6 +191,7 @@ class AtomProbabilities:
     def _clamped(self, number: int, profile: int) -> Sums:
         key = (number, profile)
         if key not in self._sums_when:
+            self.budget.check()
             self._sums_when[key] = self.summation.sums(Clamp(number, profile))
         return self._sums_when[key]
 

@@ -87,7 +87,7 @@ class Lifted:
         return LiftedState(question, self._affordable(problem, question, within))
 
     def step(self, state: LiftedState) -> LiftedState:
-        solution = solved(state.problem)
+        solution = solved(state.problem, self.budget.for_answering())
         if solution.total == -math.inf:
             raise self._contradiction(state.problem)
         return replace(state, solution=solution, formulas=self._formula_rows(state, solution))

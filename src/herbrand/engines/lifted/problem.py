@@ -133,8 +133,9 @@ def unweighted(problem: Problem) -> Problem:
     return problem_of(problem.evidence.program, problem.evidence, most=True, scale=0.0)
 
 
-def solved(problem: Problem) -> Solution:
-    """The total and all probabilities; the latter say nothing where the total is minus infinity."""
+def solved(problem: Problem, budget: Budget = UNLIMITED) -> Solution:
+    """The total and all probabilities, read within a budget; the latter say nothing where the total is minus
+    infinity."""
     possible = [summation for summation in problem.summations if not summation.impossible]
     found = [(summation, summation.sums()) for summation in possible]
     totals = np.array([float(sums.total) for _, sums in found])
@@ -149,7 +150,7 @@ def solved(problem: Problem) -> Solution:
     shares = np.exp(totals - best)
     total = float(best + np.log(shares.sum()) + problem.elsewhere.detach())
     weighted = tuple(
-        (float(share), AtomProbabilities(summation, sums))
+        (float(share), AtomProbabilities(summation, sums, budget))
         for share, (summation, sums) in zip(shares / shares.sum(), found, strict=True)
         if share > 0
     )

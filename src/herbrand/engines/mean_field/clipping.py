@@ -33,13 +33,14 @@ def refuse_clip(clip: float | None, program: Program) -> None:
 def clipped(unknowns: Unknowns, speak: Speak, weights: Sequence[Tensor | float], clip: float) -> Tables:
     """The sum over statements of weight times clipped message, atoms that are one taken together."""
     total: Tables = {}
+    limit = float(clip)  # torch takes no whole number of more than 64 bits
     for number, weight in enumerate(weights):
         if is_silent(weight):
             continue
         said = unknowns.heard(speak([float(one == number) for one in range(len(weights))]))
         for name, table in unknowns.tables.items():
             worth = weight.to(said[name]) if isinstance(weight, torch.Tensor) else weight
-            found = worth * table.limited(said[name], clip)
+            found = worth * table.limited(said[name], limit)
             total[name] = total[name] + found if name in total else found
     return total
 
@@ -52,7 +53,7 @@ def shares(
     table = unknowns.tables[predicate]
     for number in range(count):
         said = unknowns.heard(speak([float(one == number) for one in range(count)]))[predicate]
-        found.append(_share(said, table.limited(said, clip), place, table.true_or_false))
+        found.append(_share(said, table.limited(said, float(clip)), place, table.true_or_false))
     return found
 
 

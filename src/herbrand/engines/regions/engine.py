@@ -317,7 +317,7 @@ class Regions:
             best = self._best(runs)
             totals.append(best.propagation.free_energy(best.messages))
             believed = part.believed(best)
-            found.append(AtomProbabilities(believed, believed.sums()))
+            found.append(AtomProbabilities(believed, believed.sums(), self.budget.for_answering()))
         shares = arrays.softmax(arrays.tensor(totals, dtype=arrays.float64), 0).tolist()
         total = float(arrays.logsumexp(arrays.tensor(totals, dtype=arrays.float64), 0))
         elsewhere = float(state.problem.elsewhere.detach())
