@@ -79,6 +79,17 @@ def test_only_what_is_proved_impossible_is_refused(engine: str) -> None:
     assert ends(chain(0.0), "P(x1 | not x0)", engine)[:2] == pytest.approx((0.5, 0.6), abs=1e-6)
 
 
+@pytest.mark.parametrize("query", ["P(f6 | {})", "P(f6 and f7 | {})", "P(f1 | {})"])
+def test_a_condition_of_many_literals_is_refused_where_one_excludes_another(query: str) -> None:
+    """Whether its literals can hold together was looked at for four of them and fewer."""
+    tables = "".join(f"P(f{i} | c) = 0.{i}\nP(f{i} | not c) in [0.2, 0.3]\n" for i in range(1, 8))
+    model = hb.Model(hb.parse(f"P(c) in [0.1, 0.2]\n{tables}P(f0 | c) = 0\nP(f0 | not c) = 0.5"))
+    several = " and ".join(f"f{i}" for i in range(1, 6))
+    with pytest.raises(ContradictionError, match="is 0, so it cannot be given"):
+        model.bound(query.format(f"c and f0 and {several}"), engine="ariel")
+    assert model.bound(query.format(f"not c and f0 and {several}"), engine="ariel").status.converged
+
+
 @pytest.mark.parametrize("most", [1e-9, 1e-12, 1e-100, 1e-300])
 def test_messages_answer_however_rare_a_condition_is(most: float) -> None:
     for least_of_it in (0.0, most):

@@ -47,7 +47,7 @@ PROGRAMS_AT_ONCE = 256
 """Between so many programs the clock is looked at."""
 MOST_NODES = {8: 400, 32: 200, 256: 50, 4096: 10}
 """How many nodes a search may have, by the number of states."""
-SECONDS_A_SEARCH = 2.0
+SECONDS_A_SEARCH = 0.5
 """About how long the search for both ends of a query takes at most; what it has proved then is its answer."""
 
 

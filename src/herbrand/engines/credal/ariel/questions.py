@@ -74,6 +74,8 @@ class Answering:
         """Bounds on P(event | all of given); ``ImpossibleError`` where that cannot be given."""
         evidence, others = _literals(given)
         self._refuse_impossible(evidence)
+        if SEVERAL <= len(evidence) <= WIDEST and not others:  # of fewer the auxiliary factor does so
+            self._refuse_excluded(tuple(evidence), given)
         if not event.atoms:
             if others or 0 < len(evidence) < SEVERAL:
                 self._auxiliary(event, given)  # refuses what is impossible
@@ -131,6 +133,13 @@ class Answering:
             if self.upper[atom] == 0.0 if truth else self.lower[atom] == 1.0:
                 raise ImpossibleError
 
+    def _refuse_excluded(self, scope: Sequence[int], given: Sequence[GroundFormula]) -> None:
+        """Refuse what sentences within a scope, and what is known of its atoms, leave no case of."""
+        box = np.array([self.belief(atom) for atom in scope])
+        forms = np.concatenate([self.incidence.forms(scope), _certain(box, truths_of(len(scope)))])
+        if not (possible_cases(forms) & _holds(given, scope)).any():
+            raise ImpossibleError
+
     # The auxiliary factor
 
     def _auxiliary(self, event: GroundFormula, given: Sequence[GroundFormula]) -> Interval:
@@ -139,9 +148,7 @@ class Answering:
             return ANY
         scope = tuple(sorted(self._connected(named)))
         k = len(scope)
-        condition = np.ones(2**k, bool)
-        for part in given:
-            condition &= part.table(scope).reshape(-1)
+        condition = _holds(given, scope)
         event_table = event.table(scope).reshape(-1)
         forms = self.incidence.forms(scope)
         box = np.array([[self.belief(atom) for atom in scope]])
@@ -149,8 +156,7 @@ class Answering:
         cells = cells_of(k, self._separations(scope))
         weight = 1.0
         if given:
-            if not (possible_cases(np.concatenate([forms, _certain(box[0], truths)])) & condition).any():
-                raise ImpossibleError
+            self._refuse_excluded(scope, given)
             scale = condition.astype(float)
             everywhere = np.ones(2**k)
             found, failed = intervals_at_once(
@@ -313,6 +319,14 @@ def possible_cases(forms: np.ndarray) -> np.ndarray:
         if not emptied.any():
             return possible
         possible &= ~emptied
+
+
+def _holds(given: Sequence[GroundFormula], scope: Sequence[int]) -> np.ndarray:
+    """In which cases of a scope that has all its atoms all of given holds."""
+    holds = np.ones(2 ** len(scope), bool)
+    for part in given:
+        holds &= part.table(scope).reshape(-1)
+    return holds
 
 
 def _certain(box: np.ndarray, truths: np.ndarray) -> np.ndarray:
