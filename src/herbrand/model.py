@@ -400,7 +400,7 @@ class Model:
         asked = query.strip()
         derived = self.theory.derived.keys()
         self._knowledge.refuse_unusable("explain", "weights", "bounds", "rules", "choices")
-        by_proofs = not is_probability(asked) and not self._knowledge.states("choices")
+        by_proofs = not is_probability(asked) and not self._knowledge.draws
         if by_proofs and queried_predicates((asked,), self.signature) & derived:
             request = importlib.import_module("herbrand.engines.proof.request").Request.of(
                 chosen | {"top": top}, limits
@@ -501,7 +501,7 @@ class Model:
         """
         check("query", {"engine": engine})
         goals = _goals(goal, bindings)
-        if self._knowledge.states("choices"):
+        if self._knowledge.draws:
             return self._chosen(goals, given, engine, options, within)
         self._knowledge.refuse_unusable("query", "rules")
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)

@@ -38,6 +38,7 @@ from herbrand.language.syntax import (
     Choice,
     FactRows,
     Formula,
+    NetworkTable,
     Rule,
     Statement,
     Theory,
@@ -256,6 +257,15 @@ class Knowledge:
         """Whether some statement that is used is of one of these kinds."""
         kinds = tuple(kind for name in names for kind in KINDS[name])
         return any(isinstance(statement, kinds) for statement in self.used.statements)
+
+    @property
+    def draws(self) -> bool:
+        """Whether statements draw worlds: choices, or tables of conditional probabilities, as which choices
+        that make up a whole network are read."""
+        return any(
+            isinstance(statement, Choice) or (isinstance(statement, NetworkTable) and statement.conditional)
+            for statement in self.used.statements
+        )
 
     def refuse_unusable(self, command: str, *usable: str) -> None:
         """Statements of a kind that a command cannot use are errors, unless they are ignored."""

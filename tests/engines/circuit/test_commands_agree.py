@@ -162,6 +162,22 @@ def test_a_goal_under_choices_makes_numbers_of_its_own() -> None:
     assert len(model.query(["c(x)", "count(x: c(x)) >= 1"])[1]) == 1
 
 
+def test_choices_that_make_up_a_network_are_asked_by_query_as_others_are() -> None:
+    """They are read as tables, of which query knew nothing until a rule stood beside them."""
+    network = """
+    predicate rain in {"yes", "no"}
+    predicate wet in {"yes", "no"}
+    0.2 :: rain = "yes"; 0.8 :: rain = "no"
+    0.9 :: wet = "yes"; 0.1 :: wet = "no" :- rain = "yes"
+    0.1 :: wet = "yes"; 0.9 :: wet = "no" :- rain = "no"
+    """
+    for beside in ("", 'predicate soaked\nsoaked :- wet = "yes"'):
+        found = hb.Model(hb.parse(network + beside)).query("rain = v", given='wet = "yes"')
+        assert {one["bindings"]["v"]: one["weight"] for one in found.to_dict()["answers"]} == pytest.approx(
+            {"yes": 0.18 / 0.26, "no": 0.08 / 0.26}
+        )
+
+
 @pytest.mark.parametrize(
     ("goal", "said"),
     [
