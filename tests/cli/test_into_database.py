@@ -36,10 +36,32 @@ def test_results_are_read_back(herbrand, tmp_path: Path, kind: str, file: str) -
     assert "already exists" in twice.err
 
 
-@pytest.mark.parametrize("into", ["out.duckdb", "duckdb:found", "mysql:a.b", "duckdb:nowhere/out.duckdb.t"])
+@pytest.mark.parametrize(
+    "into",
+    [
+        "out.duckdb",
+        "duckdb:found",
+        "sqlite:out.sqlite",
+        "duckdb:out.db",
+        "mysql:a.b",
+        "duckdb:nowhere/out.duckdb.t",
+    ],
+)
 def test_places_that_are_none(herbrand, tmp_path: Path, into: str) -> None:
     theory = tmp_path / "t.hb"
     theory.write_text(THEORY)
     done = herbrand("infer", theory, "--into", into)
     assert done.status == 1
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("more", [["-o", "out.csv"], ["--format", "json"]])
+def test_a_result_goes_to_one_place(
+    herbrand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    """A file that was named beside the database was never written."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.hb").write_text(THEORY)
+    done = herbrand("infer", "t.hb", "--into", "duckdb:out.duckdb.t", *more)
+    assert done.status == 1 and "and nowhere else" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["t.hb"]

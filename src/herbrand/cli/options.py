@@ -142,6 +142,11 @@ class Written:
     def __post_init__(self) -> None:
         if self.into is not None:
             self.target  # noqa: B018 - a place that is none is refused before the work
+            if self.output is not None or self.format is not None:
+                raise HerbrandError(
+                    "--into writes the result into a database, and nowhere else",
+                    hint="leave it out, or leave out --output and --format",
+                )
         if self.format is None and self._is_read_otherwise:
             raise HerbrandError(
                 f"results are not written as {self._ending}",
@@ -157,7 +162,8 @@ class Written:
         """
         kind, _, place = str(self.into).partition(":")
         file, _, table = place.rpartition(".")
-        if kind not in ("duckdb", "sqlite") or not file or not table:
+        is_whole_name = not Path(file).suffix and _reads_ending(f".{table}")  # bank.duckdb, without a table
+        if kind not in ("duckdb", "sqlite") or not file or not table or is_whole_name:
             raise HerbrandError(
                 f"'{self.into}' names no table to write into",
                 hint="expected duckdb:FILE.TABLE or sqlite:FILE.TABLE",
