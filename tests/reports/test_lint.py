@@ -30,9 +30,20 @@ def warnings(text: str, facts: Any = None) -> list[tuple[str, str]]:
 CASES = {
     "unused-predicate": ["predicate never(t)"],
     "single-variable": ["d(x) :- q(x, y)", "1: q(x, y) => s(x)", "0.5 :: d(x) :- q(x, z)"],
-    "duplicate": ["2: s(x) and d(x)\n1: s(y) and d(y)", "d(x) :- r(x)\nd(z) :- r(z)"],
+    "duplicate": [
+        "2: s(x) and d(x)\n1: s(y) and d(y)",
+        "d(x) :- r(x)\nd(z) :- r(z)",
+        "0.5 :: d(x) :- r(x)\n0.5 :: d(y) :- r(y)",
+        "P(s(x) | d(x)) >= 0.2\nP(s(y) | d(y)) >= 0.2",
+    ],
     "weights-cancel": ["2: s(x) and d(x)\n-2: s(y) and d(y)", "1: s(x)\n2: s(x)\n-3: s(w)"],
-    "weight-of-nothing": ["0: s(x)", "0 :: d(x) :- r(x)", 's("a") ~ 0.7\ns("b") ~ 0.5'],
+    "weight-of-nothing": [
+        "0: s(x)",
+        "d(x) :- r(x) @ 0",
+        'r("a") @ 0',
+        "0 :: d(x) :- r(x)",
+        's("a") ~ 0.7\ns("b") ~ 0.5',
+    ],
     "weight-without-effect": ["1: q(x, y) => r(x)", "1: r(x)"],
     "always-true": [
         "1: s(x) or not s(x)",
@@ -193,3 +204,8 @@ def test_deriving_once_warns_as_asking_each_rule_does(seed: int, monkeypatch: py
 
     monkeypatch.setattr(hb.Model, "with_derived", refused)
     assert found == lint(hb.Model(theory, facts)).warnings
+
+
+def test_a_broken_law_names_its_constants_as_the_language_does() -> None:
+    found = lint(hb.Model(hb.parse('hard: q(x) => not r(x)\nq("u")\nr("u")'))).warnings
+    assert found[0].message == 'facts break this: x = "u"'

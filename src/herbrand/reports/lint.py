@@ -27,7 +27,7 @@ from herbrand.errors import ContradictionError, HerbrandError, Span, Unsupported
 from herbrand.language.arguments import in_body
 from herbrand.language.comparisons import computes, variables_of
 from herbrand.language.formulas import unnegated
-from herbrand.language.names import shown_name
+from herbrand.language.names import shown_constant, shown_name
 from herbrand.language.parse import parse_theory
 from herbrand.language.scope import Renaming, free_variables, with_terms
 from herbrand.language.show import show_formula
@@ -245,23 +245,34 @@ def _occurrences(formula: Formula) -> Iterator[Variable]:
 
 
 def _repeated(theory: Theory) -> Iterator[LintWarning]:
-    """Formulas and rules that are equal but for the names of variables."""
+    """Statements that are equal but for the names of variables."""
     first: dict[object, list[WeightedFormula]] = {}
-    rules: dict[object, Rule] = {}
+    others: dict[object, Statement] = {}
     for statement in theory.statements:
         if isinstance(statement, WeightedFormula):
             weight = None if isinstance(statement.weight, float | int) else statement.weight
             key = (_named_alike(statement.formula, statement), weight)
             first.setdefault(key, []).append(statement)
-        elif isinstance(statement, Rule) and statement.weight is None:
-            key = _named_alike(And((statement.head, *statement.body)), statement)
-            if key in rules:
-                yield LintWarning(
-                    "duplicate",
-                    f"this rule stands at {_line(rules[key])} too: each proof counts twice",
-                    statement.span,
-                )
-            rules.setdefault(key, statement)
+            continue
+        match statement:
+            case Rule(weight=None):
+                key = "rule", _named_alike(And((statement.head, *statement.body)), statement)
+                message = "this rule stands at {} too: each proof counts twice"
+            case Choice(alternatives=alternatives):
+                heads = (one.head for one in alternatives)
+                chances = tuple(str(one.probability) for one in alternatives)
+                key = "choice", _named_alike(And((*heads, *statement.body)), statement), chances
+                message = "this choice stands at {} too: each of them is drawn by itself"
+            case Bound(given=given):
+                ends = statement.lower, statement.upper, statement.independent, given is None
+                parts = (statement.event,) if given is None else (statement.event, given)
+                key = "bound", _named_alike(And(parts), statement), ends
+                message = "this bound stands at {} too"
+            case _:
+                continue
+        if key in others:
+            yield LintWarning("duplicate", message.format(_line(others[key])), statement.span)
+        others.setdefault(key, statement)
     for same in first.values():
         if len(same) > 1:
             last, weights = same[-1], [s.weight for s in same if isinstance(s.weight, float | int)]
@@ -275,7 +286,7 @@ def _repeated(theory: Theory) -> Iterator[LintWarning]:
                 yield LintWarning("duplicate", message, last.span, "their weights add up" if weights else "")
 
 
-def _named_alike(formula: Formula, statement: WeightedFormula | Rule) -> object:
+def _named_alike(formula: Formula, statement: Statement) -> object:
     """A formula with variables named by the order in which they come, and its conditions likewise."""
     where = statement.where if isinstance(statement, WeightedFormula) else ()
     times = statement.times if isinstance(statement, WeightedFormula) else None
@@ -292,21 +303,25 @@ def _line(statement: Statement) -> str:
 def _weights(theory: Theory) -> Iterator[LintWarning]:
     for statement in theory.statements:
         match statement:
-            case WeightedFormula(weight=float() | int() as weight) if weight == 0:
+            case WeightedFormula(weight=0):
                 yield LintWarning("weight-of-nothing", "a weight of 0 changes nothing", statement.span)
+            case Rule(weight=0):
+                yield LintWarning("weight-of-nothing", "a weight of 0 leaves no proof", statement.span)
             case Choice(alternatives=alternatives):
                 for one in alternatives:
                     if isinstance(one.probability, float | int) and one.probability == 0:
                         yield LintWarning("weight-of-nothing", "a probability of 0: never chosen", one.span)
     for rows in theory.facts:
         for place, number in enumerate(rows.numbers):
-            if rows.kind == "soft" and number == 0.5 and not rows.valued:
+            is_even = rows.kind == "soft" and number == 0.5 and not rows.valued
+            if is_even or (rows.kind == "weighted" and number == 0):
                 span = (
                     rows.span
                     if len(rows.starts) < 2 or rows.span is None
                     else _row(rows.span, rows.starts[place])
                 )
-                yield LintWarning("weight-of-nothing", "an opinion of 0.5 changes nothing", span)
+                what = "an opinion of 0.5 changes nothing" if is_even else "a weight of 0 leaves no proof"
+                yield LintWarning("weight-of-nothing", what, span)
 
 
 def _row(span: Span, start: int) -> Span:
@@ -527,7 +542,9 @@ class _OverFacts:
         except HerbrandError:
             return None
         return [
-            ", ".join(f"{name} = {value!r}" for name, value in row.bindings.items() if name.isidentifier())
+            ", ".join(
+                f"{name} = {shown_constant(v)}" for name, v in row.bindings.items() if name.isidentifier()
+            )
             for row in found.rows()
         ]
 
