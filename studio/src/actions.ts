@@ -315,7 +315,7 @@ function valueOf(option: api.Option | undefined, value: string): unknown {
     return value.split(",").map((text) => text.trim()).filter(Boolean);
   }
   const numeric = type === "whole" || type === "number" || type === "depth";
-  return numeric && !Number.isNaN(Number(value)) ? Number(value) : value;
+  return numeric && Number.isFinite(Number(value)) ? Number(value) : value; // JSON has no infinity
 }
 
 export function request(command: api.RunRequest["command"], query = questions()): api.RunRequest {

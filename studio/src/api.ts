@@ -47,6 +47,8 @@ export interface Option {
   help: string;
   engines: string[] | null;
   default: unknown;
+  /** Who takes it: a call, the model, or the command line alone. */
+  taken_by: string;
   required: boolean;
 }
 export interface Options {

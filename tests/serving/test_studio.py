@@ -97,6 +97,20 @@ def test_rules_are_induced_from_worlds_of_the_project(api: Any) -> None:
     assert "back(x, y) :- edge(y, x)" in found["theory"]
 
 
+def test_rules_are_mined_from_the_facts_where_no_worlds_are_named(api: Any) -> None:
+    """As on the command line; it was an error of types."""
+    pairs = [(f"p{i}", f"p{i + 1}") for i in range(30)]
+    tables = {"edge": pairs, "back": [(y, x) for x, y in pairs]}
+    files = {f"{name}.csv": "".join(f"{x},{y}\n" for x, y in rows) for name, rows in tables.items()}
+    asked = {"command": "induce", "main": [], "files": files, "facts": list(files)}
+    event, found = last(api, run(api, **asked)["id"])
+    assert event == "answer", found
+    assert found["theory"] == hb.mine(facts=tables).text and found["metrics"]["rules"]
+    for option, value, words in (("worlds", "facts", "needs --target"), ("noise", 0.1, "needs --worlds")):
+        event, found = last(api, run(api, **asked, options={option: value})["id"])
+        assert event == "error" and words in found["message"]
+
+
 @pytest.mark.parametrize(
     ("text", "asked", "words"),
     [

@@ -12,17 +12,12 @@ from herbrand.cli.opening import has_header
 from herbrand.cli.options import Format, refuse_no_theory
 from herbrand.cli.output import Bar, note, write_json, write_text
 from herbrand.cli.parameters import takes
-from herbrand.errors import UnsupportedError
+from herbrand.induction.asked import wants_worlds
 
 if TYPE_CHECKING:
     from herbrand.language.syntax import Theory
 
 NOT_PERFECT = 3
-
-OF_WORLDS = ("engine", "noise", "budget")
-"""Options of the search in example worlds; the others than these and MINED are for both."""
-
-MINED = ("length", "held_out")
 
 
 @takes("induce")
@@ -47,15 +42,9 @@ def command(
     bar = Bar("inducing", began=time.monotonic())
     given = hb.read(theory) if theory else None
     options = {name: value for name, value in options.items() if value is not None}
-    if "worlds" not in options:
-        _refuse(
-            options | ({"save": save} if save is not None else {}), (*OF_WORLDS, "save"), "needs --worlds"
-        )
+    if not wants_worlds([*options, *(["save"] if save is not None else [])]):
         _mine(given, bar, header, format, output, options)
         return
-    _refuse(options, MINED, "is for one large world, and --worlds gives many")
-    if "target" not in options:
-        raise UnsupportedError("--worlds needs --target", hint="name the predicate that rules are wanted for")
     found = hb.induce(given, header=has_header(header), watch=bar.show, note=note, **options)
     bar.show("induced", 1.0)
     if save is not None:
@@ -73,12 +62,6 @@ def command(
     if not found.perfect:
         note("the rules are not right everywhere; see the errors above")
         raise typer.Exit(NOT_PERFECT)
-
-
-def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
-    for name in names:
-        if name in options:
-            raise UnsupportedError(f"--{name.replace('_', '-')} {why}")
 
 
 def _mine(

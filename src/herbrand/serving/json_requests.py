@@ -76,10 +76,9 @@ def request_of(command: str, given: Any) -> Request:
 def _one_question(command: str, given: Any) -> str:
     questions = texts(given)
     if len(questions) != 1:
+        hint = "several go into one request by POST /batch" if questions else 'such as friends("anna", x)'
         raise RefusedError(
-            BAD_REQUEST,
-            f"{command} takes one question in 'query', not {len(questions)}",
-            "several go into one request by POST /batch",
+            BAD_REQUEST, f"{command} takes one question in 'query', not {len(questions)}", hint
         )
     return questions[0]
 

@@ -13,6 +13,7 @@ import herbrand as hb
 from herbrand.budget import LIBRARIES, UNLIMITED, Budget, bound_data
 from herbrand.errors import HerbrandError
 from herbrand.extras import imported
+from herbrand.induction.asked import wants_worlds
 from herbrand.language.syntax import Theory
 from herbrand.reports.result_file import read_rows
 from herbrand.reports.score import score_file
@@ -68,7 +69,8 @@ def _run(task: Mapping[str, Any], emit: Emit, budget: Budget) -> dict[str, Any]:
 def _induced(task: Mapping[str, Any], asked: dict[str, Any], watching: Watching) -> dict[str, Any]:
     theory = hb.read(task["theory"]) if task["theory"] else None
     header = task["model"].get("header")
-    found = hb.induce(
+    induced = hb.induce if wants_worlds(asked) else hb.mine
+    found = induced(
         theory,
         facts=task["facts"] or None,
         header=header,

@@ -12,7 +12,7 @@ export function Options() {
   const all = useStore((state) => state.allOptions);
   const chosen = useStore((state) => state.chosen[state.command] ?? {});
   const engine = chosen["engine"] ?? "";
-  const options = (all[command] ?? []).filter(({ name }) => !ELSEWHERE.has(name));
+  const options = (all[command] ?? []).filter(({ name, taken_by }) => !ELSEWHERE.has(name) && taken_by !== "command line");
   const count = Object.values(chosen).filter((value) => value !== "").length;
   if (!options.length) return null;
   const first = options.filter(({ name }) => name === "engine" || name === "target" || name === "worlds");

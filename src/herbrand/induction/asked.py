@@ -1,0 +1,32 @@
+"""Whether rules are asked for from example worlds or from one large world.
+
+>>> wants_worlds(["target", "worlds"]), wants_worlds(["target"])
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from herbrand.errors import UnsupportedError
+
+OF_WORLDS = ("engine", "noise", "budget", "save")
+"""Options of the search in example worlds; the others than these and MINED are for both."""
+MINED = ("length", "held_out")
+
+
+def wants_worlds(given: Collection[str]) -> bool:
+    """Whether example worlds are among the options given; raises where one of the others does not fit."""
+    if "worlds" not in given:
+        _refuse(given, OF_WORLDS, "needs --worlds")
+        return False
+    _refuse(given, MINED, "is for one large world, and --worlds gives many")
+    if "target" not in given:
+        raise UnsupportedError("--worlds needs --target", hint="name the predicate that rules are wanted for")
+    return True
+
+
+def _refuse(given: Collection[str], names: tuple[str, ...], why: str) -> None:
+    for name in names:
+        if name in given:
+            raise UnsupportedError(f"--{name.replace('_', '-')} {why}")
