@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import herbrand as hb
-from herbrand.errors import UnsupportedError
+from herbrand.errors import ContradictionError, UnsupportedError
 
 LINES = ("P(a) in [0.2, 0.3]", "P(b | a) in [0.6, 0.7]", "P(b | not a) in [0.1, 0.2]", "P(b) <= 0.34")
 
@@ -55,3 +55,15 @@ def test_bounds_beside_weights_are_not_passed_over_in_silence() -> None:
     model = hb.Model(hb.parse("1.0: a => b\nP(a) in [0.2, 0.3]"))
     with pytest.raises(UnsupportedError, match="infer cannot use this statement"):
         model.explain("b")
+
+
+@pytest.mark.parametrize("engine", ["exact", "ariel"])
+@pytest.mark.parametrize(
+    "apart", ["P(a) = 0\na", "P(a) <= 0.2\nP(a) >= 0.5", "P(a) in [0.2, 0.3]\nP(c | a) >= 0.5\nP(c) <= 0.05"]
+)
+def test_what_bound_refuses_is_not_explained(apart: str, engine: str) -> None:
+    """Facts and statements on which the query does not depend contradict each other: no interval is left."""
+    model = hb.Model(hb.parse(f"predicate a\npredicate b\npredicate c\nP(b) <= 0.4\n{apart}"))
+    for ask in (model.bound, model.explain):
+        with pytest.raises(ContradictionError, match=r"no distribution satisfies|the facts"):
+            ask("P(b)", engine=engine)

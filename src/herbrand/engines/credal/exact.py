@@ -168,7 +168,7 @@ class Exact:
             self._check_others(asked, queries, clock)
         if refusals or not asked.question.everything:
             answered = [query for query, ends in zip(queries, found, strict=True) if ends is not None]
-            self._check_facts(asked, answered, replace(clock, most=min(clock.most, AT_FIRST)))
+            self._check_facts(asked, answered, clock)
         if progress is not None:
             progress("bounded", 1.0)
         return Searched(asked, tuple(query.text for query in queries), tuple(found), tuple(refusals))
@@ -182,8 +182,11 @@ class Exact:
         asked = state.asked
         (query,) = asked.question.queries
         part, local = asked.part_of(query)
-        ends = self._ends(asked, self._seeds(asked.network), query, self._clock(), 2)
-        return _explained(asked.network, part, local, query.text, ends, self._clock(), self.progress)
+        clock = self._clock()
+        ends = self._ends(asked, self._seeds(asked.network), query, clock, 2)
+        self._check_others(asked, [query], clock)
+        self._check_facts(asked, [query], clock)
+        return _explained(asked.network, part, local, query.text, ends, clock, self.progress)
 
     def _seeds(self, network: Network) -> Seeds:
         return Seeds(network, self.markov, self._searching.share(SHARE_OF_SEEDS))
@@ -269,7 +272,7 @@ class Exact:
             part, local = asked.part_of(query)
             if not self.budget.ended and size_of(part, local).fits(self.budget.memory):
                 with _naming_statements(asked, query, part, clock):
-                    ends_of(part, local, clock, 2)
+                    ends_of(part, local, replace(clock, most=min(clock.most, AT_FIRST)), 2)
 
     def read(self, state: Searched, status: Status) -> Bounds:
         found = state.found

@@ -145,12 +145,15 @@ class Ariel:
         (query,) = state.question.queries
         run = state.run
 
-        def answer(changed: Network) -> Interval:
+        def answer(changed: Network, facts: bool = False) -> Interval:
             other = MessageRun(self, changed, run.links, UNLIMITED)
             with other.naming_statements():
-                return other.interval(query, *other.rested())
+                rested = other.rested()
+            if facts:
+                other.check_facts([query], *rested)
+            return other.interval(query, *rested)
 
-        whole = answer(run.network)
+        whole = answer(run.network, facts=True)
         near, complete = _nearest(run.incidence, query)
         small = kept_only(run.network, near)
         index = Incidence(small)
