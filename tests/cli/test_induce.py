@@ -56,6 +56,17 @@ def test_a_theory_that_query_runs(towns: Path, tmp_path: Path, herbrand: Run) ->
     assert {a["bindings"]["x"] for a in json.loads(asked.out)["answers"]} == {"h2", "h4"}
 
 
+def test_rules_are_not_lost_where_no_machine_was_needed(towns: Path, tmp_path: Path, herbrand: Run) -> None:
+    """The search alone may find all rules, after minutes; that there is no machine to save is told beside."""
+    kept, out = tmp_path / "warned.hbm", tmp_path / "rules.hb"
+    asked = ["induce", "--target", "warned", "--worlds", towns, "--budget", "0.2", "-o", out, "--save", kept]
+    done = herbrand(*asked)
+    assert done.status == 0 and out.exists() and not kept.exists()
+    assert f"no machine was trained, so '{kept}' is not written" in done.err
+    refused = herbrand(*asked, "--engine", "search")
+    assert refused.status == 1 and "--engine search trains no machine to save" in refused.err
+
+
 def test_a_saved_machine_concludes_from_new_facts(towns: Path, tmp_path: Path, herbrand: Run) -> None:
     kept = tmp_path / "warned.hbm"
     herbrand(

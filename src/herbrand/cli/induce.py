@@ -12,6 +12,7 @@ from herbrand.cli.opening import has_header
 from herbrand.cli.options import Format, refuse_no_theory
 from herbrand.cli.output import Bar, note, write_json, write_text
 from herbrand.cli.parameters import takes
+from herbrand.errors import UnsupportedError
 from herbrand.induction.asked import wants_worlds
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ def command(
     if not wants_worlds([*options, *(["save"] if save is not None else [])]):
         _mine(given, bar, header, format, output, options)
         return
+    if save is not None and options.get("engine") == "search":
+        raise UnsupportedError("--engine search trains no machine to save", hint="--engine nlm trains one")
     found = hb.induce(given, header=has_header(header), watch=bar.show, note=note, **options)
     bar.show("induced", 1.0)
-    if save is not None:
-        found.save(save)
     if output is not None:
         write_text(found.text, output)
     if format == Format.json:
@@ -59,6 +60,10 @@ def command(
             note(report.text)
         if output is None:
             write_text(found.text, None)
+    if save is not None and found.machine is None:
+        note(f"no machine was trained, so '{save}' is not written; --engine nlm trains one")
+    elif save is not None:
+        found.save(save)
     if not found.perfect:
         note("the rules are not right everywhere; see the errors above")
         raise typer.Exit(NOT_PERFECT)
