@@ -203,8 +203,11 @@ def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
 def similar_file(path: Path) -> str:
     """A hint at the file of the same folder that a path which leads nowhere may mean, or nothing."""
     try:
+        if path.is_symlink() and not path.exists():
+            return f"it is a link to '{os.readlink(path)}', which is not there"
         names = [] if path.exists() else os.listdir(path.parent)
-        whole = min((name for name in names if Path(name).stem == path.name), default="")  # no ending
+        alike = path.name.casefold()
+        whole = min((name for name in names if alike in (Path(name).stem, name.casefold())), default="")
         return f"did you mean '{whole}'?" if whole else nearest(path.name, names)
     except (OSError, ValueError):
         return ""

@@ -51,7 +51,7 @@ WRONG = [
     ("infer syntax.hb", 1, "syntax.hb:1:17: this '(' is never closed"),
     ("infer hard.hb", 1, "no world satisfies these 2 statements together"),
     ("infer twice.hb", 1, 'twice.hb:2:1: p("a") is false, but twice.hb:1:1'),
-    ("infer s.hb s.hb", 1, "first here: s.hb:1:1"),
+    ("infer s.hb ./s.hb", 1, "'s.hb' is named twice\n  its statements would count twice"),
     ("infer s.hb --engine exat", 1, "did you mean 'exact'?"),
     ("infer s.hb --query smoke", 1, "did you mean 'smokes'?"),
     ("infer s.hb --query smokes(", 1, "ends too early"),

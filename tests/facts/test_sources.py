@@ -14,9 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import herbrand as hb
 from herbrand.errors import FactsError
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import fact_sources
+from herbrand.files import similar_file
 from herbrand.language.parse import parse_theory
 from herbrand.language.signature import Predicate, Signature, Type
 from tests.facts.vocabulary import ANYTHING, constants, load
@@ -226,3 +228,23 @@ def test_an_empty_name_is_not_the_folder_we_are_in(tmp_path, monkeypatch, facts)
     monkeypatch.chdir(tmp_path)
     assert refusal(facts) == "an empty name is no file or folder of facts\n  the folder itself is '.'"
     assert constants(load("."), "friends") == [("anna", "bob")]
+
+
+def test_a_file_that_is_given_twice_is_read_once(tmp_path, monkeypatch):
+    """Its opinions counted twice."""
+    monkeypatch.chdir(tmp_path)
+    Path("ill.csv").write_text("person,probability\nann,0.9\n")
+    Path("t.hb").write_text("predicate ill(person)\n0.4: ill(x)\n")
+    once = hb.Model("t.hb", "ill.csv").infer()["ill"]["ann"]
+    for facts in (["ill.csv", "./ill.csv"], ["ill=ill.csv", tmp_path / "ill.csv"], ["ill.csv"] * 3):
+        assert hb.Model("t.hb", facts).infer()["ill"]["ann"] == pytest.approx(once)
+    Path("other.csv").write_text("person,probability\nann,0.9\n")
+    assert hb.Model("t.hb", ["ill.csv", "ill=other.csv"]).infer()["ill"]["ann"] > once
+
+
+def test_what_a_missing_file_may_be_called(tmp_path):
+    (tmp_path / "Theory.hb").write_text("1: a")
+    (tmp_path / "r.hb").write_text("1: a")
+    (tmp_path / "link.hb").symlink_to("gone.hb")
+    assert similar_file(tmp_path / "THEORY.HB") == "did you mean 'Theory.hb'?"
+    assert similar_file(tmp_path / "link.hb") == "it is a link to 'gone.hb', which is not there"

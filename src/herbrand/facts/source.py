@@ -13,14 +13,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from herbrand.errors import FactsError, Mistake
 from herbrand.extras import later, member
 from herbrand.facts.address import Address, is_server, parse_address, parse_selection
-from herbrand.facts.sources.base import OPENERS, FactSource, is_compressed
+from herbrand.facts.sources.base import OPENERS, FactSource, FileSource, is_compressed
 from herbrand.facts.sources.memory import PythonRows, TheoryFacts
 from herbrand.files import irregular, similar_file
 from herbrand.language.dialects import fact_endings, theory_endings
@@ -90,10 +90,21 @@ def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
         case Mapping():
             return tuple(_of_table(str(name), table) for name, table in facts.items())
         case Sequence() if all(isinstance(part, str | os.PathLike | FactSource) for part in facts):
-            return tuple(source for part in facts for source in fact_sources(part))
+            return _each_once(source for part in facts for source in fact_sources(part))
     raise FactsError(
         f"facts cannot be taken from {_kind(facts)} alone", hint='name its predicate: {"friends": ...}'
     )
+
+
+def _each_once(sources: Iterable[FactSource]) -> tuple[FactSource, ...]:
+    """A file that is given twice as the same tables is read once: opinions in it would count twice."""
+    found: dict[object, FactSource] = {}
+    for source in sources:
+        key: object = id(source)
+        if isinstance(source, FileSource) and is_dataclass(source) and not isinstance(source, type):
+            key = replace(source, path=source.path.absolute())  # type: ignore[call-arg]
+        found.setdefault(key, source)
+    return tuple(found.values())
 
 
 def _is_of_duckdb(value: object, kind: str) -> bool:

@@ -61,7 +61,7 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
 
 
 def _several(paths: Any) -> list[Path]:
-    """One path or several as a list; refused where a program gives something else."""
+    """One path or several as a list; refused where a program gives something else, or a file twice."""
     several: list[Any] = [paths] if isinstance(paths, str) or not isinstance(paths, Iterable) else [*paths]
     wrong = [type(path).__name__ for path in several if not isinstance(path, str | PathLike)]
     if wrong:
@@ -69,7 +69,12 @@ def _several(paths: Any) -> list[Path]:
         raise UnsupportedError(f"expected paths of theory files, not {wrong[0]}", hint=hint)
     if "" in several:
         raise UnsupportedError("an empty name is no theory file", hint="name one, such as smokers.hb")
-    return [Path(path) for path in several]
+    found: dict[Path, Path] = {}
+    for path in map(Path, several):
+        if path.absolute() in found:
+            raise LanguageError(f"'{path}' is named twice", hint="its statements would count twice")
+        found[path.absolute()] = path
+    return list(found.values())
 
 
 def theory_of(theory: Theory | Paths) -> Theory:
