@@ -134,12 +134,24 @@ export function openFile(name: string): void {
   scheduleCheck(0);
 }
 
+/** A new file; a theory stands alone until the boxes of others are ticked too. */
 export function addFile(name: string, text = ""): void {
   const clean = name.trim();
   if (!clean) return;
   if (now().files.some((file) => file.name === clean)) return openFile(clean);
-  set({ files: [...now().files, { name: clean, text, kind: kindOf(clean) }], current: clean });
+  const kind = kindOf(clean);
+  const aside = kind === "theory" ? theoriesInUse() : [];
+  const unused = [...new Set([...now().unused, ...aside])].filter((one) => one !== clean);
+  set({ files: [...now().files, { name: clean, text, kind }], current: clean, unused });
   scheduleCheck(0);
+}
+
+/** What learn or induce gave as a file of its own: what another run gave keeps its name. */
+export function openResult(stem: string, text: string): void {
+  const isTaken = (name: string) => now().files.some((file) => file.name === name && file.text !== text);
+  let name = `${stem}.hb`;
+  for (let next = 2; isTaken(name); next++) name = `${stem}-${next}.hb`;
+  addFile(name, text);
 }
 
 export const removeFile = (name: string): Promise<void> => inLine(async () => {

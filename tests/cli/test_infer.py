@@ -88,8 +88,11 @@ def test_top_and_min(herbrand: Herbrand, rain: str) -> None:
     assert least == [r for r in every if r["probability"] >= 0.65]
 
 
-def test_log_partition_in_the_table(herbrand: Herbrand, rain: str) -> None:
+def test_log_partition_in_the_table(herbrand: Herbrand, rain: str, tmp_path: Path) -> None:
     assert herbrand("infer", rain, "--log-partition").out.splitlines()[1].startswith("log partition ")
+    (tmp_path / "choice.hb").write_text("0.3 :: rain\n0.9 :: wet :- rain\n")
+    of_choices = herbrand("infer", tmp_path / "choice.hb", "--log-partition").out
+    assert of_choices.splitlines()[1] == "log partition 0.000000 (exact)", "and not -0.000000"
     drawn = herbrand("infer", rain, "--log-partition", "--engine", "gibbs").out
     assert drawn.splitlines()[1] == "log partition not given by gibbs"
     best = herbrand("infer", rain, "--log-partition", "--map").out

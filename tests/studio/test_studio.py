@@ -451,6 +451,37 @@ def test_bounds_answers_and_learned_weights_are_tables(page: Any, studio: Start)
     screen.theory.get_by_text(rows[1][0].lstrip("+")[:-1]).wait_for()
 
 
+def test_what_was_learned_is_a_theory_of_its_own(page: Any, studio: Start) -> None:
+    """It was one theory with the text that it was learned from, all weights counted twice; and the file of a
+    second run was that of the first."""
+    running = studio(None)
+    tables = 'ill("a")\nill("b")\nill("c")\ncough("a")\ncough("b")\n'
+    (running.folder / "a.hb").write_text(f"?: ill(x) => cough(x)\n?: ill(x)\n{tables}")
+    screen = Screen(page, running.address)
+    learned = page.locator("pre.theory")
+    file = page.get_by_role("combobox", name="File")
+
+    def opened() -> str:
+        screen.command.select_option("learn")
+        screen.run()
+        text = learned.inner_text()
+        page.get_by_role("button", name="Open as a file").click()
+        screen.mistakes.get_by_text("No mistakes.").wait_for()
+        assert screen.text().strip() == text.strip()
+        return file.input_value()
+
+    assert opened() == "learned.hb"
+    screen.command.select_option("infer")
+    with page.expect_request("**/api/runs") as asked:
+        screen.run()
+    assert asked.value.post_data_json["main"] == ["learned.hb"]
+    file.select_option("a.hb")
+    screen.write(screen.text().replace('ill("c")\n', ""))
+    assert opened() == "learned-2.hb"
+    file.select_option("a.hb")
+    assert opened() == "learned-2.hb", "the same once more"
+
+
 def _bounds(folder: Path) -> list[tuple[str, str]]:
     rows = herbrand(folder, "bound", "alarm.hb")[1:]
     return [(lower.rsplit(maxsplit=1)[0], f"{lower.rsplit(maxsplit=1)[1]} {upper}") for lower, upper in rows]

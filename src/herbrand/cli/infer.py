@@ -40,7 +40,7 @@ def command(opened: Opened, written: Written, **options: Any) -> None:
     if options.get("log_partition"):
         title += f"\nlog partition {_log_partition(answer)}"
     if answer.log_weight is not None:
-        title += f"\nlog weight {answer.log_weight:.6f}"
+        title += f"\nlog weight {answer.log_weight:z.6f}"
     write_result(
         written,
         answer.to_dict,
@@ -53,7 +53,7 @@ def command(opened: Opened, written: Written, **options: Any) -> None:
 def _log_partition(answer: Marginals) -> str:
     if answer.log_partition is None:
         return f"not given {'by ' + answer.engine if answer.log_weight is None else 'with --map'}"
-    return f"{answer.log_partition:.6f} ({answer.log_partition_guarantee})"
+    return f"{answer.log_partition:z.6f} ({answer.log_partition_guarantee})"
 
 
 def _concluded(opened: Opened, options: dict[str, Any]) -> Marginals:

@@ -1,6 +1,6 @@
 // Answers: the command line's table, sortable, with bars; a row can be explained or become evidence.
 import { useMemo, useState } from "preact/hooks";
-import { addFile, evidenceFor, explain, exportTable, setEvidence } from "../actions";
+import { evidenceFor, explain, exportTable, openResult, setEvidence } from "../actions";
 import { latest, set, useStore, type Finished } from "../store";
 import { Bar, Rows } from "./rows";
 import { credit, sheetOf, sorted, type Sheet } from "./sheet";
@@ -25,7 +25,7 @@ function Summary({ run: { answer } }: { run: Finished }) {
   const parts = [
     credit(answer),
     answer["converged"] === false ? "not converged" : "",
-    typeof partition === "number" ? `log partition ${partition.toFixed(6)} (${String(answer["log_partition_guarantee"])})` : "",
+    typeof partition === "number" ? `log partition ${partition.toFixed(6).replace(/^-(?=0\.0+$)/, "")} (${String(answer["log_partition_guarantee"])})` : "",
     typeof seconds === "number" ? `${seconds.toFixed(3)} s` : "",
   ].filter(Boolean);
   return (
@@ -45,7 +45,7 @@ function Theory({ run: { answer, asked } }: { run: Finished }) {
     <details open>
       <summary>The theory</summary>
       <pre class="theory" tabIndex={0}>{theory}</pre>
-      <button type="button" onClick={() => addFile(asked.command === "learn" ? "learned.hb" : "induced.hb", theory)}>
+      <button type="button" onClick={() => openResult(asked.command === "learn" ? "learned" : "induced", theory)}>
         Open as a file
       </button>
     </details>
