@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import herbrand as hb
-from herbrand.errors import ContradictionError
+from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.parse import parse_probability
 from tests.oracles.bounded_worlds import BoundedWorlds
 
@@ -267,3 +267,42 @@ def test_a_quantifier_over_nothing() -> None:
         for engine in ("exact", "ariel"):
             found = hb.Model(hb.parse(declared + text)).bound("rain", engine=engine)
             assert (found.lower[0], found.upper[0]) == pytest.approx(ends, abs=1e-6), text
+
+
+AGED = """
+type p = {"u", "v"}
+predicate a(p)
+predicate old(p, num): observed
+old("u", 3)
+old("v", 7)
+P(a("u")) in [0.1, 0.2]
+P(a("v")) in [0.3, 0.4]
+"""
+
+
+@pytest.mark.parametrize("engine", ["exact", "ariel"])
+@pytest.mark.parametrize("independence", ["markov", "none"])
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("a(x) | old(x, n) and n > 5", [(0.3, 0.4)]),
+        ("a(x) | old(x, n) and n <= 3", [(0.1, 0.2)]),
+        ("a(x) | old(x, n) and not n < 5", [(0.3, 0.4)]),
+        ("a(x) | exists n: old(x, n) and n >= 7", [(0.3, 0.4)]),
+        ('a("u") and 3 > 5', [(0.0, 0.0)]),
+        ('a("u") or 2 <= 2', [(1.0, 1.0)]),
+        ('a("u") | "a" < "b"', [(0.1, 0.2)]),
+        ("exists x, n: a(x) and old(x, n) and n < 7", [(0.1, 0.2)]),
+    ],
+)
+def test_a_query_compares_numbers_and_texts_by_their_order(
+    query: str, found: list[tuple[float, float]], independence: str, engine: str
+) -> None:
+    """An order of two constants was read as a difference: 3 > 5 was true."""
+    rows = hb.Model(hb.parse(AGED)).bound(f"P({query})", engine=engine, independence=independence).rows()
+    assert [(row.lower, row.upper) for row in rows] == [pytest.approx(ends, abs=1e-9) for ends in found]
+
+
+def test_a_query_given_what_no_numbers_satisfy_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match=r"what is given in .* is false"):
+        hb.Model(hb.parse(AGED)).bound("P(a(x) | old(x, n) and n > 7)")

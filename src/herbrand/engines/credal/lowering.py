@@ -50,6 +50,7 @@ from herbrand.engines.credal.written_links import (
 )
 from herbrand.errors import Span, UnsupportedError
 from herbrand.facts.domain import Domain
+from herbrand.language.formulas import ORDERS, compares
 from herbrand.language.scope import Renaming, free_variables, variable_types, with_terms, written
 from herbrand.language.syntax import (
     And,
@@ -256,12 +257,11 @@ class Lowering:
         self, leaf: Comparison, left: object, right: object, rows: Bindings, types: dict[str, str]
     ) -> np.ndarray:
         if isinstance(left, Constant) and isinstance(right, Constant):
-            equal = np.full(len(rows), left == right)
-        else:
-            known = next(types[t.name] for t in (left, right) if isinstance(t, Variable))
-            sides = [self._column(term, known, rows) for term in (left, right)]
-            equal = sides[0] == sides[1]
-        return equal if leaf.operator == "=" else ~equal
+            return np.full(len(rows), compares(leaf.operator, left.value, right.value))
+        assert leaf.operator in ("=", "!="), "orders of variables are computed by predicates of their own"
+        known = next(types[t.name] for t in (left, right) if isinstance(t, Variable))
+        sides = [self._column(term, known, rows) for term in (left, right)]
+        return ORDERS[leaf.operator](*sides)
 
     def _column(self, term: object, type_name: str, rows: Bindings) -> np.ndarray:
         if isinstance(term, Variable):
