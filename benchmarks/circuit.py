@@ -42,6 +42,17 @@ def chain(count: int) -> str:
     return f"{text}{PATHS}query(path(0, {count}))."
 
 
+def hidden_chain(steps: int) -> str:
+    """Two states, of which every third step shows something."""
+    seen = "".join(f"evidence(o({step}, {'xy'[step % 2]})). " for step in range(0, steps + 1, 3))
+    return f"""0.5::s(0, a); 0.5::s(0, b).
+0.7::s(T, a); 0.3::s(T, b) :- T > 0, U is T - 1, s(U, a).
+0.4::s(T, a); 0.6::s(T, b) :- T > 0, U is T - 1, s(U, b).
+0.9::o(T, x); 0.1::o(T, y) :- s(T, a).
+0.2::o(T, x); 0.8::o(T, y) :- s(T, b).
+{seen}query(s({steps}, a))."""
+
+
 def ladder(count: int) -> str:
     """Two rails and a rung at each step, both ways."""
     pairs = [(f"a{i}", f"a{i + 1}") for i in range(count)] + [(f"b{i}", f"b{i + 1}") for i in range(count)]
@@ -89,6 +100,8 @@ def programs() -> Iterator[tuple[str, str]]:
     yield "two-hop paths, 99", two_hops(99)
     yield "chain, 400 edges", chain(400)
     yield "chain, 1,500 edges", chain(1500)
+    for steps in (20, 100, 300):
+        yield f"hidden chain, {steps} steps", hidden_chain(steps)
     for count in (20, 40, 80):
         yield f"ladder, {count} rungs", ladder(count)
     for side in (4, 5, 6):

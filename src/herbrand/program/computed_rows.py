@@ -43,7 +43,7 @@ from herbrand.program.clauses import Clause
 from herbrand.program.computed_values import ValuedRows, Values, assigned_by
 from herbrand.program.dependencies import body_predicates, weighted_predicates
 from herbrand.program.derive import FactRelations
-from herbrand.program.few_rows import Derivation, FewRows, NotFewError
+from herbrand.program.few_rows import MOST_BESIDE_ROUNDS, MOST_WORK, Derivation, FewRows, NotFewError
 from herbrand.program.growing_facts import GrowingFacts, with_new_constants
 from herbrand.program.lower_rules import goal_clause, rule_clause
 from herbrand.program.rounds import Rounds, has_end
@@ -205,10 +205,11 @@ class Computation:
     def few(self) -> FewRows | None:
         """The same in plain loops; ``None`` where the rows are not few, and where something is wrong, which
         the columns put into words."""
-        few = FewRows(self.signature, self.facts, self.source.budget)
-        endless = {one.name for one in self._endless}
+        groups, endless = list(self._groups()), {one.name for one in self._endless}
+        work = MOST_BESIDE_ROUNDS if any(len(group) > 1 for group in groups) else MOST_WORK
+        few = FewRows(self.signature, self.facts, self.source.budget, work)
         try:
-            for group in self._groups():
+            for group in groups:
                 if not endless.isdisjoint(group):
                     return None
                 few.complete([one for name in group for one in self._derivations(name)])

@@ -45,6 +45,8 @@ from herbrand.program.growing_facts import EXACT
 MOST_ROWS, MOST_WORK = 10_000, 10_000
 """So many facts, and so many rows in all steps of all bodies, are few: some milliseconds, about what a few
 rounds of joins by columns take."""
+MOST_BESIDE_ROUNDS = 200_000
+"""The same where some recursion computes: columns would take a round of joins for each of its steps."""
 MORE_A_ROUND, MORE_COMPUTED = 1_000, 5_000
 """So many rows more are few with each round of recursion, as columns need a round for it too, and with each
 that computes values."""
@@ -107,12 +109,14 @@ class FewRows:
     ``made``: constants of types that have got some, those that they had in front.
     """
 
-    def __init__(self, signature: Signature, facts: Facts, budget: Budget = UNLIMITED) -> None:
+    def __init__(
+        self, signature: Signature, facts: Facts, budget: Budget = UNLIMITED, work: int = MOST_WORK
+    ) -> None:
         self._signature, self._facts, self._budget = signature, facts, budget
         self._rows: dict[str, dict[Row, None]] = {}
         self._indices: dict[str, dict[tuple[int, ...], dict[Row, list[Row]]]] = {}
         self._constants: dict[str, tuple[list[int], dict[int, int]]] = {}
-        self._left = MOST_WORK
+        self._left = work
         self.made: dict[str, list[int]] = {}
 
     def rows(self, predicate: str) -> dict[Row, None]:

@@ -40,10 +40,11 @@ import numpy as np
 from herbrand.budget import Budget, time_beside_compiling
 from herbrand.engines.circuit.choices import ChoiceConstraints, Task, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit
-from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, problem_of
+from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, Order, problem_of
 from herbrand.engines.circuit.diagrams import Beside, Counted, Subject
 from herbrand.engines.circuit.equal_literals import Unified, unified
 from herbrand.engines.circuit.likeliest_way import Ways
+from herbrand.engines.circuit.narrow import eliminated, is_narrow
 from herbrand.errors import BudgetError
 from herbrand.language.collection import collector_paused
 
@@ -207,7 +208,11 @@ class Unfinished:
     def search(self) -> Compilation:
         """The search for the circuit, where constraints leave something to search for."""
         task = self.task
-        return Compilation(problem_of(task.net, task.told, task.normal, ()), self.budget)
+        return Compilation(problem_of(task.net, task.told, task.normal, (), order=self._order), self.budget)
+
+    @cached_property
+    def _order(self) -> Order:
+        return Order.of(self.task.net)
 
     @property
     def task(self) -> Task:
@@ -234,6 +239,8 @@ class Unfinished:
                 circuit = self.advanced(work)
                 if circuit is not None:
                     return self.counted(circuit)
+                if self.beside is None and (found := self._by_elimination()) is not None:
+                    return found
                 if (found := self._by_diagrams(until)) is not None:
                     return found
                 if self.budget.ended or time_beside_compiling() >= until:
@@ -242,6 +249,10 @@ class Unfinished:
             self.failure, self.beside = error, None
             self.search.forget()
         return None
+
+    def _by_elimination(self) -> Counted | None:
+        narrow = is_narrow(self.task.net, self._order.width)
+        return eliminated(self.task, self.budget) if narrow else None
 
     def _by_diagrams(self, until: float) -> Counted | None:
         task = self.task

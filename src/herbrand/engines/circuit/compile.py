@@ -17,6 +17,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from itertools import accumulate, chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -185,6 +186,7 @@ def problem_of(
     normal: Collection[int],
     maximized: Collection[int],
     one_world: bool = False,
+    order: Order | None = None,
 ) -> Problem:
     rows = net.restrictions
     counts = [len(row.literals) for row in rows]
@@ -217,7 +219,7 @@ def problem_of(
         occurs_starts,
         constraint[by_literal],
         weights[by_literal],
-        np.where(first, 0, len(net)) + _ranks(net),
+        np.where(first, 0, len(net)) + (order or Order.of(net)).ranks,
         gate,
         shown,
         first,
@@ -243,45 +245,54 @@ def _drawn_keys(count: int) -> np.ndarray:
     return np.random.default_rng(SEED).integers(0, 2**64, (2, count, 2), np.uint64)
 
 
-def _ranks(net: Constraints) -> np.ndarray:
+class Order(NamedTuple):
     """Variables in reverse of an elimination order by least degree: the first cut the rest into parts.
 
     Where every vertex has many neighbours no order by degree is better than another one, and variables keep
     the order of the program, element by element: the relation of one element with all others leaves sets of
-    elements, each of which is then one case.
+    elements, each of which is then one case. ``width``: the most neighbours that a vertex has where it is
+    eliminated, without end where some are not.
     """
-    variables = len(net)
-    around = _neighbours(net)
-    height = [0] * len(around)
-    heap = [  # of restrictions only wide ones are vertices
-        (max(len(neighbours), THIN), 0, v)
-        for v, neighbours in enumerate(around)
-        if neighbours or v < variables
-    ]
-    heapq.heapify(heap)
-    done = [False] * len(around)
-    open_ones, gates = len(heap), sum(net.gates)
-    later: dict[int, set[int]] = {}
-    while heap:
-        degree, level, v = heapq.heappop(heap)
-        if done[v] or level != height[v] or degree != max(len(around[v]), THIN):
-            continue
-        if degree > DENSE or (degree >= LEAST_DENSE and not gates and CORE * degree > open_ones):
-            break
-        done[v] = True
-        open_ones -= 1
-        gates -= v < variables and net.gates[v]
-        later[v] = around[v]
-        for other in around[v]:
-            around[other] |= around[v]
-            around[other] -= {v, other}
-            height[other] = max(height[other], level + 1)
-            heapq.heappush(heap, (max(len(around[other]), THIN), height[other], other))
-    order = [v for v in range(variables) if not done[v]]
-    order += [v for v in _depth_first(later) if v < variables]
-    ranks = np.empty(variables, np.int64)
-    ranks[order] = np.arange(variables)
-    return ranks
+
+    ranks: np.ndarray
+    width: float
+
+    @classmethod
+    def of(cls, net: Constraints) -> Order:
+        variables, width = len(net), 0.0
+        around = _neighbours(net)
+        height = [0] * len(around)
+        heap = [  # of restrictions only wide ones are vertices
+            (max(len(neighbours), THIN), 0, v)
+            for v, neighbours in enumerate(around)
+            if neighbours or v < variables
+        ]
+        heapq.heapify(heap)
+        done = [False] * len(around)
+        open_ones, gates = len(heap), sum(net.gates)
+        later: dict[int, set[int]] = {}
+        while heap:
+            degree, level, v = heapq.heappop(heap)
+            if done[v] or level != height[v] or degree != max(len(around[v]), THIN):
+                continue
+            if degree > DENSE or (degree >= LEAST_DENSE and not gates and CORE * degree > open_ones):
+                width = math.inf
+                break
+            done[v] = True
+            width = max(width, degree)
+            open_ones -= 1
+            gates -= v < variables and net.gates[v]
+            later[v] = around[v]
+            for other in around[v]:
+                around[other] |= around[v]
+                around[other] -= {v, other}
+                height[other] = max(height[other], level + 1)
+                heapq.heappush(heap, (max(len(around[other]), THIN), height[other], other))
+        order = [v for v in range(variables) if not done[v]]
+        order += [v for v in _depth_first(later) if v < variables]
+        ranks = np.empty(variables, np.int64)
+        ranks[order] = np.arange(variables)
+        return cls(ranks, width)
 
 
 def _depth_first(later: Mapping[int, set[int]]) -> list[int]:

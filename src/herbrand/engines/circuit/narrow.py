@@ -1,0 +1,84 @@
+"""Constraints that link their variables along narrow ways are summed by eliminating one after the other.
+
+A hidden chain is of this kind, and so are ladders and narrow grids. Their circuits have an entry for each
+step and each case of what lies before it, or are found after long searches; the tables here are as small as
+the links are narrow, however long the chain is. All probabilities come from one sweep back.
+
+>>> import math
+>>> from herbrand.budget import UNLIMITED
+>>> from herbrand.engines.circuit.choices import ChoiceConstraints
+>>> made = ChoiceConstraints()
+>>> a, b = (made.choice([0.5]).outcomes[0] for _ in range(2))
+>>> made.stipulate(made.net.either([a, b]), "a or b")
+>>> log_total, shares = eliminated(made.task([a]), UNLIMITED)
+>>> round(math.exp(log_total), 6), round(shares[a].item(), 6)
+(0.75, 0.666667)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from herbrand.budget import Budget
+from herbrand.engines.circuit.choices import Task
+from herbrand.engines.circuit.constraints import Constraints
+from herbrand.engines.circuit.diagrams import Counted
+from herbrand.engines.elimination import planned
+from herbrand.engines.exact import Exact
+from herbrand.errors import BudgetError, OutOfTimeError
+from herbrand.factors.graph import FORBIDDEN, Assembly, FactorGraph, Tables
+
+NARROW = 8
+"""A variable is eliminated beside so many others at most. From there on circuits, which know what excludes
+what, are smaller than tables."""
+
+
+def is_narrow(net: Constraints, width: float) -> bool:
+    """``width``: with how many others a variable is linked at most where it is eliminated."""
+    return width <= NARROW and all(len(one.literals) <= NARROW + 1 for one in net.restrictions)
+
+
+def eliminated(task: Task, budget: Budget) -> Counted | None:
+    """What a narrow task's circuit would give; ``None`` where time or memory is too little for it."""
+    try:
+        plan = planned(_graph(task), len(task.net), "log", budget=budget)
+        Exact(budget).refuse_too_much(plan)
+    except OutOfTimeError:
+        raise
+    except BudgetError:
+        return None
+    found = plan.run()
+    return found.total, found.shares[:, ::-1].reshape(-1)  # a literal comes before its negation
+
+
+def _graph(task: Task) -> FactorGraph:
+    """An axis for each variable, 0 where it does not hold, and a table for each restriction."""
+    net, alike = task.net, defaultdict[tuple[object, ...], list[int]](list)
+    assembly = Assembly(np.full(len(net), 2))
+    weights, named = task.log_weights.copy(), np.zeros(len(net), bool)
+    for number, one in enumerate(net.restrictions):
+        named[[literal >> 1 for literal in one.literals]] = True
+        alike[tuple(literal & 1 for literal in one.literals), one.least, one.weights].append(number)
+    idle = np.array(net.gates, bool) & ~named
+    idle[list(task.told)] = False
+    weights[idle] = 0.0, FORBIDDEN  # what is left of gates on which nothing rests
+    assembly.add_unary(np.arange(len(net)), weights)
+    for numbers in alike.values():
+        first = net.restrictions[numbers[0]]
+        scopes = [[literal >> 1 for literal in net.restrictions[number].literals] for number in numbers]
+        table = _table([literal & 1 for literal in first.literals], first.weights, first.least)
+        assembly.add_tables(Tables(np.array(scopes), np.zeros(len(scopes), np.int64), table[None]))
+    return assembly.build()
+
+
+def _table(signs: Sequence[int], weights: Sequence[int] | None, least: int) -> np.ndarray:
+    """0 where enough literals hold, by the values of their variables; ``signs``: 1 for negated ones."""
+    values = np.indices((2,) * len(signs))
+    held = sum(
+        weight * (value != sign)
+        for weight, value, sign in zip(weights or [1] * len(signs), values, signs, strict=True)
+    )
+    return np.where(held >= least, 0.0, FORBIDDEN)
