@@ -71,6 +71,8 @@ export interface RunRequest {
 export interface RowsPage {
   columns: string[];
   rows: unknown[][];
+  /** The atom of each row, as a theory has it. */
+  atoms: string[];
   total: number;
 }
 /** What an atom says of its constants; a fact is certain and has no probability. */

@@ -2,7 +2,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { RowsPage } from "./api";
 import { openFile, rowsOf, replaceText, upload, use } from "./actions";
-import { constant } from "./numbers";
 import { Chosen } from "./see/answers";
 import { Rows } from "./see/rows";
 import { isTheory, set, useStore } from "./store";
@@ -128,6 +127,7 @@ interface Found {
 function Rowed({ predicate }: { predicate: string }) {
   const checked = useStore((state) => state.checked);
   const files = useStore((state) => state.files);
+  const unused = useStore((state) => state.unused);
   const selected = useStore((state) => state.selected?.subject);
   // What was found stays in sight, and boxes open, until newer rows are there.
   const [{ pages, trouble }, setFound] = useState<Found>({ asked: null, pages: {}, trouble: null });
@@ -152,11 +152,11 @@ function Rowed({ predicate }: { predicate: string }) {
     fetchPage(0);
   }, [predicate, checked]);
   const first = pages[0];
-  const file = files.find((one) => one.kind === "facts" && one.text !== null && one.name.replace(/^.*\/|\.(csv|tsv)$/gi, "") === predicate && /\.(csv|tsv)$/i.test(one.name));
+  const used = files.filter(({ kind, text, name }) => kind === "facts" && text !== null && !unused.includes(name));
+  const file = used.find((one) => one.name.replace(/^.*\/|\.(csv|tsv)$/gi, "") === predicate && /\.(csv|tsv)$/i.test(one.name));
   if (trouble) return <p class="trouble">{trouble}</p>;
   if (!first) return <p class="soft">Reading…</p>;
   const { columns, total } = first;
-  const many = columns.filter((name) => !["truth", "probability", "weight"].includes(name)).length;
   const head = <thead><tr>{columns.map((name, at) => <th key={at} scope="col">{name}</th>)}</tr></thead>;
   return (
     <section aria-label={`Rows of ${predicate}`}>
@@ -167,11 +167,11 @@ function Rowed({ predicate }: { predicate: string }) {
           row={(at) => {
             const page = Math.floor(at / PAGE);
             const values = pages[page]?.rows[at % PAGE];
-            if (!values) {
+            const atom = pages[page]?.atoms[at % PAGE];
+            if (!values || atom === undefined) {
               setTimeout(() => fetchPage(page));
               return <tr key={at}><td colSpan={columns.length} class="soft">…</td></tr>;
             }
-            const atom = many ? `${predicate}(${values.slice(0, many).map(constant).join(", ")})` : predicate;
             return (
               <tr key={at} aria-rowindex={at + 2} class={atom === selected ? "chosen" : ""}>
                 {values.map((value, column) => (
@@ -191,7 +191,7 @@ function Rowed({ predicate }: { predicate: string }) {
           }}
         />
       )}
-      {selected?.startsWith(`${predicate}(`) && <Chosen />}
+      {selected !== undefined && Object.values(pages).some(({ atoms }) => atoms.includes(selected)) && <Chosen />}
       {file && total <= EDITABLE && <Cells key={file.name} name={file.name} text={file.text ?? ""} />}
     </section>
   );

@@ -391,6 +391,24 @@ def test_marks_of_rows_have_columns(api: Any) -> None:
     found = api.post("/api/table", json={"files": {"t.hb": text}, "main": "t.hb", "predicate": "p"}).json()
     assert found["columns"] == ["t", "truth", "probability"]
     assert found["rows"] == [["a", True, None], ["b", False, None], ["c", None, 0.7]]
+    assert found["atoms"] == ['p("a")', 'p("b")', 'p("c")']
+
+
+@pytest.mark.parametrize(
+    ("declared", "atom"),
+    [
+        ("area(t) in {'ai', 'db'}", 'area("p1") = "ai"'),
+        ("`odd name`(t, n)", '`odd name`("x y", 2)'),
+        ("`not`", "`not`"),
+    ],
+)
+def test_rows_have_their_atoms_as_a_theory_does(declared: str, atom: str, api: Any) -> None:
+    """The page put them together itself, and the atom of a value was refused as evidence."""
+    declared = declared.replace("'", '"')
+    text = f"type n = number\npredicate {declared}\n{atom}\n"
+    name = hb.parse(text).predicates[0].name
+    found = api.post("/api/table", json={"files": {"t.hb": text}, "main": "t.hb", "predicate": name}).json()
+    assert found["atoms"] == [atom]
 
 
 def test_a_graph_holds_facts_and_marginals(api: Any) -> None:

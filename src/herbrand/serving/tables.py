@@ -19,6 +19,7 @@ from typing import Any
 
 from herbrand.budget import UNLIMITED
 from herbrand.language.names import shown_constant
+from herbrand.language.show import show_row
 from herbrand.language.signature import Predicate
 from herbrand.model import Model
 from herbrand.program.program import Program
@@ -57,7 +58,7 @@ def _constants(program: Program, type_name: str) -> list[Any]:
 
 
 def rows_of(model: Model, name: str, offset: int = 0, limit: int = 200) -> dict[str, Any]:
-    """Some rows of a table, with a column for what is not simply true."""
+    """Some rows of a table, with a column for what is not simply true, and the atom of each."""
     program = _stated(model)
     predicate = program.signature.predicate(name)
     table = program.facts.table(name)
@@ -78,14 +79,16 @@ def rows_of(model: Model, name: str, offset: int = 0, limit: int = 200) -> dict[
         return [cells.get(each) for each in marks]
 
     every = (
-        [*row, *marked(mark, place, numbers)]
+        (row, [*row, *marked(mark, place, numbers)])
         for mark, rows, numbers in kinds
         for place, row in enumerate(program.facts.rows(predicate, rows))
     )
+    shown = list(islice(every, offset, offset + limit))
     return {
         "predicate": name,
         "columns": [*predicate.column_types, *marks],
-        "rows": list(islice(every, offset, offset + limit)),
+        "rows": [cells for _, cells in shown],
+        "atoms": [show_row(predicate, row) for row, _ in shown],
         "total": sum(len(rows) for _, rows, _ in kinds),
     }
 
