@@ -605,6 +605,8 @@ def test_predicates_that_call_each_other_count_along_an_argument_of_each(rules: 
         "d(n, s) :- r(n, t), s = t + 1\nr(n, s) :- d(m, t), n = m + 1, n > 0, s = t",
         "d(n, s) :- r(n, t), s = t + 1\nr(n, s) :- d(m, n), s = m + 1, s < 4",
         "d(n, s) :- r(m, t), throw(n, _), s = t + 1\nr(n, s) :- d(m, s), n = m + 1, n < 4",
+        "r(_, s) :- d(_, t), s = t + 1\nd(n, s) :- r(m, s), n = m + 1, n < 4",
+        "r(0, s) :- d(0, t), s = t + 1\nd(n, s) :- r(m, s), n = m + 1, n < 4",
     ],
 )
 def test_predicates_that_call_each_other_without_a_step_are_refused(rules: str) -> None:

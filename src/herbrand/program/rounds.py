@@ -126,7 +126,9 @@ class Rounds:
                     staying.append((numbers[rule.head.predicate], numbers[call.predicate]))
                 else:
                     stepped.append(term)
-            if not isinstance(own, Variable) or (stepped and not self._steps(rule, own, stepped, up)):
+            if not isinstance(own, Variable) or own.anonymous:
+                return False
+            if stepped and not self._steps(rule, own, stepped, up):
                 return False
         return is_without_circle(len(numbers), np.array(staying, np.int64).reshape(-1, 2))
 
