@@ -563,6 +563,7 @@ def test_recursion_that_counts_along_one_argument_makes_values_of_others(rule: s
         "r(n, s) :- r(n, t), n > 0, m = n // 2, r(m, u), s = t + u",
         "r(n, s) :- r(m, s), m < s, n = m - 1",
         "r(n, s) :- r(m, s), r(k, _), m <= k, n = m + 1",
+        "r(_, s) :- throw(n, _), r(n, t), s = t + 1",
         "r(n, s) :- r(m, t), m < s, n = m + 1, s = t + 2",
         "r(n, s) :- r(m, s), m < s, n = m + 1\nr(n, s) :- r(m, t), m < t, n = m + 1, s = t + 1",
     ],

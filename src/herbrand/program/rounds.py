@@ -82,11 +82,11 @@ class Rounds:
 
     def calls(self, place: int) -> Iterator[tuple[Rule, str, str]]:
         """What stands in this place of a head and of each call in its body; equal names for what is no
-        variable."""
+        variable, or ``_``."""
         for rule in self.rules:
             for call in self._called(rule):
                 match rule.head.arguments[place], call.arguments[place]:
-                    case Variable(name=own), Variable(name=other):
+                    case Variable(own, anonymous=False), Variable(other, anonymous=False):
                         yield rule, own, other
                     case _:
                         yield rule, "", ""
