@@ -297,10 +297,11 @@ def check_safe(clause: Clause, inputs: Collection[str]) -> None:
     tested = [name for part in clause.body if isinstance(part, Condition) for name in part.arguments]
     for name in (*clause.head, *tested):
         if name not in known:
-            where = "the head" if name in clause.head else "a comparison"
+            shown, in_head = written(name), name in clause.head
+            where = "the head" if in_head else "a comparison"
+            put = "give the variable a name, and put it" if shown == "_" else f"put {shown}"
             raise LanguageError(
-                f"nothing in the body binds {written(name)}, which stands in {where}",
+                f"nothing in the body binds {shown}, which stands in {where}",
                 span=clause.rule.span if clause.rule else None,
-                hint=f"put {written(name)} into an atom of the body"
-                + (", or give it in the query" if name in clause.head else ""),
+                hint=f"{put} into an atom of the body" + (", or give it in the query" if in_head else ""),
             )
