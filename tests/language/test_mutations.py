@@ -141,6 +141,12 @@ class TestTheChecker:
         ending = f" ({more:,} more place{'s' if more > 1 else ''})" if more else ""
         assert mistake.hint == f"did you mean 'smokes'?{ending}"
 
+    def test_a_place_in_a_rule_with_an_aggregate_is_told_once(self) -> None:
+        with pytest.raises(LanguageError) as error:
+            check(parse_theory("predicate p(t, t)\nq(x, s) :- r(x), s = sum(y: p(x, y))"))
+        found = {m.message: m.related for m in error.value.mistakes}
+        assert found["predicate 'r' is not declared"] == found["predicate 'q' is not declared"] == ()
+
     def test_mistakes_come_in_the_order_of_lines(self) -> None:
         text = "predicate p(t)\n1: q(x)\n1: p(x, y)\n[a] p(1)\n[a] p(2)\n1: r(x)"
         with pytest.raises(LanguageError) as error:

@@ -303,9 +303,10 @@ class Uses:
 
     def _report_undeclared(self) -> None:
         """One mistake a name: a name that is misspelt once is likely misspelt everywhere."""
-        for name, spans in self._undeclared.items():
+        for name, found in self._undeclared.items():
             if name in self._unread:
                 continue
+            spans = list(dict.fromkeys(found))  # a rule with an aggregate is looked at twice
             hint = "as soon as one predicate is declared, all must be"
             if not self._mistakes.full:
                 hint = nearest(name, self._vocabulary.predicates) or hint
