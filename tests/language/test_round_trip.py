@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import example, given, settings
 
@@ -124,3 +126,40 @@ def test_spans_do_not_take_part_in_equality() -> None:
         parse_theory("0: a\n\n1: q and p( x , y )").formulas[1].formula.operands[1].span.text == "p( x , y )"
     )
     assert isinstance(parse_theory("1: a").statements[0], WeightedFormula)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "later(x, d + 7) :- due(x, d)",
+        "a(x, y * 2) :- b(x + 1, y), c(y * 2) @ 0.5",
+        "a(x) :- not b(x + 1), c(x), x < 3",
+        '0.2 :: c(x + 1) = "r"; p :: d((x - 1) * 2) :- e(x, p)',
+        "a(x) :- b(x, count(y: c(y, x)))",
+        "a(z) :- b(x), z = x + 1",
+        "a(`x + 1`) :- `x + 1` = x + 1, b(x)",
+        "a(`x + 1`) :- b(x), `x + 1` = x + 1, `x + 1` > 3",
+        "a(`x - 1`, `x + 1`) :- b(x), `x + 1` = x + 1, `x - 1` = x - 1",
+    ],
+)
+def test_computed_arguments_of_rules_are_shown_where_they_were_written(text: str) -> None:
+    """They are equations behind the body by then, and stay these where they would read back otherwise."""
+    assert show(parse_theory(text)) == f"{text}\n"
+
+
+def test_computed_arguments_of_random_rules_read_back() -> None:
+    chance = random.Random(1)
+
+    def value(depth: int) -> str:
+        if depth == 2 or chance.random() < 0.5:
+            return chance.choice(["x", "y", "`x + 1`", "2"])
+        return f"({value(depth + 1)} {chance.choice('+-*')} {value(depth + 1)})"
+
+    def atom() -> str:
+        return f"{chance.choice('abc')}({value(0)}, {value(1)})"
+
+    for _ in range(tries(300)):
+        body = ", ".join(chance.choice(["", "", "not "]) + atom() for _ in range(chance.randint(1, 3)))
+        rule = f"{atom()} :- {body}, {value(0)} = {value(0)}"
+        theory = parse_theory(rule if chance.random() < 0.5 else f"0.3 :: {rule}")
+        assert parse_theory(show(theory)) == theory, rule

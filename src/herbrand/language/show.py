@@ -9,8 +9,9 @@ Its text of atoms and formulas is the canonical one: result rows, messages and `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from herbrand.language.comparisons import variables_of
 from herbrand.language.formulas import FUNCTIONS
 from herbrand.language.names import (
     is_made,
@@ -24,7 +25,6 @@ from herbrand.language.scope import with_terms
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import (
     Aggregate,
-    Alternative,
     And,
     Arithmetic,
     Atom,
@@ -253,13 +253,9 @@ def _with_computed_arguments(formula: Exists) -> str | None:
                 is_table = isinstance(equation, Atom) and is_made(equation.predicate)
                 value = text.removeprefix(f"{name} = ")
                 if name.startswith("`") and (is_table or value.replace("`", "'") == variable.name):
-                    texts[f"\n0 {variable.name}"] = value
+                    texts[variable.name] = value
             if equations and len(texts) == len(equations) == len(formula.variables):
-                marks: dict[str, Term] = {mark[3:]: Variable(mark) for mark in texts}
-                shown = show_formula(with_terms(atom, marks))
-                for mark, value in texts.items():
-                    shown = shown.replace(f"`{mark}`", value)
-                return shown
+                return _with_texts(atom, texts)
     return None
 
 
@@ -327,21 +323,76 @@ def _bound_line(bound: Bound) -> str:
 
 
 def _rule_line(rule: Rule) -> str:
-    body = ", ".join(map(show_formula, rule.body))
+    (head,), body = _with_values((rule.head,), rule.body)
     weight = "" if rule.weight is None else f" @ {show_weight(rule.weight)}"
-    return f"{show_formula(rule.head)} :- {body}{weight}"
+    return f"{head} :- {', '.join(body)}{weight}"
 
 
 def _choice_line(choice: Choice) -> str:
-    heads = "; ".join(map(_shown_alternative, choice.alternatives))
-    body = ", ".join(map(show_formula, choice.body))
-    return f"{heads} :- {body}" if body else heads
+    chances = [one.probability for one in choice.alternatives]
+    heads, body = _with_values([one.head for one in choice.alternatives], choice.body, chances)
+    shown = [
+        f"{show_term(chance) if isinstance(chance, Variable) else show_weight(chance)} :: {head}"
+        for chance, head in zip(chances, heads, strict=True)
+    ]
+    return f"{'; '.join(shown)} :- {', '.join(body)}" if body else "; ".join(shown)
 
 
-def _shown_alternative(alternative: Alternative) -> str:
-    chance = alternative.probability
-    shown = show_term(chance) if isinstance(chance, Variable) else show_weight(chance)
-    return f"{shown} :: {show_formula(alternative.head)}"
+def _with_values(
+    heads: Sequence[Formula], body: Sequence[Formula], beside: Sequence[object] = ()
+) -> tuple[list[str], list[str]]:
+    """The texts of heads and literals, ``p(n + 1)`` for ``p(v)`` with ``v = n + 1`` at the end of the body.
+
+    So the reader makes it of ``p(n + 1)``: v bears the name of what is computed, stands in arguments alone,
+    and its equation comes in the order of these. What is otherwise stays an equation, and reads back as one.
+    ``beside``: where else variables stand.
+    """
+    texts: dict[str, str] = {}
+    for literal in reversed(body):
+        named = _named_value(literal)
+        if named is None or named[0] in texts:
+            break
+        texts = {named[0]: named[1], **texts}
+    begin = len(body) - len(texts)
+    places, others = list[Variable](), [*map(_inputs, body[begin:]), *beside]
+    for part in (*body[:begin], *heads):
+        atom = part.operand if isinstance(part, Not) else part
+        inner = atom.atom if isinstance(atom, ValueIs | ValueIn) else atom
+        places += [x for x in getattr(inner, "arguments", ()) if isinstance(x, Variable)]
+        others += [atom.value] if isinstance(atom, ValueIs) else [] if isinstance(inner, Atom) else [part]
+    computed = [name for name in dict.fromkeys(x.name for x in places) if name in texts]
+    if computed != list(texts) or not texts.keys().isdisjoint(variables_of(others)):
+        return [*map(show_formula, heads)], [*map(show_formula, body)]
+    return [_with_texts(x, texts) for x in heads], [_with_texts(x, texts) for x in body[:begin]]
+
+
+def _named_value(equation: Formula) -> tuple[str, str] | None:
+    """A variable that bears the name of its value, as :func:`name_of_value` gives it, and the value's text;
+    the equation may be a table by now."""
+    match equation:
+        case Computed(operator="=", left=Variable(name=name)):
+            pass
+        case Atom(predicate=predicate, arguments=(Variable(name=name), *_)) if is_made(predicate):
+            pass
+        case _:
+            return None
+    text, shown = show_formula(equation), shown_name(name)
+    value = text.removeprefix(f"{shown} = ")
+    return (name, value) if shown.startswith("`") and value.replace("`", "'") == name else None
+
+
+def _inputs(equation: Formula) -> object:
+    """What the value of an equation is computed of."""
+    return equation.right if isinstance(equation, Computed) else getattr(equation, "arguments", ())[1:]
+
+
+def _with_texts(formula: Formula, texts: Mapping[str, str]) -> str:
+    """The text of a formula, with other texts in the places of some of its variables."""
+    marks: dict[str, Term] = {name: Variable(f"\n0 {name}") for name in texts}
+    shown = show_formula(with_terms(formula, marks))
+    for name, text in texts.items():
+        shown = shown.replace(shown_name(f"\n0 {name}"), text)
+    return shown
 
 
 def _fact_lines(rows: FactRows) -> Iterator[str]:
