@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.engines.credal import exact
+from herbrand.engines.credal.ariel import engine as ariel
 from herbrand.engines.credal.contradictions import smallest
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
@@ -144,3 +148,16 @@ def test_facts_apart_from_the_query_have_to_be_possible(
         model.bound(queries or None, given=given, **options)
     possible = hb.Model(hb.parse("predicate a\npredicate b\nP(a) <= 0.1\na"))
     assert [(i.lower, i.upper) for i in possible.bound("P(b)", **options)] == [(0, 1)]
+
+
+@pytest.mark.parametrize(("engine", "module"), [("exact", exact), ("ariel", ariel)])
+def test_facts_apart_are_looked_at_for_some_seconds(
+    engine: str, module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty parts of eight atoms took ten seconds, beside a query about one atom."""
+    model = hb.Model(hb.parse("predicate a\npredicate b\nP(a) = 0\nP(b) <= 0.4"))
+    with pytest.raises(ContradictionError, match="the facts"):
+        model.bound("P(b)", given=["a"], engine=engine)
+    monkeypatch.setattr(module, "SECONDS_APART", 0.0)
+    (row,) = model.bound("P(b)", given=["a"], engine=engine).rows()
+    assert (row.lower, row.upper) == pytest.approx((0.0, 0.4))

@@ -41,6 +41,7 @@ from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.network_query import NetworkQuestion, network_question
 from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.question import (
+    SECONDS_APART,
     BoundQuery,
     BoundQuestion,
     BoundSettings,
@@ -268,9 +269,10 @@ class Exact:
 
     def _check_facts(self, asked: NetworkQuestion, queries: Sequence[BoundQuery], clock: Clock) -> None:
         """Facts on which no query with an answer depends must be possible, as far as they are few enough."""
+        within = self.budget.at_most(SECONDS_APART)
         for query in asked.facts_apart(queries):
             part, local = asked.part_of(query)
-            if not self.budget.ended and size_of(part, local).fits(self.budget.memory):
+            if not within.ended and size_of(part, local).fits(self.budget.memory):
                 with _naming_statements(asked, query, part, clock):
                     ends_of(part, local, replace(clock, most=min(clock.most, AT_FIRST)), 2)
 

@@ -106,6 +106,8 @@ class BoundQuestion:
 
 MOST_APART = 1000
 """Parts with facts on which no query depends: up to so many are looked at, some milliseconds each."""
+SECONDS_APART = 2.0
+"""So long, where they are hard."""
 
 
 def cannot_be_given(query: BoundQuery, facts: bool) -> ImpossibleGivenError:

@@ -39,6 +39,7 @@ from herbrand.engines.credal.markov import components, graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import (
     MOST_APART,
+    SECONDS_APART,
     TOLERANCE,
     BoundQuery,
     BoundQuestion,
@@ -287,7 +288,10 @@ class MessageRun:
             return
         apart = facts.atoms[~self._bearing([atom for query in answered for atom in _atoms_of(query)])]
         _, first = np.unique(self._component[apart], return_index=True)
+        within = self.budget.at_most(SECONDS_APART)
         for atom in apart[first].tolist() if len(first) <= MOST_APART else ():
+            if within.ended:
+                return
             try:
                 self.interval(
                     BoundQuery(self.network.atoms.text(atom), GroundFormula(0, (atom,))), lower, upper
