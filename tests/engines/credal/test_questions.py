@@ -118,6 +118,12 @@ def test_a_condition_that_observed_facts_refute_is_no_question(condition: str) -
         read(f'P(s("a") | {condition})')
 
 
+def test_a_question_of_a_type_without_constants_is_refused_as_such() -> None:
+    """It was refused as given what is false, where nothing was given."""
+    with pytest.raises(UnsupportedError, match="'a\\(x\\)' has no instance"):
+        hb.Model(hb.parse('P(a(x)) >= 0.7\nperson("u")')).bound("a(x)")
+
+
 @pytest.mark.parametrize("condition", ["false", '"a" = "b"'])
 def test_a_condition_that_is_false_in_itself_is_no_question_either(condition: str) -> None:
     with pytest.raises(UnsupportedError, match=r"is false$"):

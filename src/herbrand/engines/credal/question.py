@@ -164,6 +164,11 @@ def read_bound_question(texts: Iterable[str], lowering: Lowering) -> BoundQuesti
         both = event if given is None else And((event, given))
         check_formula(both, program.signature, program.facts)
         found = list(_queries(both, given is not None, lowering))
+        if next(instances(both, program), None) is None:
+            raise UnsupportedError(
+                f"'{text}' has no instance: a type of its variables has no constants",
+                hint='facts name constants, and so does a declaration, such as type person = {"anna"}',
+            )
         if not found:
             why = " by the observed facts" if given is not None and any(predicates_in(given)) else ""
             raise UnsupportedError(f"what is given in '{text}' is false{why}")
