@@ -50,9 +50,9 @@ from herbrand.language.collection import collector_paused
 
 DIAGRAMS_FROM = 20_000
 """After how much work of the search diagrams begin: early, as it is early that either may be done."""
-ELIMINATED_FROM = 25
-"""After how much work of the search for each variable narrow constraints are eliminated: what diagrams find
-sooner, as of a chain without evidence, is found by then."""
+ELIMINATED_AFTER = 1.5e-4
+"""Seconds for each variable, half of what it takes to eliminate one: circuits that are found sooner are found
+by then, and others wait for little."""
 LEAST_WORK, SHARE = 4_000, 0.0005
 """The work for one case, and the share of all work so far if that is more. What was compiled in vain is lost:
 dividing soon narrows faster than trying long, which pays only where cases stay large."""
@@ -256,7 +256,7 @@ class Unfinished:
         return None
 
     def _by_elimination(self) -> Counted | None:
-        if self.is_eliminated or self.search.work < ELIMINATED_FROM * len(self.task.net):
+        if self.is_eliminated or self.elapsed < ELIMINATED_AFTER * len(self.task.net):
             return None
         self.is_eliminated = True
         return eliminated(self.task, self.budget) if is_narrow(self.task.net, self._order.width) else None

@@ -1,8 +1,8 @@
 """Constraints that link their variables along narrow ways are summed by eliminating one after the other.
 
-A hidden chain is of this kind, and so are ladders and narrow grids. Their circuits have an entry for each
-step and each case of what lies before it, or are found after long searches; the tables here are as small as
-the links are narrow, however long the chain is. All probabilities come from one sweep back.
+A long hidden chain is of this kind. Its circuit has nodes for each step and all that was seen before it,
+while the tables here are as small as the links are narrow, however long the chain is. All probabilities come
+from one sweep back.
 
 >>> import math
 >>> from herbrand.budget import UNLIMITED
