@@ -116,6 +116,7 @@ print(json.dumps([outcome(arguments) for arguments in json.load(sys.stdin)]))
 """
 """Command lines where no PyTorch is installed, one after another: a process each would mostly import."""
 
+LEARN = ["learn", "examples/learning/smokers.hb", "--facts", "examples/smokers/facts"]
 ANSWERED = [
     ["infer", SMOKERS],
     *(["infer", SMOKERS, "--engine", name] for name in ("exact", "lifted", "regions", "bp")),
@@ -125,10 +126,11 @@ ANSWERED = [
     ["convert", SMOKERS],
     ["bound", "examples/alarm_bounds/alarm.hb"],
     ["query", "examples/family/family.hb", 'uncle("liam", y)'],
+    LEARN,
 ]
 REFUSED = [
     ["infer", SMOKERS, "--engine", "mean-field"],
-    ["learn", "examples/learning/smokers.hb", "--facts", "examples/smokers/facts"],
+    [*LEARN, "--method", "pseudo-likelihood"],
     ["induce", "examples/families/families.hb", "--worlds", "examples/families/worlds", "--target", "uncle"],
 ]
 
