@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from herbrand.errors import HerbrandError
+from herbrand.serving import studio_runs
 from herbrand.serving.frames import Frame
 from herbrand.serving.nursery import Nursery, is_alive
 from herbrand.serving.projects import Project
@@ -134,7 +135,7 @@ ENDLESS = {
 
 def test_a_run_that_nobody_listens_to_any_more_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that is opened anew does not know the run of the page before, and eight of them were all."""
-    monkeypatch.setattr("herbrand.serving.studio_runs.UNHEARD_SECONDS", 0.5)
+    monkeypatch.setattr(studio_runs, "UNHEARD_SECONDS", 0.5)
 
     async def states() -> tuple[str, str, bool]:
         async with prepared() as nursery:
