@@ -10,7 +10,7 @@ Spans do not take part in equality.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter, eq, ge, gt, is_, le, lt, ne
 from typing import Any, Literal
 
@@ -366,6 +366,11 @@ def leaf_terms(leaf: Formula) -> tuple[Term, ...]:
         case Comparison(left=left, right=right):
             return (left, right)
     return ()
+
+
+def row_atom(leaf: Atom | ValueIs) -> Atom:
+    """The atom as a row has it, its value as the last argument."""
+    return leaf if isinstance(leaf, Atom) else replace(leaf.atom, arguments=leaf_terms(leaf))
 
 
 def with_valued_names(formula: Formula, names: Collection[str]) -> Formula:

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from herbrand.engines.proof.horn_program import HornProgram, rule_number
 from herbrand.errors import UnsupportedError
 from herbrand.language.comparisons import aggregates
+from herbrand.language.formulas import row_atom
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import (
     Atom,
@@ -41,7 +42,6 @@ from herbrand.language.syntax import (
     Statement,
     Theory,
     Value,
-    ValueIs,
 )
 
 
@@ -179,7 +179,7 @@ def rules_of_alternatives(choice: Choice) -> tuple[Rule, ...]:
     ['a(x) :- c(x, p)', 'b(x) :- c(x, p)']
     """
     found = tuple(
-        Rule(_with_value(one.head), choice.body, None, choice.label, choice.span)
+        Rule(row_atom(one.head), choice.body, None, choice.label, choice.span)
         for one in choice.alternatives
         if not isinstance(one.probability, Learned)
     )
@@ -202,12 +202,6 @@ def rule_of_totals(rule: Rule) -> Rule:
         )
         body += cast(Iterable[BodyLiteral], parts)
     return rule if body == [*rule.body] else replace(rule, body=tuple(body))
-
-
-def _with_value(head: Atom | ValueIs) -> Atom:
-    return (
-        head if isinstance(head, Atom) else replace(head.atom, arguments=(*head.atom.arguments, head.value))
-    )
 
 
 def _is_learned(choice: Choice) -> bool:

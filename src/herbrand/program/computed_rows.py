@@ -30,8 +30,8 @@ from herbrand.language.formulas import (
     Computed,
     Formula,
     Not,
-    ValueIs,
     Variable,
+    row_atom,
 )
 from herbrand.language.names import shown_name
 from herbrand.language.scope import variable_types, written
@@ -572,11 +572,8 @@ def _names(definition: Definition) -> list[str]:
 def _rules_of(statement: Rule | Choice) -> list[Rule]:
     if isinstance(statement, Rule):
         return [statement]
-    heads = (a.head for a in statement.alternatives)
-    named = (
-        Atom(h.atom.predicate, (*h.atom.arguments, h.value)) if isinstance(h, ValueIs) else h for h in heads
-    )
-    return [Rule(head, statement.body, span=statement.span) for head in named]
+    heads = (row_atom(one.head) for one in statement.alternatives)
+    return [Rule(head, statement.body, span=statement.span) for head in heads]
 
 
 def _placed(error: HerbrandError, definition: Definition) -> HerbrandError:

@@ -36,6 +36,7 @@ from herbrand.language.formulas import (
     Not,
     ValueIs,
     Variable,
+    row_atom,
 )
 from herbrand.language.syntax import Rule, Term
 from herbrand.program.dependencies import body_predicates
@@ -97,13 +98,8 @@ class Rounds:
 
     def _called(self, rule: Rule) -> list[Atom]:
         """What a body calls, a value as the last argument."""
-        atoms = (
-            Atom(part.atom.predicate, (*part.atom.arguments, part.value))
-            if isinstance(part, ValueIs)
-            else part
-            for part in rule.body
-        )
-        return [atom for atom in atoms if isinstance(atom, Atom) and atom.predicate in self.predicates]
+        atoms = (row_atom(part) for part in rule.body if isinstance(part, Atom | ValueIs))
+        return [atom for atom in atoms if atom.predicate in self.predicates]
 
     def _tests(self, rule: Rule) -> Iterator[Test]:
         """What a body compares and computes."""
@@ -120,14 +116,14 @@ class Rounds:
         staying = list[tuple[int, int]]()
         for rule in self.rules:
             own, stepped = rule.head.arguments[places[rule.head.predicate]], list[Term]()
+            if not isinstance(own, Variable) or own.anonymous:
+                return False
             for call in self._called(rule):
                 term = call.arguments[places[call.predicate]]
                 if term == own:
                     staying.append((numbers[rule.head.predicate], numbers[call.predicate]))
                 else:
                     stepped.append(term)
-            if not isinstance(own, Variable) or own.anonymous:
-                return False
             if stepped and not self._steps(rule, own, stepped, up):
                 return False
         return is_without_circle(len(numbers), np.array(staying, np.int64).reshape(-1, 2))

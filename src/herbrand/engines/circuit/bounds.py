@@ -62,9 +62,9 @@ class Cases:
     """The cases into which the worlds are divided; weights are logarithms, as unlikely worlds weigh less than
     the least float."""
 
-    def __init__(self, task: Task, budget: Budget) -> None:
+    def __init__(self, task: Task, budget: Budget, order: Order | None = None) -> None:
         self._task, self._budget = task, budget
-        self._problem = problem_of(task.net, task.told, task.normal, ())
+        self._problem = problem_of(task.net, task.told, task.normal, (), order=order)
         self._gates = np.array(task.net.gates, bool)
         self._ways = Ways(task)
         larger = task.log_weights.max(axis=1, initial=-math.inf)
@@ -286,7 +286,7 @@ class Unfinished:
     def narrowed(self, seconds: float) -> Cases:
         """The cases after so much more time; raises where memory leaves neither a circuit nor bounds."""
         if self.cases is None:
-            self.cases = Cases(self.task, self.budget)
+            self.cases = Cases(self.task, self.budget, self._order)
         try:
             self.cases.narrow(seconds, least=1)
         except BudgetError as error:

@@ -57,10 +57,11 @@ def probability_left(chances: Sequence[float]) -> list[float]:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Stipulation:
-    """A literal that evidence fixes, and the text that names it."""
+    """A literal that evidence fixes, the text that names it, and whether that says that an atom holds."""
 
     literal: int
     text: str
+    holds: bool = True
 
 
 @quickly_made
@@ -192,9 +193,9 @@ class ChoiceConstraints(WeightedConstraints):
         super().weigh(literal, log_weight)
         self.normal.discard(literal >> 1)
 
-    def stipulate(self, literal: int, text: str) -> None:
-        """Keep only worlds in which the literal holds."""
-        self.evidence.append(Stipulation(literal, text))
+    def stipulate(self, literal: int, text: str, holds: bool = True) -> None:
+        """Keep only worlds in which the literal holds. ``holds``: whether ``text`` says that an atom does."""
+        self.evidence.append(Stipulation(literal, text, holds))
         self.net.require([literal])
 
     @collector_paused()
@@ -252,7 +253,7 @@ def impossible_evidence(needed: Sequence[Stipulation], of: str = "") -> Contradi
     """Names the evidence that holds in no world. ``of``: whose it is, where there is other evidence too."""
     shown = " and ".join(s.text for s in needed)
     hint = "give other evidence"
-    if len(needed) == 1 and shown.startswith("not "):
+    if len(needed) == 1 and not needed[0].holds:
         hint = "every world makes this atom true: leave this evidence out, or change what derives it"
     elif len(needed) == 1:
         hint = (

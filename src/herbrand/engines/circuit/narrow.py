@@ -34,6 +34,8 @@ from herbrand.factors.graph import FORBIDDEN, Assembly, FactorGraph, Tables
 NARROW = 8
 """A variable is eliminated beside so many others at most. From there on circuits, which know what excludes
 what, are smaller than tables."""
+Literals = tuple[int, ...]
+"""A number for each literal of a restriction."""
 
 
 def is_narrow(net: Constraints, width: float) -> bool:
@@ -56,20 +58,19 @@ def eliminated(task: Task, budget: Budget) -> Counted | None:
 
 def _graph(task: Task) -> FactorGraph:
     """An axis for each variable, 0 where it does not hold, and a table for each restriction."""
-    net, alike = task.net, defaultdict[tuple[object, ...], list[int]](list)
+    net, alike = task.net, defaultdict[tuple[Literals, int, Literals | None], list[list[int]]](list)
     assembly = Assembly(np.full(len(net), 2))
     weights, named = task.log_weights.copy(), np.zeros(len(net), bool)
-    for number, one in enumerate(net.restrictions):
-        named[[literal >> 1 for literal in one.literals]] = True
-        alike[tuple(literal & 1 for literal in one.literals), one.least, one.weights].append(number)
+    for one in net.restrictions:
+        scope = [literal >> 1 for literal in one.literals]
+        named[scope] = True
+        alike[tuple(literal & 1 for literal in one.literals), one.least, one.weights].append(scope)
     idle = np.array(net.gates, bool) & ~named
     idle[list(task.told)] = False
     weights[idle] = 0.0, FORBIDDEN  # what is left of gates on which nothing rests
     assembly.add_unary(np.arange(len(net)), weights)
-    for numbers in alike.values():
-        first = net.restrictions[numbers[0]]
-        scopes = [[literal >> 1 for literal in net.restrictions[number].literals] for number in numbers]
-        table = _table([literal & 1 for literal in first.literals], first.weights, first.least)
+    for (signs, least, weighed), scopes in alike.items():
+        table = _table(signs, weighed, least)
         assembly.add_tables(Tables(np.array(scopes), np.zeros(len(scopes), np.int64), table[None]))
     return assembly.build()
 

@@ -234,7 +234,10 @@ class Worlds:
         for (name, row), holds in self.stated.items():
             literal = self.literal(name, row)
             text = self.program.atom_text(name, row)
-            self.made.stipulate(literal if holds else negated(literal), text if holds else f"not {text}")
+            if holds:
+                self.made.stipulate(literal, text)
+            else:
+                self.made.stipulate(negated(literal), f"not {text}", holds=False)
 
     def close(self, predicate: str) -> None:
         """Keep only worlds in which no atom of a derived predicate holds but those listed, if by opinions."""
@@ -244,7 +247,7 @@ class Worlds:
         listed = set(map(tuple, [*table.true.tolist(), *table.soft[:, :places].tolist()]))
         for atom, literal in sorted(self._derived.literals.items()):
             if atom[0] == predicate and listed.isdisjoint((atom[1], atom[1][:places])):
-                self.made.stipulate(negated(literal), f"not {self.program.atom_text(*atom)}")
+                self.made.stipulate(negated(literal), f"not {self.program.atom_text(*atom)}", holds=False)
 
     @property
     def given_chances(self) -> set[str]:

@@ -365,7 +365,8 @@ class Grounded:
         for known in self.worlds.evidence:
             literal = self.derived.literal((known.predicate, known.row))
             if known.holds in (0.0, 1.0):
-                self.made.stipulate(literal if known.holds else negated(literal), known.text)
+                fixed = literal if known.holds else negated(literal)
+                self.made.stipulate(fixed, known.text, holds=known.holds == 1.0)
             else:
                 self.made.weigh(literal, math.log(known.holds))
                 self.made.weigh(negated(literal), math.log1p(-known.holds))

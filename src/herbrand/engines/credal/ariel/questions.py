@@ -75,7 +75,8 @@ class Answering:
         evidence, others = _literals(given)
         self._refuse_impossible(evidence)
         if SEVERAL <= len(evidence) <= WIDEST and not others:  # of fewer the auxiliary factor does so
-            self._refuse_excluded(tuple(evidence), given)
+            scope = tuple(evidence)
+            self._refuse_excluded(scope, self.incidence.forms(scope), _holds(given, scope))
         if not event.atoms:
             if others or 0 < len(evidence) < SEVERAL:
                 self._auxiliary(event, given)  # refuses what is impossible
@@ -133,11 +134,12 @@ class Answering:
             if self.upper[atom] == 0.0 if truth else self.lower[atom] == 1.0:
                 raise ImpossibleError
 
-    def _refuse_excluded(self, scope: Sequence[int], given: Sequence[GroundFormula]) -> None:
-        """Refuse what sentences within a scope, and what is known of its atoms, leave no case of."""
+    def _refuse_excluded(self, scope: Sequence[int], forms: np.ndarray, condition: np.ndarray) -> None:
+        """Refuse a condition of which sentences within a scope, and what is known of its atoms, leave no
+        case."""
         box = np.array([self.belief(atom) for atom in scope])
-        forms = np.concatenate([self.incidence.forms(scope), _certain(box, truths_of(len(scope)))])
-        if not (possible_cases(forms) & _holds(given, scope)).any():
+        known = np.concatenate([forms, _certain(box, truths_of(len(scope)))])
+        if not (possible_cases(known) & condition).any():
             raise ImpossibleError
 
     # The auxiliary factor
@@ -156,7 +158,7 @@ class Answering:
         cells = cells_of(k, self._separations(scope))
         weight = 1.0
         if given:
-            self._refuse_excluded(scope, given)
+            self._refuse_excluded(scope, forms, condition)
             scale = condition.astype(float)
             everywhere = np.ones(2**k)
             found, failed = intervals_at_once(

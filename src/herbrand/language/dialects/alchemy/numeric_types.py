@@ -36,6 +36,7 @@ from herbrand.language.syntax import (
     ValueIs,
     Variable,
     WeightedFormula,
+    leaf_terms,
     replace_leaves,
     walk,
 )
@@ -98,7 +99,7 @@ class NumericTypes:
     def _placed(self, leaf: Atom | ValueIs) -> list[tuple[Term, bool]]:
         """Each term, and whether it stands for a number of these types."""
         atom = leaf if isinstance(leaf, Atom) else leaf.atom
-        terms = atom.arguments if isinstance(leaf, Atom) else (*atom.arguments, leaf.value)
+        terms = leaf_terms(leaf)
         relation = self.relations.get(atom.predicate)
         types = self.columns.get(atom.predicate, ()) if relation is None else (relation.type,) * len(terms)
         return [(term, place < len(types) and types[place] in self.names) for place, term in enumerate(terms)]

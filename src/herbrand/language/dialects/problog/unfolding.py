@@ -64,8 +64,9 @@ def settled(clause: PrologClause) -> PrologClause:
     atoms = variables_of([*clause.heads, *(x for x in others if not isinstance(x, Computed))])
     for test in tests:
         for name, value in equated(test):
-            chances = _with_value(clause.chances, name, value)
-            if name in atoms or value == Variable(name) or chances is None:
+            if name in atoms or value == Variable(name):
+                continue
+            if (chances := _with_value(clause.chances, name, value)) is None:
                 continue
             values = {name: cast(Term, value)}
             left = conditions_with([one for one in tests if one is not test], values)
@@ -154,8 +155,9 @@ class _Unfolding:
     def _ways(self, literal: BodyLiteral, alone: bool) -> list[Body]:
         """What may stand for a literal; ``alone``: of calls only for those that compute alone."""
         own = self._computing.get(literal.predicate, ()) if isinstance(literal, Atom) else ()
-        only_one = len(own) == 1 and _call_nothing(own)
-        if not isinstance(literal, Atom) or not own or (alone and not only_one):
+        if not isinstance(literal, Atom) or not own:
+            return [(literal,)]
+        if alone and not (len(own) == 1 and _call_nothing(own)):
             return [(literal,)]
         self.called.add(literal.predicate)
         return [
