@@ -28,7 +28,6 @@ from herbrand.engines.proof.kernels import Made, Marks, Mask, Taken
 from herbrand.engines.proof.plan import Ask, Join
 from herbrand.engines.proof.table import ROW, Answers, Grid, State, Table
 from herbrand.loops import most_at_once, often
-from herbrand.row_keys import run_starts
 
 CHUNK = 2**20
 REMEMBERED = 4
@@ -175,7 +174,6 @@ class JoinSums:
     ) -> None:
         self._arithmetic, self._check_size, self._workspace = arithmetic, check_size, workspace
         self._recent: deque[tuple[object, State, State]] = deque(maxlen=REMEMBERED)
-        self._along: deque[tuple[object, Values, Grid]] = deque(maxlen=REMEMBERED)
 
     def pushed(self, step: Join, index: Index, weights: Values | None, state: State) -> State | None:
         """The next state, or ``None`` where the step does not have this shape."""
@@ -207,7 +205,7 @@ class JoinSums:
         self, step: Join, index: Index, weights: Values | None, state: Table, pivot: str, new: str
     ) -> Table:
         kept = tuple(name for name in (ROW, *step.live) if name != new)
-        state_groups = _Groups.of_rows(state) if len(kept) == 1 else _Groups.of(state, kept, self._arithmetic)
+        state_groups = _Groups.of(state, kept, self._arithmetic)
         place = 1 - step.bound[0]
         counts, found, totals = self._push(
             state_groups,
@@ -303,22 +301,11 @@ class JoinSums:
     def _from_grid(
         self, step: Join, index: Index, weights: Values | None, state: Grid, pivot: str, free: list[str]
     ) -> State | None:
-        if free == [] and step.live == (pivot,):
-            return state.scaled(self._totals(index, weights), self._arithmetic)
-        if free and free[0] not in step.live and step.live == (pivot,) and free[0] != pivot:
+        if step.live == (pivot,) and free != [pivot]:
             return state.scaled(self._totals(index, weights), self._arithmetic)
         if not free or free[0] == pivot or step.live != (free[0],):
             return None
         return self._pulled(step, index, weights, state)
-
-    def along(self, step: Join, index: Index, weights: Values | None, state: Grid) -> Grid:
-        """The grid pushed through one relation of a chain, from its variable to the next."""
-        for known, of, made in self._along:
-            if of is state.matrix and known == step.relation_key:
-                return made
-        made = self._pulled(step, index, weights, state)
-        self._along.append((step.relation_key, state.matrix, made))
-        return made
 
     @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
     def _pulled(self, step: Join, index: Index, weights: Values | None, state: Grid) -> Grid:
@@ -362,12 +349,6 @@ class _Groups:
 
     def column(self, name: str) -> np.ndarray:
         return self.table.column(name)
-
-    @classmethod
-    def of_rows(cls, table: Table) -> _Groups:
-        rows = table.columns[0]
-        starts = run_starts(rows)
-        return cls((rows[starts],), np.append(starts, len(rows)), table)
 
     @classmethod
     def of(cls, table: Table, kept: tuple[str, ...], arithmetic: Arithmetic) -> _Groups:

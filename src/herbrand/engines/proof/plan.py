@@ -3,8 +3,8 @@
 A mode says which arguments are known. Plans hold names and places only, no arrays; ``print`` shows what one
 does. They are made by :mod:`herbrand.engines.proof.planning`.
 
->>> print(Join("edge", ("x", "y"), (0,), ("y",)).relation_key)
-('edge', (0,))
+>>> Join("edge", ("x", "y"), (0,), ("y",)).read
+(1,)
 """
 
 from __future__ import annotations
@@ -53,10 +53,6 @@ class Join:
     arguments: tuple[str, ...]
     bound: Mode
     live: tuple[str, ...]
-
-    @property
-    def relation_key(self) -> tuple[str, Mode]:
-        return self.predicate, self.bound
 
     @cached_property
     def read(self) -> Mode:
@@ -127,28 +123,6 @@ class ClausePlan:
         """The known arguments that a step or the outputs use."""
         used = {*self.outputs, *(name for step in self.steps for name in _used(step))}
         return tuple(name for name in dict.fromkeys(self.inputs) if name in used)
-
-    @cached_property
-    def chain(self) -> tuple[Join, ...] | None:
-        """The steps, if each leads from the one live variable to the next, and the last one is the output or
-        what the tail is asked with; ``None`` for other clauses."""
-        steps = self.steps[:-1] if self.tail is not None else self.steps
-        last = self.tail.inputs if self.tail is not None else self.outputs
-        live = self.inputs
-        for step in steps:
-            if (
-                not isinstance(step, Join)
-                or len(live) != 1
-                or len(step.bound) != 1
-                or len(step.arguments) != 2
-            ):
-                return None
-            if step.arguments[step.bound[0]] != live[0] or step.arguments[1 - step.bound[0]] == live[0]:
-                return None
-            if step.live != (step.arguments[1 - step.bound[0]],):
-                return None
-            live = step.live
-        return tuple(step for step in steps if isinstance(step, Join)) if live == last else None
 
     @cached_property
     def tail(self) -> Ask | None:

@@ -146,15 +146,6 @@ class Runner:
         columns = (table.columns[0], *(table.column(name) for name in step.inputs))
         return Table(inputs_named(step.bound), columns, table.values)
 
-    def along(self, steps: Sequence[Join], state: Grid) -> Grid:
-        """A grid pushed through the relations of a chain."""
-        for step in steps:
-            index = self.program.relation(step.predicate).index(step.bound)
-            state = self.pushing.along(step, index, self.known_weights(step.predicate), state)
-            if not state:
-                break
-        return state
-
     # One step
 
     def _run(self, step: Step, plan: ClausePlan, state: State, rows: int) -> State:

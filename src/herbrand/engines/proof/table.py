@@ -257,7 +257,7 @@ class Total:
         self._waiting = self._settled = 0
 
     def add(self, state: State) -> None:
-        if not state:  # of a chain that ended on its way, over constants of another type
+        if not state:
             return
         if isinstance(state, Grid):
             self._add_grid(state)

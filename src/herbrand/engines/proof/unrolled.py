@@ -35,7 +35,6 @@ from herbrand.engines.proof.steps import Runner, inputs_named, outputs_named
 from herbrand.engines.proof.table import (
     ROW,
     Answers,
-    Grid,
     Questions,
     State,
     Table,
@@ -211,9 +210,6 @@ class Unrolled:
         found: Total,
         waiting: dict[Goal, list[State]],
     ) -> None:
-        if isinstance(frontier, Grid) and plan.chain is not None:
-            self._run_chain(plan, goal, self._runner.along(plan.chain, frontier), found, waiting)
-            return
         position, state = 0, self._runner.started(plan, frontier, rows)
         while True:
             position, state = self._runner.advance(plan, position, state, rows)
@@ -222,29 +218,13 @@ class Unrolled:
                 return
             step = plan.steps[position]
             assert isinstance(step, Ask)
-            if step is plan.tail and not self._is_kept(self._below(goal, step)):
-                self._hand_on(plan, goal, self._runner.passed(step, state), waiting)
+            below = self._below(goal, step)
+            if step is plan.tail and not self._is_kept(below):
+                passed = self._runner.weighed(plan, self._runner.passed(step, state))
+                waiting.setdefault(below, []).append(passed)
                 return
-            state = self._answered(step, plan, self._below(goal, step), state, rows)
+            state = self._answered(step, plan, below, state, rows)
             position += 1
-
-    def _run_chain(
-        self, plan: ClausePlan, goal: Goal, state: Grid, found: Total, waiting: dict[Goal, list[State]]
-    ) -> None:
-        """What :meth:`_run` does once all joins of a chain are done."""
-        tail = plan.tail
-        if tail is None:
-            found.add(self._runner.weighed(plan, state))
-        elif not self._is_kept(self._below(goal, tail)):
-            self._hand_on(plan, goal, state, waiting)
-        else:
-            named = state.named((ROW, *tail.inputs))
-            answered = self._answered(tail, plan, self._below(goal, tail), named, state.rows)
-            found.add(self._runner.finished(plan, answered, state.rows))
-
-    def _hand_on(self, plan: ClausePlan, goal: Goal, state: State, waiting: dict[Goal, list[State]]) -> None:
-        assert plan.tail is not None
-        waiting.setdefault(self._below(goal, plan.tail), []).append(self._runner.weighed(plan, state))
 
     # Calls in the middle of a clause
 
