@@ -59,7 +59,7 @@ class Arithmetic(ABC):
         if weights is None or index.order is None:
             return weights
         if weights is index.relation.weights:  # as they are stated: kept from one question to the next
-            return index.in_order("weights", index.relation.weights)
+            return index.in_order("weights", weights)
         if id(index) not in self._ordered:
             self._ordered[id(index)] = index, self.take(weights, index.order)
         return self._ordered[id(index)][1]

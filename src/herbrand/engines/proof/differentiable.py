@@ -31,11 +31,12 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.once_differentiable import differentiable_once
 from herbrand.engines.proof.arithmetic import Arithmetic, Reverse
-from herbrand.engines.proof.fixpoint import runner_of
+from herbrand.engines.proof.fixpoint import Provable
 from herbrand.engines.proof.goals import Shape
 from herbrand.engines.proof.horn_program import HornProgram, IndexedFacts, rule_number
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
+from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import Table
 from herbrand.engines.proof.unrolled import Unrolled
 from herbrand.language.syntax import Rule
@@ -157,6 +158,6 @@ def scores(
     predicate; ``rules``: the same for all weighted rules, in their order.
     """
     arithmetic = Differentiable.of(proof.program, facts, rules)
-    runner = runner_of(proof.plans, arithmetic, budget)
+    runner = Runner(proof.plans, arithmetic, budget, Provable(proof.plans, budget))
     question = proof.question(shape, inputs, arithmetic)
     return Unrolled(runner).answers(question, depth + 1)

@@ -123,7 +123,7 @@ class ByProofs:
         rules, goals = state.rules, state.goals
         if goals.bindings:
             ((same,), (found,)) = state.shapes, state.found
-            return rules.told_each(same.shape, found, same.rows, tuple(goals.bindings), self.request)
+            return rules.told(same.shape, found, self.request, same.rows, tuple(goals.bindings))
         answers: dict[int, Bindings] = {}
         for same, found in zip(state.shapes, state.found, strict=True):
             for place, own in zip(same.places, _by_goal(found, len(same.places)), strict=True):

@@ -322,14 +322,10 @@ class Fixpoint:
             self._go_on(site.owner, site.plan, site.position + 1, made)
 
 
-def runner_of(plans: Plans, arithmetic: Arithmetic, budget: Budget) -> Runner:
-    """A runner to which ``not`` means that a derived predicate's boolean fixpoint has no such atom."""
-    return Runner(plans, arithmetic, budget, _Provable(plans, budget))
-
-
 @dataclass(eq=False)
-class _Provable:
-    """All that can be proved at any depth, kept for the whole evaluation."""
+class Provable:
+    """All that can be proved at any depth, kept for a whole evaluation: to its runner ``not`` means that a
+    derived predicate's boolean fixpoint has no such atom."""
 
     plans: Plans
     budget: Budget

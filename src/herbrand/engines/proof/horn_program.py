@@ -129,7 +129,7 @@ class Index:
     relation: IndexedFacts
     bound: tuple[int, ...]
     pointers: np.ndarray
-    _kept: dict[object, np.ndarray | None] = field(default_factory=dict, repr=False)
+    _kept: dict[object, np.ndarray] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, relation: IndexedFacts, bound: tuple[int, ...]) -> Index:
@@ -195,11 +195,13 @@ class Index:
 
     def column(self, place: int) -> np.ndarray:
         """A column of the relation, rows in this index's order."""
-        return self._in_order(("column", place), self.relation.columns[place])
+        return self.in_order(("column", place), self.relation.columns[place])
 
-    def in_order(self, name: object, values: np.ndarray | None) -> np.ndarray | None:
+    def in_order(self, name: object, values: np.ndarray) -> np.ndarray:
         """Numbers of the rows, put into this index's order and kept under a name."""
-        return None if values is None else self._in_order(("numbers", name), values)
+        if name not in self._kept:
+            self._kept[name] = values if self.order is None else np.ascontiguousarray(values[self.order])
+        return self._kept[name]
 
     def ranges(self, columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
         """Where the rows begin for each of ``count`` choices of the bound columns, and how many there are."""
@@ -241,13 +243,6 @@ class Index:
     def is_unary(self) -> bool:
         """One bound column, so that kernels over compressed rows apply."""
         return len(self.bound) == 1
-
-    def _in_order(self, name: object, values: np.ndarray) -> np.ndarray:
-        if name not in self._kept:
-            self._kept[name] = values if self.order is None else np.ascontiguousarray(values[self.order])
-        kept = self._kept[name]
-        assert kept is not None
-        return kept
 
 
 # The program

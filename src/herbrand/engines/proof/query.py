@@ -29,7 +29,7 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers, refuse_overflow
 from herbrand.engines.proof.chances import check_probabilities, refuse_uncertain_absence
-from herbrand.engines.proof.fixpoint import SAME, Fixpoint, advice_without_end, runner_of
+from herbrand.engines.proof.fixpoint import SAME, Fixpoint, Provable, advice_without_end
 from herbrand.engines.proof.goals import Goal, NarrowError, Shape, read_goal, widened
 from herbrand.engines.proof.horn_program import HornProgram, denied_but_derived
 from herbrand.engines.proof.planning import Plans
@@ -93,7 +93,8 @@ class Proof:
             refuse_uncertain_absence(self.program, [shape.clause])
         began = time.perf_counter()
         arithmetic = request.arithmetic()
-        runner = runner_of(self.plans, arithmetic, request.budget)
+        provable = Provable(self.plans, request.budget)
+        runner = Runner(self.plans, arithmetic, request.budget, provable)
         if request.depth == FIXPOINT:
             return self._to_fixpoint(shape, inputs, runner, request, began)
         unrolled = Unrolled(runner)
@@ -136,9 +137,9 @@ class Proof:
         """Raise where something has a proof that is stated to be false."""
         rows = self.program.facts.tables[name].false
         if name not in self._denied:
-            runner = runner_of(self.plans, Numbers.of("boolean"), request.budget)
             columns = [column.astype(np.int64) for column in rows.T]
-            answers = Fixpoint(runner).answers(name, tuple(range(len(columns))), columns)
+            provable = Provable(self.plans, request.budget)
+            answers = provable(name, tuple(range(len(columns))), columns)
             self._denied[name] = np.flatnonzero(answers.ranges(columns, len(rows))[1])
         if len(self._denied[name]):
             predicate, first = self.program.signature.predicates[name], rows[self._denied[name][:1]]
@@ -194,7 +195,9 @@ class Proof:
         """The answers of all proofs, where the fixpoint has converged."""
         columns = _columns(shape, inputs)
         answers = fixpoint.answers(self.plans.with_goal(shape.clause), shape.mode, columns)
-        return _by_goal(answers.table, answers.questions.places(columns, len(inputs)))
+        rows, places = each_in(*answers.ranges(columns, len(inputs)))
+        found = tuple(column[places] for column in answers.table.columns[1:])
+        return Table(answers.table.names, (rows, *found), answers.table.values[places])
 
     # Reading and telling
 
@@ -228,30 +231,20 @@ class Proof:
             self._wider[key] = Proof(program.with_facts(facts), self.given)
         return self._wider[key]
 
-    def told(self, shape: Shape, found: Found, request: Request) -> Bindings:
-        """The answers of one goal."""
-        indices = {name: found.table.columns[1 + i] for i, name in enumerate(shape.found)}
-        return self._bindings(shape, indices, found, request)
-
-    def told_each(
+    def told(
         self,
         shape: Shape,
         found: Found,
-        rows: Sequence[Sequence[int]],
-        bound: tuple[str, ...],
         request: Request,
+        rows: Sequence[Sequence[int]] = (),
+        bound: tuple[str, ...] = (),
     ) -> Bindings:
-        """The answers of one goal for each row of constants."""
+        """The answers of one goal, or, where variables are ``bound``, of it for each row of constants."""
         numbers = found.table.columns[0]
         start = len(shape.inputs) - len(bound)
         inputs = np.array(rows, np.int64).reshape(len(rows), len(shape.inputs))
         indices = {name: inputs[numbers, start + i] for i, name in enumerate(bound)}
         indices |= {name: found.table.columns[1 + i] for i, name in enumerate(shape.found)}
-        return self._bindings(shape, indices, found, request)
-
-    def _bindings(
-        self, shape: Shape, indices: Mapping[str, np.ndarray], found: Found, request: Request
-    ) -> Bindings:
         weights = np.asarray(found.table.values)
         if found.status.converged:
             refuse_overflow(weights, counts=request.algebra == "count")
@@ -293,14 +286,6 @@ def _first(most: int | None, keys: Keys, size: int, ranks: np.ndarray) -> np.nda
 def _falling(weights: np.ndarray) -> np.ndarray:
     """Numbers that rise where the weights fall."""
     return -weights if weights.dtype != object else -np.unique(weights, return_inverse=True)[1]
-
-
-def _by_goal(table: Table, questions: np.ndarray) -> Table:
-    """The answers of each question for each goal that asks it."""
-    ends = np.searchsorted(table.columns[0], np.arange(int(questions.max(initial=-1)) + 2))
-    first, counts = ends[questions], ends[questions + 1] - ends[questions]
-    rows, places = each_in(first, counts)
-    return Table(table.names, (rows, *(c[places] for c in table.columns[1:])), table.values[places])
 
 
 def _are_alike(one: Table, other: Table) -> bool:

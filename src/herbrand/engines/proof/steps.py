@@ -59,13 +59,6 @@ def check_rows(budget: Budget, rows: float, columns: int) -> None:
         )
 
 
-def _pairs(first: np.ndarray, counts: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray | slice]:
-    """The row and the match of each pair; matches of one row stand side by side."""
-    if len(first) == 1:
-        return np.zeros(total, np.int64), slice(first[0], first[0] + total)
-    return each_in(first, counts)
-
-
 class Runner:
     """``rows`` bounds the numbers in column :data:`~herbrand.engines.proof.table.ROW` of a state."""
 
@@ -285,13 +278,13 @@ class Runner:
         ``first[i]`` on."""
         total = int(counts.sum())
         self.check_size(total, len(table.names) + len(names) + 2)
-        return self._paired(table, *_pairs(first, counts, total), names, columns, weights, live)
+        return self._paired(table, *each_in(first, counts), names, columns, weights, live)
 
     def _paired(
         self,
         table: Table,
         left: np.ndarray,
-        right: np.ndarray | slice,
+        right: np.ndarray,
         names: Sequence[str],
         columns: Sequence[np.ndarray],
         weights: Values | None,
@@ -309,8 +302,7 @@ class Runner:
                 made[name] = column[right].astype(np.int64)
         values = self.arithmetic.take(table.values, left)
         if weights is not None:
-            places = np.arange(right.start, right.stop) if isinstance(right, slice) else right
-            values = self.arithmetic.multiply(values, self.arithmetic.take(weights, places))
+            values = self.arithmetic.multiply(values, self.arithmetic.take(weights, right))
         found = Table(tuple(made), tuple(made.values()), values)
         return found if agree.all() else found.take(np.flatnonzero(agree), self.arithmetic)
 

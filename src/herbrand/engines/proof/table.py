@@ -166,6 +166,12 @@ def empty(names: Sequence[str], arithmetic: Arithmetic) -> Table:
     return Table(tuple(names), tuple(np.empty(0, np.int64) for _ in names), arithmetic.ones(0))
 
 
+def stacked(tables: Sequence[Table], arithmetic: Arithmetic) -> Table:
+    """The rows of tables of the same columns, one table after another."""
+    columns = (np.concatenate(column) for column in zip(*(t.columns for t in tables), strict=True))
+    return Table(tables[0].names, tuple(columns), arithmetic.concatenate([t.values for t in tables]))
+
+
 def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic) -> Table:
     """Rows that agree on the live columns as one, values added up; sorted by these columns."""
     columns = [table.column(name) for name in live]
@@ -292,12 +298,9 @@ class Total:
         self._waiting, self._settled = 0, sum(map(len, self._tables))
 
     def _joined(self) -> State:
-        tables = self._tables
-        if len(tables) == 1:  # rows of one state are distinct
-            return as_state(tables[0].named(self._names), self._sizes, self._arithmetic)
-        columns = tuple(np.concatenate([t.columns[i] for t in tables]) for i in range(len(self._names)))
-        values = self._arithmetic.concatenate([table.values for table in tables])
-        table = Table(self._names, columns, values)
+        if len(self._tables) == 1:  # rows of one state are distinct
+            return as_state(self._tables[0].named(self._names), self._sizes, self._arithmetic)
+        table = stacked(self._tables, self._arithmetic).named(self._names)
         added = grouped(table, self._names, self._sizes, self._arithmetic)
         return as_state(added, self._sizes, self._arithmetic)
 

@@ -25,7 +25,7 @@ from herbrand.budget import Budget
 from herbrand.deep_calls import room_for
 from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.derivations import Derivations, Node, Row, derivations
-from herbrand.engines.proof.fixpoint import Fixpoint, runner_of
+from herbrand.engines.proof.fixpoint import Fixpoint, Provable
 from herbrand.engines.proof.horn_program import felt
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
@@ -43,6 +43,7 @@ from herbrand.engines.proof.table import (
     empty,
     grouped,
     merged,
+    stacked,
     without_zeros,
 )
 from herbrand.errors import BudgetError
@@ -78,12 +79,6 @@ class AskedRows:
     rows: int
 
 
-@dataclass(eq=False)
-class _Kept:
-    questions: Questions
-    answers: Answers
-
-
 Beyond = Callable[[Goal, Table], Table]
 """What a call that is cut would give: (row, outputs...) for a frontier (row, inputs...)."""
 
@@ -97,7 +92,7 @@ class Unrolled:
         self._runner, self._beyond = runner, beyond
         self._plans, self._arithmetic = runner.plans, runner.arithmetic
         self._asked: dict[Goal, int] = {}
-        self._kept: dict[Goal, _Kept] = {}
+        self._kept: dict[Goal, Answers] = {}
         self._shared: dict[tuple[Goal, tuple[int, ...]], tuple[State, State]] = {}
         self._iterated: dict[tuple[str, Mode], list[int]] = {}
         self.cut = self.missed = False
@@ -108,10 +103,7 @@ class Unrolled:
         with room_for(FRAMES_A_CALL * depth):
             goal = self.goal(asked.predicate, asked.mode, depth + 1)
             parts = [self._block(goal, block, asked.rows) for block in self._blocks(asked)]
-        if len(parts) == 1:
-            return parts[0]
-        columns = tuple(np.concatenate(columns) for columns in zip(*(p.columns for p in parts), strict=True))
-        return Table(parts[0].names, columns, self._arithmetic.concatenate([part.values for part in parts]))
+        return parts[0] if len(parts) == 1 else stacked(parts, self._arithmetic)
 
     def _block(self, goal: Goal, frontier: Table, rows: int) -> Table:
         """The answers to some rows of the question, which are ``frontier``'s consecutive ones."""
@@ -262,33 +254,22 @@ class Unrolled:
 
     def by_input(self, goal: Goal, columns: list[np.ndarray]) -> Answers:
         if goal not in self._kept:
-            questions = Questions(self._plans.input_sizes(goal.predicate, goal.mode))
             free = len(self._plans.output_sizes(goal.predicate, goal.mode))
-            self._kept[goal] = _Kept(
-                questions, Answers(questions, empty(outputs_named(free), self._arithmetic))
-            )
-        kept = self._kept[goal]
-        new = kept.questions.add(columns)
+            none = empty(outputs_named(free), self._arithmetic)
+            questions = Questions(self._plans.input_sizes(goal.predicate, goal.mode))
+            self._kept[goal] = Answers(questions, none)
+        questions = self._kept[goal].questions
+        new = questions.add(columns)
         if len(new):
-            inputs = tuple(column[new] for column in kept.questions.columns)
+            inputs = tuple(column[new] for column in questions.columns)
             rows = np.arange(len(new))
             frontier = Table(inputs_named(goal.mode), (rows, *inputs), self._arithmetic.ones(len(new)))
             found = self._total(goal, frontier, len(new)).table()
-            before = kept.answers.table
+            before = self._kept[goal].table
             self._runner.check_size(len(before) + len(found), len(found.names) + 1)
-            table = Table(
-                found.names,
-                (
-                    np.concatenate([before.columns[0], found.columns[0] + new[0]]),
-                    *(
-                        np.concatenate(pair)
-                        for pair in zip(before.columns[1:], found.columns[1:], strict=True)
-                    ),
-                ),
-                self._arithmetic.concatenate([before.values, found.values]),
-            )
-            kept.answers = Answers(kept.questions, table)
-        return kept.answers
+            behind = Table(found.names, (found.columns[0] + new[0], *found.columns[1:]), found.values)
+            self._kept[goal] = Answers(questions, stacked([before, behind], self._arithmetic))
+        return self._kept[goal]
 
 
 CUT = 2.0
@@ -364,7 +345,7 @@ class GroundProofs:
     """The ground proofs of a program: within ``left`` calls, or all (``None``)."""
 
     def __init__(self, plans: Plans, budget: Budget, left: int | None) -> None:
-        self._runner = runner_of(plans, Numbers.of("boolean"), budget)
+        self._runner = Runner(plans, Numbers.of("boolean"), budget, Provable(plans, budget))
         self._left = left
         self._unrolled = Unrolled(self._runner)
         self._fixpoint = Fixpoint(self._runner)
