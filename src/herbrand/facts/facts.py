@@ -19,7 +19,7 @@ Facts(1 constant of 1 type, 0 facts of 1 predicate)
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -86,6 +86,34 @@ class FactTable:
     def fact_count(self) -> int:
         """How many rows say anything."""
         return len(self.true) + len(self.false) + len(self.soft)
+
+    def moved(self, types: Sequence[str], moved: Mapping[str, np.ndarray]) -> FactTable:
+        """The table over types of which those that were ``moved`` have other indices for their constants."""
+        places = [place for place, name in enumerate(types) if name in moved]
+        if not places:
+            return self
+
+        def rows(before: np.ndarray) -> tuple[np.ndarray, np.ndarray | slice]:
+            if not len(before):
+                return before, slice(None)
+            used = {place: moved[types[place]][: int(before[:, place].max()) + 1] for place in places}
+            if all((indices == np.arange(len(indices))).all() for indices in used.values()):
+                return before, slice(None)
+            found = before.copy(order="F")
+            for place in places:
+                found[:, place] = used[place][before[:, place]]
+            if all((np.diff(indices) > 0).all() for indices in used.values()):
+                return found, slice(None)
+            order = np.lexsort(found.T[::-1])
+            return np.asfortranarray(found[order]), order
+
+        true, order = rows(self.true)
+        false, _ = rows(self.false)
+        soft, opinions = rows(self.soft)
+        weights = None if self.weights is None else self.weights[order]
+        return FactTable(
+            true, false, soft, self.probabilities[opinions], self.log_odds[opinions], weights, self.world
+        )
 
     def __repr__(self) -> str:
         return (

@@ -17,7 +17,7 @@ their indices. :func:`with_new_constants` puts facts in memory over types that a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -143,39 +143,10 @@ def with_new_constants(
         domains[name] = Domain.merged(name, [array])
         moved[name] = domains[name].indices_of(array).astype(np.int64)
     tables = {
-        name: _moved(table, signature.predicates[name].column_types, moved)
+        name: table.moved(signature.predicates[name].column_types, moved)
         for name, table in facts.tables.items()
         if not signature.predicates[name].computed
     }
     for name, rows in made.items():
-        tables[name] = _moved(FactTable.listing(rows, "closed"), signature.predicates[name].types, moved)
+        tables[name] = FactTable.listing(rows, "closed").moved(signature.predicates[name].types, moved)
     return replace(facts, domains=domains, tables={**facts.tables, **tables})
-
-
-def _moved(table: FactTable, types: Sequence[str], moved: Mapping[str, np.ndarray]) -> FactTable:
-    """A table over types whose constants have other indices."""
-    places = [place for place, name in enumerate(types) if name in moved]
-    if not places:
-        return table
-
-    def rows(before: np.ndarray) -> tuple[np.ndarray, np.ndarray | slice]:
-        if not len(before):
-            return before, slice(None)
-        used = {place: moved[types[place]][: int(before[:, place].max()) + 1] for place in places}
-        if all((indices == np.arange(len(indices))).all() for indices in used.values()):
-            return before, slice(None)
-        found = before.copy(order="F")
-        for place in places:
-            found[:, place] = used[place][before[:, place]]
-        if all((np.diff(indices) > 0).all() for indices in used.values()):
-            return found, slice(None)
-        order = np.lexsort(found.T[::-1])
-        return np.asfortranarray(found[order]), order
-
-    true, order = rows(table.true)
-    false, _ = rows(table.false)
-    soft, opinions = rows(table.soft)
-    weights = None if table.weights is None else table.weights[order]
-    return FactTable(
-        true, false, soft, table.probabilities[opinions], table.log_odds[opinions], weights, table.world
-    )

@@ -38,12 +38,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-import numpy as np
-
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.errors import LanguageError, Mistake, nearest
 from herbrand.facts.domain import Domain, absence
-from herbrand.facts.facts import Facts, FactTable
+from herbrand.facts.facts import Facts
 from herbrand.graphs import Classes, linked
 from herbrand.language.formulas import unnegated
 from herbrand.language.names import shown_name
@@ -210,14 +208,9 @@ class _Reading:
         self._check_types()
         body = [self._without_constants(literal) for literal in self._literals]
         constants = [f"?{number}" for number in range(len(self._constants))]
-        variables = tuple(
-            name
-            for literal in self._literals
-            if not isinstance(literal, Not)
-            for name in _names(literal)
-            if name == written(name)
-        )
-        variables = tuple(dict.fromkeys(variables))
+        terms = (t for part in self._literals if not isinstance(part, Not) for t in leaf_terms(part))
+        names = (term.name for term in terms if isinstance(term, Variable))
+        variables = tuple(dict.fromkeys(name for name in names if name == written(name)))
         unknown = [name for name in self._named if name not in variables]
         if unknown:
             raise LanguageError(
@@ -289,16 +282,18 @@ class _Reading:
         same = Classes[str]()
         found: dict[str, dict[str, Variable]] = {}
         compared: list[Variable] = []
-        for literal in map(unnegated, self._literals):
+        literals = [*map(unnegated, self._literals)]
+        for literal in literals:
             variables = [term for term in leaf_terms(literal) if isinstance(term, Variable)]
             if isinstance(literal, Comparison):
                 compared += variables
                 for variable in variables[1:]:
                     same.join(variable.name, variables[0].name)
-        for atom, terms in self._atoms_and_terms():
-            for term, type_name in zip(terms, self._types(atom), strict=False):
-                if isinstance(term, Variable):
-                    found.setdefault(same.leader(term.name), {}).setdefault(type_name, term)
+        for literal in literals:
+            for atom in _atoms(literal):
+                for term, type_name in zip(leaf_terms(literal), self._types(atom), strict=False):
+                    if isinstance(term, Variable):
+                        found.setdefault(same.leader(term.name), {}).setdefault(type_name, term)
         for variable in compared:
             if same.leader(variable.name) not in found:
                 name = written(variable.name)
@@ -307,14 +302,6 @@ class _Reading:
                 )
         for types in found.values():
             self._check_one(types, found.values())
-
-    def _atoms_and_terms(self) -> Iterator[tuple[Atom, Sequence[Term]]]:
-        for literal in map(unnegated, self._literals):
-            for atom in _atoms(literal):
-                yield (
-                    atom,
-                    (*atom.arguments, literal.value) if isinstance(literal, ValueIs) else atom.arguments,
-                )
 
     def _check_one(self, types: Mapping[str, Variable], every: Collection[Mapping[str, Variable]]) -> None:
         """Raise unless types, each with a variable that has it, are one or have the same constants."""
@@ -400,20 +387,6 @@ def _atoms(literal: Formula) -> Iterator[Atom]:
         yield inner.atom
 
 
-def _names(literal: Formula) -> Iterator[str]:
-    terms: Sequence[Term] = ()
-    match literal:
-        case Atom(arguments=arguments):
-            terms = arguments
-        case ValueIs(atom=atom, value=value):
-            terms = (*atom.arguments, value)
-        case ValueIn(atom=atom):
-            terms = atom.arguments
-        case Comparison(left=left, right=right):
-            terms = (left, right)
-    yield from (term.name for term in terms if isinstance(term, Variable))
-
-
 class NarrowError(Exception):
     """A goal for which these types must be one, or the one must have one more constant. ``mistake``: what to
     raise where types stay what they are."""
@@ -434,22 +407,7 @@ def widened(signature: Signature, facts: Facts, types: Sequence[str], value: Val
     domains = {name: replace(together, name=name) for name in types}
     places = {name: together.indices_of(domain.values) for name, domain in before.items()}
     tables = {
-        name: _moved(table, signature.predicates[name].column_types, places)
+        name: table.moved(signature.predicates[name].column_types, places)
         for name, table in facts.tables.items()
     }
     return Facts({**facts.domains, **domains}, tables)
-
-
-def _moved(table: FactTable, types: Sequence[str], places: Mapping[str, np.ndarray]) -> FactTable:
-    """The table over the new indices: their order is the old one's, so rows stay sorted."""
-    if not any(name in places for name in types):
-        return table
-
-    def moved(rows: np.ndarray) -> np.ndarray:
-        found = np.array(rows, order="F")
-        for column, name in enumerate(types):
-            if name in places:
-                found[:, column] = places[name][rows[:, column]]
-        return found
-
-    return replace(table, true=moved(table.true), false=moved(table.false), soft=moved(table.soft))
