@@ -28,11 +28,9 @@ from herbrand.program.clauses import (
     Never,
     OneOf,
 )
+from herbrand.program.join_order import DERIVED_SHARE
 from herbrand.relations.expression import Expression, cast, column, literal
 from herbrand.relations.relation import Relation
-
-DERIVED_SHARE = 0.05
-"""A derived predicate is taken to hold for this share of all rows, when orders are compared."""
 
 Tables = Mapping[str, Relation]
 Clauses = Mapping[str, Sequence[Clause]]

@@ -25,6 +25,9 @@ CROSSED = 1e3
 SORTED = 5.0
 """What it takes to sort a row of a relation that is loaded whole, but not in the order of what is kept."""
 
+DERIVED_SHARE = 0.05
+"""A derived predicate is taken to hold for this share of all rows."""
+
 MOST_EXACT = 11
 """Above so many literals the order is greedy."""
 

@@ -18,7 +18,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 from herbrand.deep_calls import room_for
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
@@ -69,24 +69,22 @@ def heaviest(
         yield found[1]
 
 
-class _Part(Protocol):
-    """What proves an atom of a body."""
-
-    def at(self, place: int) -> Weighed | None:
-        """The proof, or fact, that comes at a place, with its weight."""
-        ...
-
-
 Weighed = tuple[float, "ProofTree | Fact"]
 
 
 @dataclass(frozen=True)
 class _Known:
+    """A fact, the only proof of its atom."""
+
     weight: float
     fact: Fact
 
     def at(self, place: int) -> Weighed | None:
         return None if place else (self.weight, self.fact)
+
+
+_Part: TypeAlias = "_Known | _Ranked"
+"""What proves an atom of a body: ``at`` a place, the heaviest first."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -276,6 +276,7 @@ class HornProgram(ClauseSet):
     chances: tuple[float | str, ...] = ()
     of_choices: bool = False
     _relations: dict[str, IndexedFacts] = field(default_factory=dict, init=False, repr=False)
+    _values: dict[str, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -325,16 +326,11 @@ class HornProgram(ClauseSet):
         """How many constants each type has."""
         return {name: len(domain) for name, domain in self.facts.domains.items()}
 
-    @cached_property
-    def numbers(self) -> dict[str, np.ndarray]:
-        """The constants of ordered types, filled when a comparison first needs them."""
-        return {}
-
     def values(self, type_name: str) -> np.ndarray:
         """The constants of a type as an array that can be compared."""
-        if type_name not in self.numbers:
-            self.numbers[type_name] = self.facts.domains[type_name].values.to_numpy(zero_copy_only=False)
-        return self.numbers[type_name]
+        if type_name not in self._values:
+            self._values[type_name] = self.facts.domains[type_name].values.to_numpy(zero_copy_only=False)
+        return self._values[type_name]
 
     def refuse_given(self, given: Sequence[FactRows], algebra: str) -> None:
         """Raise where a given literal is about what rules derive: counted proofs are not taken back."""

@@ -18,6 +18,7 @@ path(bound, free)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -41,11 +42,8 @@ from herbrand.errors import LanguageError
 from herbrand.language.scope import written
 from herbrand.program.clauses import Absence, Clause, Literal, Lookup
 from herbrand.program.clauses import Test as Condition
-from herbrand.program.join_order import Candidate, best_order
+from herbrand.program.join_order import DERIVED_SHARE, Candidate, best_order
 from herbrand.program.lower_rules import stated_clause
-
-ASKED_SHARE = 0.05
-"""A derived predicate is taken to hold for this share of all rows, when orders are compared."""
 
 LED_FROM, LED_SHARE, LED_ROWS = 1e4, 0.5, 16
 """An order that takes so many rows or more may be led by what stands in one place of a small relation, if it
@@ -248,10 +246,8 @@ class Plans:
             relation = self.program.relation(literal.predicate)
             fixed = [place for place, name in enumerate(literal.arguments) if name in clause.constants]
             return Candidate(variables, relation.fanout(fixed))
-        rows = ASKED_SHARE
-        for name in variables:
-            rows *= max(1, self.program.sizes[clause.types[name]])
-        return Candidate(variables, max(rows, 1.0), True)
+        most = math.prod(max(1, self.program.sizes[clause.types[name]]) for name in variables)
+        return Candidate(variables, max(1.0, DERIVED_SHARE * most), True)
 
 
 def _narrowed(
