@@ -188,12 +188,12 @@ def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | Non
 def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
     """The variables that have values and those to which tests then give one, in whatever order they stand."""
     found, before = set(known), -1
+    equations = [one for test in tests for one in equated(test)]
     while len(found) > before:
         before = len(found)
-        for test in tests:
-            value = assigned(test, found)
-            if value is not None and variables_of(value[1]).keys() <= found:
-                found.add(value[0])
+        for name, value in equations:
+            if name not in found and variables_of(value).keys() <= found:
+                found.add(name)
     return found
 
 

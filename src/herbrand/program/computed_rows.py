@@ -167,10 +167,12 @@ class Computation:
 
     def _ranging(self, rule: Rule) -> set[str]:
         """The types of those variables of its head to which the body gives no values."""
-        atoms = [part for part in rule.body if isinstance(part, AnyAtom)]
-        tests = [part for part in rule.body if isinstance(part, Comparison | Computed)]
-        free = variables_of(rule.head).keys() - with_assigned(tests, variables_of(atoms))
-        types = variable_types([rule.head, *rule.body], self.signature) if free else {}
+        known = variables_of([part for part in rule.body if isinstance(part, AnyAtom)])
+        free = variables_of(rule.head).keys() - known.keys()
+        if not free:
+            return set()
+        free -= with_assigned([part for part in rule.body if isinstance(part, Comparison | Computed)], known)
+        types = variable_types([rule.head, *rule.body], self.signature)
         return {types[name] for name in free if name in types}
 
     def _certain(self, definitions: Iterable[Definition]) -> dict[str, Definition]:

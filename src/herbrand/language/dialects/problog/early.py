@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from herbrand.errors import LanguageError, Span
+from herbrand.errors import Span
 from herbrand.language.comparisons import variables_of
-from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by, no_value_yet
+from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by
 from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
     Atom,
@@ -44,10 +44,14 @@ TYPE_TESTS: dict[str, Callable[[Value], bool]] = {
 """What each says of a value; of a variable without one ``var`` alone holds."""
 
 
+EarlyGoal = tuple[str, Span | None]
+"""A variable without a value, and the goal that is tried before it has one."""
+
+
 def early_goals(
     clauses: Sequence[PrologClause], asked: Iterable[Atom], tests: Collection[Span]
-) -> dict[str, LanguageError]:
-    """Of each predicate that has such a goal the first one, as a mistake.
+) -> dict[str, EarlyGoal]:
+    """Of each predicate that has such a goal the first one.
 
     ``asked``: what queries and evidence call first; nothing is known of a predicate that no query leads to.
     ``tests`` are comparisons that give no variable a value.
@@ -56,15 +60,14 @@ def early_goals(
     if not waiting:
         return {}
     unsure = open_places(clauses)
-    called, found = _called(clauses, asked, unsure), dict[str, LanguageError]()
+    called, found = _called(clauses, asked, unsure), dict[str, EarlyGoal]()
     for clause in waiting:
         for head in clause.heads:
             known = _given(head, called.get(head.predicate, frozenset()))
             wanted = variables_of(clause.heads) if head.predicate in called else ()
-            try:
-                _refuse_early(clause.body, tests, known, unsure, wanted)
-            except LanguageError as error:
-                found.setdefault(head.predicate, error)
+            early = _first_early(clause.body, tests, known, unsure, wanted)
+            if early is not None:
+                found.setdefault(head.predicate, early)
     return found
 
 
@@ -76,21 +79,20 @@ def _waits(literal: BodyLiteral) -> bool:
 def open_places(clauses: Sequence[PrologClause]) -> set[OpenPlace]:
     """The arguments that some answer may leave without a value. A clause that fails has none."""
     answering = [clause for clause in clauses if variables_of(clause.heads) and not clause.fails]
-    found = set[OpenPlace]()
-    while True:
-        before = len(found)
-        for clause in answering:
+    found, waiting = set[OpenPlace](), answering
+    while waiting:
+        before = set(found)
+        for clause in waiting:
             known = set[str]()
             for literal in clause.body:
                 known = bound_after(literal, known, found)
             for head in clause.heads:
-                found.update(
-                    (head.predicate, place)
-                    for place, term in enumerate(head.arguments)
-                    if isinstance(term, Variable) and term.name not in known
-                )
-        if len(found) == before:
-            return found
+                for place, term in enumerate(head.arguments):
+                    if isinstance(term, Variable) and term.name not in known:
+                        found.add((head.predicate, place))
+        new = {name for name, _ in found - before}
+        waiting = [c for c in answering if any(isinstance(p, Atom) and p.predicate in new for p in c.body)]
+    return found
 
 
 def has_value(term: Term, known: Collection[str]) -> bool:
@@ -182,17 +184,17 @@ def _walked(
         known = bound_after(literal, known, unsure)
 
 
-def _refuse_early(
+def _first_early(
     body: Body,
     tests: Collection[Span],
-    known: set[str] | None = None,
-    unsure: Collection[OpenPlace] = (),
-    wanted: Collection[str] = (),
-) -> None:
+    known: set[str],
+    unsure: Collection[OpenPlace],
+    wanted: Collection[str],
+) -> EarlyGoal | None:
     """``known``: the variables that have a value before the first goal; ``wanted``: those that have one in an
     answer, where a goal binds them or not."""
     goals_with = Counter(name for literal in body for name in _variables(literal))
-    for literal, bound in _walked(body, known or set(), unsure):
+    for literal, bound in _walked(body, known, unsure):
         match literal:
             case Comparison(operator=sign, span=span) if sign == "!=" or span in tests:
                 late = [name for name in _variables(literal) if name not in bound]
@@ -202,7 +204,8 @@ def _refuse_early(
             case _:
                 late = []
         if late:
-            raise no_value_yet(late[0], literal.span)
+            return late[0], literal.span
+    return None
 
 
 def _variables(literal: BodyLiteral) -> list[str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
@@ -83,9 +83,10 @@ class Solutions:
             yield atom
             return
         run = _Run(self, certain=False)
-        for found in run.answers_of(replace(atom, predicate=""), body):
+        for found in run.answers_of(Atom("", atom.arguments, atom.span), body):
             pairs = zip(atom.arguments, found.arguments, strict=True)
-            yield replace(atom, arguments=tuple(t if isinstance(v, Variable) else v for t, v in pairs))
+            terms = tuple([t if isinstance(v, Variable) else v for t, v in pairs])
+            yield Atom(atom.predicate, terms, atom.span)
 
     def possible(self, atom: Atom) -> list[Atom]:
         """The instances of an atom that clauses can make true."""
@@ -260,7 +261,7 @@ def _called(atom: Atom, values: Values) -> Atom:
         if isinstance(term, Variable):
             term = names.setdefault(f"_{place}" if term.anonymous else term.name, Variable(f"{len(names)}"))
         terms.append(term)
-    return replace(atom, arguments=tuple(terms))
+    return Atom(atom.predicate, tuple(terms), atom.span)
 
 
 def _tested(test: Comparison, values: Values, said: str | None) -> Values | None:

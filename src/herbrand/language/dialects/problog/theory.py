@@ -32,6 +32,7 @@ from herbrand.language.dialects.problog.goals import (
     Body,
     Goals,
     PrologClause,
+    no_value_yet,
     not_in_the_language,
 )
 from herbrand.language.dialects.problog.instances import Solutions
@@ -322,8 +323,8 @@ class _Reader:
         tests = self._goals.tests
         apart = by_way_of_calling(self._clauses, queries, evidence, tests, early, self._names)
         if apart is None:
-            for error in early.values():
-                self._mistakes.add_all(error)
+            for variable, span in early.values():
+                self._mistakes.add_all(no_value_yet(variable, span))
             return
         self._clauses, renamed = apart
         for asked in (self._queries, self._evidence):

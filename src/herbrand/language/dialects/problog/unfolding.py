@@ -129,12 +129,8 @@ def _call_nothing(own: Sequence[PrologClause]) -> bool:
 def _makes(clause: PrologClause) -> bool:
     """Whether a clause computes an argument of what only its caller knows."""
     computed = {part.left for part in clause.body if isinstance(part, Computed) and part.operator == "="}
-    known = valued(clause.body)
-    return any(
-        term in computed and term.name not in known
-        for term in clause.heads[0].arguments
-        if isinstance(term, Variable)
-    )
+    made = {t.name for t in clause.heads[0].arguments if isinstance(t, Variable) and t in computed}
+    return bool(made) and not made <= valued(clause.body)
 
 
 class _Unfolding:
