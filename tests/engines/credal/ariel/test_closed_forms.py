@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.ariel.simplex import least, workspace
-from herbrand.engines.credal.ariel.tables import parent_by_published, tighten_table
+from herbrand.engines.credal.ariel.tables import tighten_table
 from tests.laws import tries
 
 FIRST, SECOND = np.array([0, 0, 1.0, 1]), np.array([0, 1.0, 0, 1])
@@ -99,40 +99,6 @@ def test_tables_of_linked_parents_are_linear_programs(rng: np.random.Generator) 
     for at, objective in ((2, FIRST), (4, SECOND)):
         ends = linear_extremes(objective, forms, box[2:])
         assert ends is not None and got[at : at + 2] == pytest.approx(ends, abs=1e-7)
-
-
-@laws
-@given(seeds)
-def test_published_message_to_a_parent_against_a_grid(rng: np.random.Generator) -> None:
-    low = rng.random(4)
-    high = np.minimum(1, low + rng.random(4) * 0.5)
-    child, other = np.sort(rng.random(2)), np.sort(rng.random(2))
-    got = parent_by_published(low, high, child, other)
-    shares = np.linspace(0, 1, 801)
-    ends = []
-    for c in np.linspace(child[0], child[1], 41):
-        cases = [
-            shares[
-                (shares * low[2 + j] + (1 - shares) * low[j] <= c)
-                & (shares * high[2 + j] + (1 - shares) * high[j] >= c)
-            ]
-            for j in range(2)
-        ]
-        if all(map(len, cases)):
-            ends += [
-                b * end[1] + (1 - b) * end[0]
-                for b in other
-                for end in ((cases[0].min(), cases[1].min()), (cases[0].max(), cases[1].max()))
-            ]
-    if ends:
-        assert got[0] <= min(ends) + 1e-9 and got[1] >= max(ends) - 1e-9
-
-
-def test_published_message_is_no_wider_than_it_must_be() -> None:
-    """Where child and co-parent are certain the message is one case's interval, by hand."""
-    low, high = np.array([0.0, 0.2, 0.0, 0.8]), np.array([1.0, 0.2, 1.0, 0.8])
-    got = parent_by_published(low, high, np.array([0.5, 0.5]), np.array([1.0, 1.0]))
-    assert got == pytest.approx((0.5, 0.5), abs=1e-9)
 
 
 @laws

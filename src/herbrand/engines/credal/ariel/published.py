@@ -8,102 +8,34 @@ leaves out what that factor said.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.factors import (
-    TABLE_OPERATIONS,
-    children_of,
-    intervals_at_once,
-    tables_of,
-    truths_of,
-)
+from herbrand.engines.credal.ariel.factors import intervals_at_once, truths_of
 from herbrand.engines.credal.ariel.independence import cells_of, pairwise
 from herbrand.engines.credal.ariel.messages import CROSSED, FoundContradictionError, single_atoms
-from herbrand.engines.credal.ariel.pairs import tighten_linked
 from herbrand.engines.credal.ariel.scopes import Scope
-from herbrand.engines.credal.ariel.sweeps import pair_operations
-from herbrand.engines.credal.ariel.tables import child_interval, parent_by_published
 from herbrand.loops import loop, often
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Published(ABC):
-    """Factors of one kind: what they send, given what they are sent; ``scope`` has their sentences, ``atoms``
-    [factors, k] those of each in the order of its columns."""
+class PublishedFactors:
+    """Factors of as many atoms: what they send, given what they are sent; ``scope`` has their sentences."""
 
     scope: Scope
-    atoms: np.ndarray
 
-    @abstractmethod
+    @property
+    def atoms(self) -> np.ndarray:
+        """[factors, k]"""
+        return self.scope.atoms
+
     def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
         """Messages [factors, k, 2] from messages, and the factor that has no distribution left, or -1."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Pairs(Published):
-    def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
-        forms, start, _ = self.scope.forms()
-        sent = np.empty_like(heard)
-        send = often(_send_pairs, pair_operations(np.diff(start)))
-        return sent, send(forms, start, heard, sent)
-
-
-@loop
-def _send_pairs(forms: Array, start: Array, heard: Array, sent: Array) -> int:
-    box = np.empty(4)
-    for f in range(len(heard)):
-        for target in range(2):
-            box[0], box[1], box[2], box[3] = 0.0, 1.0, 0.0, 1.0
-            other = 1 - target
-            box[2 * other], box[2 * other + 1] = heard[f, other, 0], heard[f, other, 1]
-            if not tighten_linked(forms[start[f] : start[f + 1]], box):
-                return f
-            sent[f, target, 0], sent[f, target, 1] = box[2 * target], box[2 * target + 1]
-    return -1
-
-
-@dataclass(frozen=True, eq=False)
-class _Tables(Published):
-    low: np.ndarray
-    high: np.ndarray
-
-    def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
-        sent = np.empty_like(heard)
-        send = often(_send_tables, TABLE_OPERATIONS * len(heard))
-        return sent, send(self.low, self.high, heard, sent)
-
-
-@loop
-def _send_tables(low: Array, high: Array, heard: Array, sent: Array) -> int:
-    turned_low, turned_high = np.empty(4), np.empty(4)
-    for f in range(len(heard)):
-        least, most = child_interval(low[f], high[f], heard[f, 1], heard[f, 2], True)
-        sent[f, 0, 0], sent[f, 0, 1] = least, most
-        for i in range(4):
-            turned = (i & 1) * 2 + (i >> 1)
-            turned_low[i], turned_high[i] = low[f, turned], high[f, turned]
-        least, most = parent_by_published(low[f], high[f], heard[f, 0], heard[f, 2])
-        sent[f, 1, 0], sent[f, 1, 1] = least, most
-        if least > most:
-            return f
-        least, most = parent_by_published(turned_low, turned_high, heard[f, 0], heard[f, 1])
-        sent[f, 2, 0], sent[f, 2, 1] = least, most
-        if least > most:
-            return f
-    return -1
-
-
-@dataclass(frozen=True, eq=False)
-class _Programs(Published):
-    def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
         forms, start, _ = self.scope.forms()
         k = self.scope.arity
         truths, everywhere = truths_of(k), np.ones(2**k)
@@ -125,7 +57,7 @@ class _Programs(Published):
 class PublishedState:
     """``single``: what sentences about one atom say; ``sent``: the messages of each kind of factors."""
 
-    factors: tuple[Published, ...]
+    factors: tuple[PublishedFactors, ...]
     single: np.ndarray  # [atoms, 2]
     sent: tuple[np.ndarray, ...]
     moved: float = np.inf
@@ -145,7 +77,7 @@ class PublishedMessages:
     """Steps and measures as an engine does."""
 
     def start(self, scopes: tuple[Scope, ...], count: int) -> PublishedState:
-        factors = tuple(_published(scopes))
+        factors = tuple(PublishedFactors(scope) for scope in scopes if scope.arity > 1)
         single = np.stack(single_atoms(scopes, count), axis=1)
         vacuous = tuple(np.tile([0.0, 1.0], (*f.atoms.shape, 1)) for f in factors)
         return PublishedState(factors, single, vacuous)
@@ -188,21 +120,6 @@ def _refuse_crossed(state: PublishedState, atoms: np.ndarray, heard: np.ndarray)
                 factor = link // factors.atoms.shape[1]
                 raise FoundContradictionError(factors.scope.sentences(factor), factors.atoms[factor])
             link -= factors.atoms.size
-
-
-def _published(scopes: tuple[Scope, ...]) -> Iterator[Published]:
-    for scope in scopes:
-        if scope.arity == 2:
-            yield _Pairs(scope, scope.atoms)
-        elif scope.arity > 2:
-            children = children_of(scope) if scope.arity == 3 else np.full(len(scope), -1)
-            if (children >= 0).any():
-                part = scope.part(children >= 0)
-                tables = tables_of(part, children[children >= 0], np.ones(len(part), bool))
-                yield _Tables(part, tables.atoms, tables.low, tables.high)
-            if (children < 0).any():
-                part = scope.part(children < 0)
-                yield _Programs(part, part.atoms)
 
 
 @loop

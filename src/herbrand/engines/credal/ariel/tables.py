@@ -25,7 +25,6 @@ from herbrand.loops import loop
 
 Array = NDArray[Any]
 
-SLACK = 1e-11
 CROSSED = 1e-11
 """Ends that cross by more leave no distribution."""
 ROUNDINGS = 32 * UNIT
@@ -122,61 +121,3 @@ def _value(column: Array, a: float, b: float, unlinked: bool, twist: float) -> f
     overlap = min(a, b) if twist > 0.0 else max(0.0, a + b - 1.0)
     neither = max(0.0, 1.0 - max(a, b) if twist > 0.0 else 1.0 - a - b)
     return neither * column[0] + (b - overlap) * column[1] + (a - overlap) * column[2] + overlap * column[3]
-
-
-@loop
-def parent_by_published(low: Array, high: Array, child: Array, other: Array) -> tuple[float, float]:
-    """The interval of the first parent where child and second parent are taken as independent (equation 24).
-
-    With c = P(child) in every case of the other parent, each case confines P(parent | case) to an interval
-    whose ends are piecewise linear in c: extreme at ends of c and where a piece begins. Crossed where there
-    is none.
-    """
-    tries = np.empty(14)
-    tries[0], tries[1] = child[0], child[1]
-    count = 2
-    for j in range(2):
-        for c in (low[j], low[2 + j], high[j], high[2 + j]):
-            tries[count] = c
-            count += 1
-        # where the interval of a case shrinks to a point: both tables give c at one share of the parent
-        slope_low, slope_high = low[2 + j] - low[j], high[2 + j] - high[j]
-        if abs(slope_low - slope_high) > 1e-15:
-            share = (high[j] - low[j]) / (slope_low - slope_high)
-            tries[count] = low[j] + share * slope_low
-            count += 1
-    best_low, best_high = 2.0, -1.0
-    for i in range(count):
-        c = tries[i]
-        if c < child[0] - SLACK or c > child[1] + SLACK:
-            continue
-        c = min(max(c, child[0]), child[1])
-        low_one, high_one = _share(low[1], low[3], high[1], high[3], c)
-        low_none, high_none = _share(low[0], low[2], high[0], high[2], c)
-        for b in other:
-            if (b > 0.0 and low_one > high_one) or (b < 1.0 and low_none > high_none):
-                continue
-            best_low = min(best_low, b * low_one + (1.0 - b) * low_none)
-            best_high = max(best_high, b * high_one + (1.0 - b) * high_none)
-    return best_low, best_high
-
-
-@loop
-def _share(low_not: float, low_yes: float, high_not: float, high_yes: float, c: float) -> tuple[float, float]:
-    """Shares s with  s low_yes + (1 - s) low_not <= c <= s high_yes + (1 - s) high_not."""
-    low, high = 0.0, 1.0
-    slope = low_yes - low_not
-    if slope > 0.0:
-        high = min(high, (c - low_not + SLACK) / slope)
-    elif slope < 0.0:
-        low = max(low, (c - low_not + SLACK) / slope)
-    elif low_not > c + SLACK:
-        return 1.0, 0.0
-    slope = high_yes - high_not
-    if slope > 0.0:
-        low = max(low, (c - high_not - SLACK) / slope)
-    elif slope < 0.0:
-        high = min(high, (c - high_not - SLACK) / slope)
-    elif high_not < c - SLACK:
-        return 1.0, 0.0
-    return low, high
