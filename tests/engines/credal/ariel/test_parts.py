@@ -15,7 +15,7 @@ from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, single_atoms
 from herbrand.engines.credal.ariel.part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only, with_ends
-from herbrand.engines.credal.ariel.scopes import Scope, codes_of_rows, scopes_of
+from herbrand.engines.credal.ariel.scopes import Scope, scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import Sentence
@@ -97,14 +97,6 @@ def test_a_table_is_spread_over_a_scope(scope: list[int], count: int, seed: int)
     for number, case in enumerate(itertools.product((0, 1), repeat=4)):
         value = dict(zip(scope, case, strict=True))
         assert found[number] == table[int("".join(str(value[a]) for a in atoms) or "0", 2)]
-
-
-@given(st.lists(st.lists(st.integers(0, 2**40), min_size=4, max_size=4), min_size=1, max_size=12))
-def test_rows_are_numbered_as_they_sort(rows: list[list[int]]) -> None:
-    """Numbers too large to be put together in one are ranked on the way."""
-    codes = codes_of_rows(np.array(rows)).tolist()
-    for (one, a), (other, b) in itertools.combinations(zip(rows, codes, strict=True), 2):
-        assert (one < other) == (a < b) and (one == other) == (a == b)
 
 
 @quick

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.ariel.scopes import Pattern, Scope, codes_of_rows, scopes_of
+from herbrand.engines.credal.ariel.scopes import Pattern, Scope, scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
 from tests.engines.credal.ariel.networks import bayesian, independent
@@ -142,20 +141,6 @@ def test_a_settled_event_is_a_scope_of_no_atoms_or_of_its_condition() -> None:
 
 def test_a_network_without_sentences_has_no_scopes() -> None:
     assert scopes_of(network_of("predicate a\nP(true) <= 1")) == ()
-
-
-@pytest.mark.parametrize("columns", [1, 2, 5, 12])
-def test_codes_tell_rows_apart_however_wide_they_are(columns: int) -> None:
-    """Numbers near the end of what 64 bits hold: codes still ascend as the rows do."""
-    rng = np.random.default_rng(columns)
-    rows = rng.choice([0, 1, 2**31, 2**40, 2**62], size=(40, columns))
-    rows = np.concatenate([rows, rows[:5]])
-    codes = codes_of_rows(rows)
-    for i in range(len(rows)):
-        for j in range(len(rows)):
-            one, other = tuple(rows[i].tolist()), tuple(rows[j].tolist())
-            assert (codes[i] < codes[j]) == (one < other) and (codes[i] == codes[j]) == (one == other)
-    assert codes_of_rows(np.empty((0, columns), np.int64)).tolist() == []
 
 
 def test_scopes_of_single_atoms_and_their_factors() -> None:

@@ -21,8 +21,7 @@ import numpy as np
 
 from herbrand.engines.credal.network import Network, SentenceGroup
 from herbrand.engines.credal.rounding import complement, stated_ends
-
-MOST_CODES = np.iinfo(np.int64).max
+from herbrand.row_keys import row_keys, run_starts
 
 
 @dataclass(frozen=True)
@@ -150,28 +149,10 @@ def _scope(chunks: list[tuple[Pattern, np.ndarray, SentenceGroup, np.ndarray, in
     upper = np.concatenate([group.upper[rows] for _, _, group, rows, _ in chunks])
     sentence = np.concatenate([first + rows for _, _, _, rows, first in chunks])
     pattern = np.repeat(np.arange(len(chunks)), [len(atoms) for _, atoms, _, _, _ in chunks])
-    codes = codes_of_rows(atoms)
-    order = np.lexsort((sentence, codes))
-    codes = codes[order]
-    begins = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
-    start = np.concatenate([begins, [len(codes)]])
+    keys = row_keys(list(atoms.T), [int(column.max()) + 1 for column in atoms.T], len(atoms))
+    order = np.lexsort((sentence, keys))
+    begins = run_starts(keys[order])
+    start = np.concatenate([begins, [len(keys)]])
     columns = [pattern[order], lower[order], upper[order], sentence[order]]
     patterns = tuple(pattern for pattern, *_ in chunks)
     return Scope(atoms[order[begins]], start, *columns, patterns=patterns)
-
-
-def codes_of_rows(rows: np.ndarray) -> np.ndarray:
-    """A number for each row, the same for equal rows, ascending as the rows do."""
-    codes, largest = np.zeros(len(rows), np.int64), 1
-    for column in rows.T:
-        base = int(column.max(initial=0)) + 1
-        if largest > MOST_CODES // base:
-            codes, column = _ranks(codes), _ranks(column)
-            largest, base = (int(ranks.max(initial=0)) + 1 for ranks in (codes, column))
-        codes = codes * base + column
-        largest *= base
-    return codes
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    return np.unique(values, return_inverse=True)[1].reshape(-1)
