@@ -13,7 +13,8 @@ P(not x) be great at once, and a part that two branches share be different in ea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,17 +24,14 @@ CONSTANT, RISES, FALLS, UNKNOWN = 0, 1, 2, 3
 """Directions; a union of what factors do is the bitwise or."""
 
 
-class CutTable(Protocol):
-    """An atom's table cut to evidence: a row for each case of the open parents; its ``truth`` if known."""
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """An atom's table cut to what agrees with evidence: ``rows`` are numbers of rows, by remaining case."""
 
-    @property
-    def atom(self) -> int: ...
-    @property
-    def scope(self) -> tuple[int, ...]: ...
-    @property
-    def rows(self) -> np.ndarray: ...
-    @property
-    def truth(self) -> bool | None: ...
+    atom: int
+    scope: tuple[int, ...]
+    rows: np.ndarray  # [case] of the parents that are not known
+    truth: bool | None  # of the atom itself, where it is known
 
 
 class Chances(NamedTuple):
@@ -50,7 +48,7 @@ def chances(true: Enclosure, free: np.ndarray | None = None) -> Chances:
 
 
 def directions(
-    tables: Sequence[CutTable], scope: tuple[int, ...], marked: np.ndarray, chance: Chances
+    tables: Sequence[Cut], scope: tuple[int, ...], marked: np.ndarray, chance: Chances
 ) -> np.ndarray:
     """[rows] the direction of a mass: the sum, over the cases that are marked, of products of rows."""
     found = np.full(len(chance.low), CONSTANT)
@@ -97,7 +95,7 @@ def _times(of_child: int, mass: int) -> int:
     return RISES if of_child == mass else FALLS
 
 
-def _children_first(tables: Sequence[CutTable]) -> list[CutTable]:
+def _children_first(tables: Sequence[Cut]) -> list[Cut]:
     """Known atoms, which are parents of none here, then every open atom after its children."""
     open_ones = {table.atom: table for table in tables if table.truth is None}
     children = dict.fromkeys(open_ones, 0)

@@ -31,7 +31,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from herbrand.engines.credal.directions import FALLS, RISES, UNKNOWN, Chances, chances, directions
+from herbrand.engines.credal.directions import FALLS, RISES, UNKNOWN, Chances, Cut, chances, directions
 from herbrand.engines.credal.part import MOST_KEPT, MOST_PARENTS, NetworkPart, Sentence
 from herbrand.engines.credal.rounding import Enclosure, complement
 from herbrand.graphs import linked
@@ -138,16 +138,6 @@ class Factor:
 
     scope: Scope
     table: Enclosure
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """An atom's table cut to what agrees with evidence: ``rows`` are numbers of rows, by remaining case."""
-
-    atom: int
-    scope: Scope
-    rows: np.ndarray  # [case] of the parents that are not known
-    truth: bool | None  # of the atom itself, where it is known
 
 
 @dataclass(frozen=True, eq=False)
