@@ -39,7 +39,8 @@ class LinearProgram:
 
     def scaled(self) -> tuple[LinearProgram, np.ndarray]:
         """The program in units of its ranges and rows, and the unit of each variable: all powers of two."""
-        unit = power(np.where(np.isfinite(self.upper), self.upper, 1.0))
+        largest_value = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        unit = power(np.where(np.isfinite(largest_value), largest_value, 1.0))
         rows = self.rows.copy()
         rows.data = rows.data * unit[rows.indices]
         at = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))

@@ -14,10 +14,10 @@ its variables' ranges, so that errors are relative to what each probability can 
 >>> 1 - 1e-13 <= found.bound <= 1, np.abs(found.point).tolist()
 (True, [1.0, 0.0])
 
-Where variables have no upper end, a bound is proved in rational arithmetic: there the least bit that rounding
-leaves of ``c - y A`` at such a variable costs the whole bound. So the multipliers that a solver found are
-corrected: those that matter solve exactly the equations that they seem to solve, and what they prove is added
-up in fractions.
+Where variables have no end on one side, a bound is proved in rational arithmetic: there the least bit that
+rounding leaves of ``c - y A`` at such a variable costs the whole bound. So the multipliers that a solver has
+found are corrected: those that matter solve exactly the equations that they seem to solve, and what they
+prove is added up in fractions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from herbrand.engines.highs import LinearProgram, Optimum, optimum, power
 
 EXACTNESS = 1e-10
 """HiGHS's tolerances, in units of the ranges."""
-MOST_ELASTIC = 4.0
 FINE = 2.0**-43
 """A point that is off by no more, in units of the ranges, is as good as floating-point numbers are."""
 POINT_ERROR = 2.0**-50
@@ -171,13 +170,12 @@ def _infeasible(
     )
     data = np.concatenate([entries.data, np.ones(finite_lower.sum()), -np.ones(finite_upper.sum())])
     rows = csr_array((data, (row, column)), shape=(count, width + 2))
-    elastic = np.full(2, MOST_ELASTIC)
     grown = LinearProgram(
         rows,
         program.row_lower,
         program.row_upper,
         np.concatenate([program.lower, np.zeros(2)]),
-        np.concatenate([program.upper, elastic]),
+        np.concatenate([program.upper, np.full(2, np.inf)]),
     )
     cost = np.concatenate([np.zeros(width), np.ones(2)])
     multipliers = _solved(cost, grown, until).multipliers
@@ -197,7 +195,7 @@ MOST_EQUATIONS = 200
 def proved_exactly(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) -> float:
     """What multipliers, corrected, prove of the least ``cost @ x``; minus infinity where nothing."""
     rows = program.rows.tocsc()
-    open_ones = np.flatnonzero(~np.isfinite(program.upper))
+    open_ones = np.flatnonzero(~np.isfinite(program.lower) | ~np.isfinite(program.upper))
     used = np.flatnonzero(np.abs(multipliers) > SEEN)
     left = cost - program.rows.T @ multipliers
     seemingly = [int(column) for column in open_ones if abs(left[column]) <= SEEN]

@@ -255,3 +255,13 @@ def test_an_end_without_limit_takes_nothing_from_the_other() -> None:
     assert low == pytest.approx(0.2 * 0.3 / (0.2 * 0.3 + 0.8 * 0.1)) and high == 1.0
     low, high = Star((0.2, 0.4), {0: (0.0, 0.4)}, {0: (0.1, 0.2)}).posterior({0: True}) or (1.0, 1.0)
     assert low == 0.0 and high == pytest.approx(0.4 * 0.4 / (0.4 * 0.4 + 0.6 * 0.1))
+
+
+def test_a_rule_bounds_a_class_whose_log_odds_end_at_nothing() -> None:
+    """P(class) <= 0.5 has log-odds of at most 0: units of a range that ends there would hide all of it."""
+    prior, half = (0.3, 0.5 + 1e-15), (0.5, 0.5)
+    star = Star(
+        prior, {0: half, 1: half}, {0: (0.3, 0.5), 1: half}, (StarRule(((0, True), (1, True)), 0.2, 2.0),)
+    )
+    low, high = star.posterior({0: True, 1: True}) or (0.0, 1.0)
+    assert low == pytest.approx(chance_of(0.2)) and high == pytest.approx(chance_of(math.log(0.5 / 0.3)))

@@ -26,8 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from herbrand.engines.credal.duals import least
 from herbrand.engines.credal.rounding import UNIT, opposite
-from herbrand.engines.highs import LinearProgram, optimum
+from herbrand.engines.highs import LinearProgram
 from herbrand.graphs import reached
 
 Interval = tuple[float, float]
@@ -104,20 +105,10 @@ class Tree:
             sure = math.inf if self.evidence[atom] else -math.inf
             return sure, sure
         low, high = (
-            math.fsum(ends) if all(map(math.isfinite, ends)) else _infinite(ends) for ends in _ends(heard)
+            _total([low for low, _ in heard], -math.inf),
+            _total([high for _, high in heard], math.inf),
         )
-        low = -math.inf if math.isnan(low) else lowered(low, low)
-        return low, math.inf if math.isnan(high) else raised(high, high)
-
-
-def _ends(heard: Sequence[Interval]) -> tuple[list[float], list[float]]:
-    return [low for low, _ in heard], [high for _, high in heard]
-
-
-def _infinite(ends: Sequence[float]) -> float:
-    """A sum with infinite terms; NaN where they contradict each other."""
-    positive, negative = math.inf in ends, -math.inf in ends
-    return math.nan if positive and negative else (math.inf if positive else -math.inf)
+        return lowered(low, low), raised(high, high)
 
 
 def _walk(query: int, tables: Mapping[int, BoundedTable]) -> tuple[list[int] | None, dict[int, int | None]]:
@@ -171,8 +162,6 @@ def _weights(parents: Sequence[int], corner: Sequence[float]) -> list[float]:
 
 def _to_parent(table: BoundedTable, goal: int, others: Mapping[int, Interval], below: Interval) -> Interval:
     """The log ratio of the evidence behind a child for one of its parents."""
-    if below == (0.0, 0.0):
-        return below
     if len(table.parents) > MOST_PARENTS:
         return ANYTHING
     if any(MOST_ODDS < abs(end) < math.inf for end in below):
@@ -310,8 +299,8 @@ class Star:
                 opposite((other_low, other_high)),
             )
         return (
-            _difference(low, other_high, lowered) if low > 0 else -math.inf,
-            _difference(high, other_low, raised) if other_low > 0 else math.inf,
+            _log_ratio(low, other_high, lowered, 0.0) if low > 0 else -math.inf,
+            _log_ratio(high, other_low, raised, 0.0) if other_low > 0 else math.inf,
         )
 
     def _binding(self, rule: StarRule) -> bool:
@@ -338,48 +327,10 @@ class Star:
                     rows.append(sign * row)
                     limits.append(limit)
         boxes = [prior, *(self.term(literal) for literal in ruled)]
-        least, most = (_least(sign * costs, rows, limits, boxes) for sign in (1, -1))
-        return None if least is None or most is None else (least, -most)
-
-
-def _least(
-    costs: np.ndarray, rows: Sequence[np.ndarray], limits: Sequence[float], boxes: Sequence[Interval]
-) -> float | None:
-    """At most the least ``costs @ x`` with ``rows @ x <= limits`` and x in boxes; ``None``: there is no x.
-
-    Proved by the solver's prices: any prices that are not negative prove a bound. Where an end of a box is
-    infinite they have to fit to the last bit, so prices a little above and below are tried as well.
-    """
-    if not rows:
-        return _proved(costs, np.zeros((0, len(costs))), np.zeros(0), np.zeros(0), boxes)
-    table, most = np.array(rows), np.array(limits)
-    ends = np.array(boxes).T
-    found = optimum(costs, LinearProgram(csr_array(table), np.full(len(most), -math.inf), most, *ends))
-    if found.infeasible:
-        return None
-    if found.multipliers is None:
-        return -math.inf
-    prices = np.maximum(-found.multipliers, 0.0)
-    return max(_proved(costs, table, most, prices * (1 + share), boxes) for share in (0.0, 1e-9, -1e-9))
-
-
-def _proved(
-    costs: np.ndarray, rows: np.ndarray, limits: np.ndarray, prices: np.ndarray, boxes: Sequence[Interval]
-) -> float:
-    """What prices prove: the least that is left of the costs in the boxes, less what they charge for."""
-    terms = [-price * limit for price, limit in zip(prices.tolist(), limits.tolist(), strict=True)]
-    for column, (low, high) in enumerate(boxes):
-        parts = [float(costs[column]), *(prices * rows[:, column]).tolist()]
-        left, off = math.fsum(parts), 8 * UNIT * math.fsum(map(abs, parts[1:]))
-        ends = [(left + error) * end for error in (-off, off) for end in (low, high) if left + error != 0]
-        terms.append(min(ends, default=0.0))
-    return lowered(math.fsum(terms), *terms) if all(map(math.isfinite, terms)) else -math.inf
-
-
-def _difference(one: float, other: float, outward: Callable[..., float]) -> float:
-    """log one - log other, rounded outward; not both are 0."""
-    logs = [math.log(chance) if chance > 0 else -math.inf for chance in (one, other)]
-    return outward(logs[0] - logs[1], *logs)
+        table = csr_array(np.array(rows).reshape(-1, len(costs)))
+        program = LinearProgram(table, np.full(len(limits), -math.inf), np.array(limits), *np.array(boxes).T)
+        low, high = (least(sign * costs, program).bound for sign in (1, -1))
+        return None if math.inf in (low, high) else (low, -high)
 
 
 def _total(terms: Sequence[float], contradicted: float) -> float:
