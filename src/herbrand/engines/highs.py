@@ -15,11 +15,12 @@ from __future__ import annotations
 import math
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from highspy import Highs, HighsLp, HighsModelStatus, HighsVarType, MatrixFormat
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,17 @@ class LinearProgram:
     def is_bounded(self) -> bool:
         """Whether every variable has a finite range."""
         return bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
+
+    def with_row(self, variables: np.ndarray, factors: np.ndarray, lower: float, upper: float) -> Self:
+        """The program with one more row, in which each variable stands once."""
+        zeros = np.zeros(len(variables), int)
+        row = csr_array((factors, (zeros, variables)), shape=(1, len(self.lower)))
+        return replace(
+            self,
+            rows=vstack([self.rows, row], format="csr"),
+            row_lower=np.append(self.row_lower, lower),
+            row_upper=np.append(self.row_upper, upper),
+        )
 
     def scaled(self) -> tuple[LinearProgram, np.ndarray]:
         """The program in units of its ranges and rows, and the unit of each variable: all powers of two."""

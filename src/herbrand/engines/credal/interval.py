@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
 from herbrand.budget import allowed_bytes, readable
 from herbrand.engines.credal.masses import Masses, related, separate_masses
@@ -130,16 +129,6 @@ def ends_of(
     )
 
 
-def one_end(part: NetworkPart, query: LocalQuery, least: bool, clock: Clock) -> Optimum:
-    """One end of a query."""
-    masses = separate_masses(part, query.atoms, query.event, query.given)
-    if masses is not None:
-        return _at_vertices(masses, least, clock, 1)
-    made = table_program(part, [query.atoms])
-    program, asked = _asked(made, query, clock, 1)
-    return _end(program, asked, query, least, clock, 1)
-
-
 def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> Optimum:
     """One end in a network of separate rows."""
     if not masses.possible:
@@ -153,7 +142,7 @@ def _end(
 ) -> Optimum:
     """One end."""
     if query.within != (0.0, 1.0):
-        program = _with_row(program, asked, *query.within)
+        program = program.with_row(asked.variables, asked.factors, *query.within)
     try:
         return _within(_solved(program, asked, least, clock, ends_left))
     except InfeasibleError:
@@ -187,7 +176,8 @@ def _asked(
     if most <= 0:
         raise ImpossibleConditionError
     least = max(0.0, _solved(program, given, True, clock, ends_left + 1).bound)
-    return _with_row(_scaled(made, program, least, most), given, 1.0, 1.0), both
+    scaled = _scaled(made, program, least, most)
+    return scaled.with_row(given.variables, given.factors, 1.0, 1.0), both
 
 
 def greatest(program: PolynomialProgram, asked: Linear) -> float:
@@ -207,18 +197,6 @@ def _scaled(made: TableProgram, program: PolynomialProgram, least: float, most: 
     lower[tables] = 0.0
     lower[made.total] = np.nextafter(1 / most, 0.0)
     return replace(program, lower=lower, upper=upper)
-
-
-def _with_row(program: PolynomialProgram, function: Linear, lower: float, upper: float) -> PolynomialProgram:
-    """The program with one more row."""
-    zeros = np.zeros(len(function.variables), int)
-    row = csr_array((function.factors, (zeros, function.variables)), shape=(1, program.size))
-    return replace(
-        program,
-        rows=vstack([program.rows, row], format="csr"),
-        row_lower=np.append(program.row_lower, lower),
-        row_upper=np.append(program.row_upper, upper),
-    )
 
 
 def _solved(program: PolynomialProgram, asked: Linear, least: bool, clock: Clock, ends_left: int) -> Optimum:

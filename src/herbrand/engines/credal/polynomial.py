@@ -16,18 +16,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from herbrand.engines.credal.rounding import UNIT, product
+from herbrand.engines.highs import LinearProgram
 
 
 @dataclass(frozen=True, eq=False)
-class PolynomialProgram:
-    """``rows @ v`` lies in [``row_lower``, ``row_upper``], v in [``lower``, ``upper``]; for each (w, a, b) of
-    ``products`` v[w] = v[a] * v[b]."""
+class PolynomialProgram(LinearProgram):
+    """A linear program in which v[w] = v[a] * v[b] for each (w, a, b) of ``products``."""
 
-    lower: np.ndarray  # [variable]
-    upper: np.ndarray
-    rows: csr_array  # [row, variable]
-    row_lower: np.ndarray
-    row_upper: np.ndarray
     products: np.ndarray  # [product, 3]
 
     @property
@@ -100,11 +95,11 @@ class Assembly:
         rows.eliminate_zeros()
         row_lower, row_upper = map(np.concatenate, zip(*(self._ends or [(np.empty(0),) * 2]), strict=True))
         return PolynomialProgram(
-            np.concatenate(self._lower),
-            np.concatenate(self._upper),
             rows,
             row_lower,
             row_upper,
+            np.concatenate(self._lower),
+            np.concatenate(self._upper),
             np.concatenate(self._products or [np.empty((0, 3), np.int64)]),
         )
 

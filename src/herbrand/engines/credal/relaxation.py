@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.credal.interval import Clock, Ends, LocalQuery, one_end
+from herbrand.engines.credal.interval import Clock, Ends, LocalQuery, ends_of
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import NetworkPart, Sentence
 from herbrand.engines.credal.question import Progress
@@ -101,11 +101,8 @@ def explained(
     def answer(number: int, lower: float, upper: float) -> Interval:
         changed = replace(said[number], lower=lower, upper=upper)
         sentences = tuple(changed if one is said[number] else one for one in part.sentences)
-        without = replace(part, sentences=sentences), query
-        least, greatest = (
-            one_end(*without, least, replace(clock, watch=None)).bound for least in (True, False)
-        )
-        return least, greatest
+        moved = ends_of(replace(part, sentences=sentences), query, replace(clock, watch=None))
+        return moved.lower.bound, moved.upper.bound
 
     def differ(one: float, other: float) -> bool:
         return abs(one - other) > clock.tolerance * (abs(one) + abs(other))

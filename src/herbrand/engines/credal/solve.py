@@ -215,7 +215,8 @@ class Search:
             linear = relaxed(program)
             limit = self._limit()
             if math.isfinite(limit):
-                linear = _with_cut(linear, self.cost, limit)
+                costly = np.flatnonzero(self.cost)
+                linear = linear.with_row(costly, self.cost[costly], -np.inf, limit)
                 self._cut = min(self._cut, limit)
             attained = _Attained(program)
             attained.note(box.point)
@@ -328,22 +329,6 @@ def _envelope(
         high = np.where(exact, 0.0, -np.nextafter(product, -np.inf))
     variables = np.concatenate([result, right, left])
     return np.tile(index, 3), variables, factors, low, high
-
-
-def _with_cut(program: LinearProgram, cost: np.ndarray, limit: float) -> LinearProgram:
-    """The program with one more row: only what costs at most so much."""
-    at = np.flatnonzero(cost)
-    entries = program.rows.tocoo()
-    count = len(program.row_lower)
-    rows = csr_array(
-        (
-            np.concatenate([entries.data, cost[at]]),
-            (np.concatenate([entries.row, np.full(len(at), count)]), np.concatenate([entries.col, at])),
-        ),
-        shape=(count + 1, len(program.lower)),
-    )
-    ends = np.append(program.row_lower, -np.inf), np.append(program.row_upper, limit)
-    return LinearProgram(rows, *ends, program.lower, program.upper)
 
 
 # One end, by the cheapest way that proves it
