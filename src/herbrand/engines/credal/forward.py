@@ -119,7 +119,7 @@ class _Rows:
 
 def forward(network: Network) -> Forward:
     """The intervals of all atoms in such pieces; of the others nothing is said."""
-    arrows, piece = Arrows.of(graph_of(network)), components(network)
+    arrows, piece = graph_of(network).arrows, components(network)
     parents = np.diff(arrows.into_start)
     plain = np.ones(int(piece.max(initial=-1)) + 1, bool)
     members, joined = np.bincount(piece), np.bincount(piece[arrows.into], minlength=len(plain))

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ import numpy as np
 from herbrand.engines.credal.network import Network
 from herbrand.graphs import component_of, reached
 from herbrand.loops import chosen, loop
-from herbrand.row_keys import by_number, row_pointers
+from herbrand.row_keys import by_number
 
 
 class Statement(NamedTuple):
@@ -61,14 +62,22 @@ class Graph:
         return Graph(count, np.stack([codes % max(count, 1), codes // max(count, 1)], axis=1))
 
     @cached_property
+    def arrows(self) -> Arrows:
+        """The links for loops."""
+        sources, targets = self.links[:, 0], self.links[:, 1]
+        by_target, into_start = by_number(targets, self.count)
+        by_source, out_start = by_number(sources, self.count)
+        return Arrows(into_start, sources[by_target], out_start, targets[by_source])
+
+    @cached_property
     def into(self) -> list[tuple[int, ...]]:
         """The parents of each atom, ascending."""
-        return _listed(self.count, self.links[:, 1], self.links[:, 0])
+        return _listed(self.arrows.into_start, self.arrows.into)
 
     @cached_property
     def out(self) -> list[tuple[int, ...]]:
         """The children of each atom."""
-        return _listed(self.count, self.links[:, 0], self.links[:, 1])
+        return _listed(self.arrows.out_start, self.arrows.out)
 
     def parents(self, atom: int) -> tuple[int, ...]:
         return self.into[atom]
@@ -89,10 +98,9 @@ class Graph:
     def is_core(self) -> np.ndarray:
         """[atoms] bool: what is left when atoms without children are taken away again and again: nothing
         without cycles. The atoms on cycles and those from which one is reached."""
-        children = np.bincount(self.links[:, 0], minlength=self.count)
-        begins = row_pointers(self.links[:, 1], self.count)  # links stand in the order of their targets
+        into_start, into, out_start, _ = self.arrows
         left = np.ones(self.count, bool)
-        chosen(_without_childless, len(self.links))(children, begins, self.links[:, 0], left)
+        chosen(_without_childless, len(into))(np.diff(out_start), into_start, into, left)
         return left
 
     @cached_property
@@ -113,13 +121,6 @@ class Arrows(NamedTuple):
     into: np.ndarray
     out_start: np.ndarray
     out: np.ndarray
-
-    @classmethod
-    def of(cls, graph: Graph) -> Arrows:
-        sources, targets = graph.links[:, 0], graph.links[:, 1]
-        by_target, into_start = by_number(targets, graph.count)
-        by_source, out_start = by_number(sources, graph.count)
-        return cls(into_start, sources[by_target], out_start, targets[by_source])
 
     def parents(self, atom: int) -> np.ndarray:
         return self.into[self.into_start[atom] : self.into_start[atom + 1]]
@@ -169,8 +170,6 @@ def components(network: Network) -> np.ndarray:
     return component_of(len(network.atoms), np.concatenate(pairs))
 
 
-def _listed(count: int, keys: np.ndarray, values: np.ndarray) -> list[tuple[int, ...]]:
-    order = np.lexsort((values, keys))
-    ends = np.searchsorted(keys[order], np.arange(count + 1))
-    found = values[order].tolist()
-    return [tuple(found[ends[i] : ends[i + 1]]) for i in range(count)]
+def _listed(starts: np.ndarray, values: np.ndarray) -> list[tuple[int, ...]]:
+    found = values.tolist()
+    return [tuple(found[start:end]) for start, end in pairwise(starts.tolist())]

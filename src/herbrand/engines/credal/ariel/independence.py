@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from herbrand.engines.credal.ariel.simplex import Cells
 from herbrand.engines.credal.markov import Arrows, Graph, graph_of
 from herbrand.engines.credal.network import Network
-from herbrand.graphs import strong_component_of
 from herbrand.loops import loop, often
 from herbrand.row_keys import by_number
 
@@ -247,8 +246,7 @@ class Links:
 
     @staticmethod
     def over(graph: Graph) -> Links:
-        strong = strong_component_of(graph.count, graph.links)
-        return Links(Arrows.of(graph), len(np.unique(strong)) == graph.count)
+        return Links(graph.arrows, not graph.is_core.any())
 
     def separations(self, scopes: np.ndarray) -> Iterator[tuple[np.ndarray, Separations]]:
         """Which factors (row numbers of ``scopes`` [factors, k]) share which independences."""
