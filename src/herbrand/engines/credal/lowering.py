@@ -67,9 +67,7 @@ from herbrand.language.syntax import (
     ValueIn,
     ValueIs,
     Variable,
-    children,
     formulas_in,
-    leaf_terms,
     walk,
 )
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
@@ -405,23 +403,11 @@ def renamed_apart(bound: Bound) -> Bound:
 
 def has_variables(bound: Bound) -> bool:
     """Whether a bound has many ground instances."""
-    return _has_variables(bound.event) or (bound.given is not None and _has_variables(bound.given))
+    return any(free_variables(part) for part in formulas_in(renamed_apart(bound)))
 
 
 def _known(holds: np.ndarray) -> np.ndarray:
     return np.where(holds, KNOWN_TRUE, KNOWN_FALSE).astype(np.int64)
-
-
-def _has_variables(formula: Formula) -> bool:
-    kind = type(formula)
-    if kind is Atom:
-        return bool(formula.arguments) and any(type(t) is Variable for t in formula.arguments)  # type: ignore[union-attr]
-    if isinstance(formula, Exists | Forall):
-        return bool(free_variables(Renaming().formula(formula)))
-    parts = children(formula)
-    if parts:
-        return any(map(_has_variables, parts))
-    return any(isinstance(term, Variable) for term in leaf_terms(formula))
 
 
 def _leaves(*formulas: Formula | None) -> Iterable[Leaf]:

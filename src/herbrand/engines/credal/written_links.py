@@ -78,7 +78,6 @@ def _columns(formula: Formula, column: Column, instances: Instances, expanded: E
 
 
 KNOWN_FALSE, KNOWN_TRUE = -2, -1
-COMPARED_PAIR_BY_PAIR = 64
 
 
 def patterns_of(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -86,25 +85,15 @@ def patterns_of(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
     A pattern has, for each leaf, its truth where that is known, else the first leaf that is the same atom.
     """
-    patterns = values.copy()
-    for position in range(values.shape[1]):
-        unsettled = values[:, position] >= 0
-        patterns[unsettled, position] = position
-        for earlier in range(position if values.shape[1] <= COMPARED_PAIR_BY_PAIR else 0):
-            same = unsettled & (values[:, earlier] == values[:, position])
-            same &= patterns[:, position] == position
-            patterns[same, position] = earlier
-    if values.shape[1] > COMPARED_PAIR_BY_PAIR:
-        _same_atoms(values, patterns)
+    columns = np.arange(values.shape[1])
+    order = np.argsort(values, axis=1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=1)
+    first = np.where(np.diff(ordered, axis=1, prepend=-3) != 0, columns, 0)  # where a run of one atom begins
+    patterns = np.empty_like(values)
+    runs = np.maximum.accumulate(first, axis=1)
+    np.put_along_axis(patterns, order, np.take_along_axis(order, runs, axis=1), axis=1)
+    patterns = np.where(values >= 0, patterns, values)
     distinct, which = np.unique(patterns, axis=0, return_inverse=True)
     order, ends = by_number(which.reshape(-1), len(distinct))
     for number, pattern in enumerate(distinct):
         yield pattern, order[ends[number] : ends[number + 1]]
-
-
-def _same_atoms(values: np.ndarray, patterns: np.ndarray) -> None:
-    """For many leaves: the first place of each atom, row by row."""
-    for row, pattern in zip(values, patterns, strict=True):
-        _, first, which = np.unique(row, return_index=True, return_inverse=True)
-        unsettled = row >= 0
-        pattern[unsettled] = first[which.reshape(-1)][unsettled]
