@@ -22,8 +22,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from herbrand.engines.credal.interval import Clock, is_consistent, size_of
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import NO_LINKS, Network
@@ -179,12 +177,8 @@ def _without_it(network: Network) -> str:
 
 def _without_independences(network: Network, sources: Sequence[Source], atoms: Sequence[int]) -> NetworkPart:
     number = {atom: place for place, atom in enumerate(atoms)}
-    groups = []
-    for place, group in enumerate(network.groups):
-        rows = [row for where, row in sources if where == place]
-        if rows:
-            groups.append(group.rows(np.array(rows)))
-    said = (sentence.over(number) for sentence in sentences_of(network.only(tuple(groups))))
+    wanted = set(sources)
+    said = (sentence.over(number) for sentence in sentences_of(network) if sentence.source in wanted)
     graph = Graph.of(len(atoms), NO_LINKS)
     return NetworkPart(graph, tuple(said), tuple(atoms), markov=False)
 

@@ -290,32 +290,23 @@ def masses_of(
     if starts[-1] > MOST_ROWS * 16:
         return None
     cuts = [_cut(atom, table, int(starts[atom]), known) for atom, table in enumerate(tables)]
-    return _assembled(tables, cuts, scope, one, other)
-
-
-def _assembled(
-    tables: Sequence[RowTable], cuts: Sequence[Cut], scope: Scope, one: np.ndarray, other: np.ndarray
-) -> Masses | None:
-    order, width = _order([*(cut.scope for cut in cuts), scope])
-    kept = np.unique(np.concatenate([cut.rows for cut in cuts]))
-    if width > MOST_WIDTH or len(kept) > MOST_ROWS:
-        return None
-    number = {row: place for place, row in enumerate(kept.tolist())}
     true, false = (
-        Enclosure(
-            *(np.concatenate([getattr(t, side)[end] for t in tables], axis=1)[:, kept] for end in range(2))
-        )
+        Enclosure(*(np.concatenate([getattr(t, side)[end] for t in tables], axis=1) for end in range(2)))
         for side in ("true", "false")
     )
-    fixed = np.concatenate([table.fixed for table in tables])[kept]
-    cuts = [Cut(c.atom, c.scope, np.array([number[r] for r in c.rows.tolist()]), c.truth) for c in cuts]
-    return Masses(true, false, fixed, tuple(cuts), scope, one, other, order, width)
+    fixed = np.concatenate([table.fixed for table in tables])
+    found = _with_cuts(Masses(true, false, fixed, (), scope, one, other, (), 0), cuts)
+    return None if found.width > MOST_WIDTH or len(found.fixed) > MOST_ROWS else found
 
 
 def related(masses: Masses) -> Masses:
     """The masses without what multiplies both alike."""
     together = linked([masses, *masses.cuts], lambda one: one.scope)[0]
-    kept = [one for one in together if isinstance(one, Cut)]
+    return _with_cuts(masses, [one for one in together if isinstance(one, Cut)])
+
+
+def _with_cuts(masses: Masses, kept: Sequence[Cut]) -> Masses:
+    """The masses of these cuts alone, over the rows that they have."""
     rows = np.unique(np.concatenate([cut.rows for cut in kept] or [np.empty(0, int)]))
     place = np.zeros(len(masses.fixed), int)
     place[rows] = np.arange(len(rows))

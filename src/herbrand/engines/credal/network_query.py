@@ -106,20 +106,15 @@ class NetworkQuestion:
                 atom = next(iter(facts))
                 yield BoundQuery(self.network.atoms.text(atom), GroundFormula(0, (atom,)))
 
-    def _split(self, query: BoundQuery) -> tuple[GroundFormula | None, GroundFormula | None]:
+    @cached_property
+    def _split(self) -> Callable[[BoundQuery], tuple[GroundFormula | None, GroundFormula | None]]:
+        return lru_cache(MOST_KEPT)(self._in_two)
+
+    def _in_two(self, query: BoundQuery) -> tuple[GroundFormula | None, GroundFormula | None]:
         """What is given in two: that of the query's pieces and of those tied to them, and the rest.
 
         Two pieces are sure to be independent where one of them has no cycle: it is a product then.
         """
-        if query not in self._splits:
-            self._splits[query] = self._in_two(query)
-        return self._splits[query]
-
-    @cached_property
-    def _splits(self) -> dict[BoundQuery, tuple[GroundFormula | None, GroundFormula | None]]:
-        return {}
-
-    def _in_two(self, query: BoundQuery) -> tuple[GroundFormula | None, GroundFormula | None]:
         if query.given is None or not query.event.atoms or not self.markov:
             return query.given, None
         shape = query.given.over_atoms()

@@ -156,7 +156,6 @@ def _weights(parents: Sequence[int], corner: Sequence[float]) -> list[float]:
     weights = [1.0]
     for chance in corner:
         weights = [w * share for w in weights for share in (1.0 - chance, chance)]
-    assert len(weights) == 2 ** len(parents)
     return weights
 
 
@@ -171,23 +170,18 @@ def _to_parent(table: BoundedTable, goal: int, others: Mapping[int, Interval], b
     lowest, highest = math.inf, -math.inf
     for ratio in set(below):
         holds, fails = (1.0, math.exp(-ratio)) if ratio > 0 else (math.exp(ratio), 1.0)
-        rising = holds >= fails
+        ends = (table.low, table.high) if holds >= fails else (table.high, table.low)
         for corner in product(*(others[p] for p in names)):
             weights = _weights(names, corner)
-            chances = [
-                math.fsum(
-                    w * (holds * p + fails * (1.0 - p))
-                    for w, p in zip(weights, _rows(column, place, len(table.parents), truth), strict=True)
-                )
-                for truth, column in (
-                    (1, table.low if rising else table.high),
-                    (0, table.high if rising else table.low),
-                    (1, table.high if rising else table.low),
-                    (0, table.low if rising else table.high),
-                )
-            ]
-            lowest = min(lowest, _log_ratio(chances[0], chances[1], lowered, -math.inf))
-            highest = max(highest, _log_ratio(chances[2], chances[3], raised, math.inf))
+            (least_not, least), (most_not, most) = (
+                [
+                    math.fsum(w * (holds * p + fails * (1.0 - p)) for w, p in zip(weights, rows, strict=True))
+                    for rows in (_rows(column, place, len(table.parents), truth) for truth in (0, 1))
+                ]
+                for column in ends
+            )
+            lowest = min(lowest, _log_ratio(least, most_not, lowered, -math.inf))
+            highest = max(highest, _log_ratio(most, least_not, raised, math.inf))
     return lowest, highest
 
 
