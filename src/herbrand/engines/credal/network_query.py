@@ -15,10 +15,10 @@ import numpy as np
 from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph
+from herbrand.engines.credal.nearby_facts import NearbyFacts
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.part import MOST_KEPT, NetworkPart, whole_part
 from herbrand.engines.credal.question import (
-    MOST_APART,
     BoundQuery,
     BoundQuestion,
     ImpossibleGivenError,
@@ -61,10 +61,9 @@ class NetworkQuestion:
         return forward(self.network) if self.markov else Forward.nothing(len(self.network.atoms))
 
     @cached_property
-    def truths(self) -> dict[int, bool]:
+    def facts(self) -> NearbyFacts:
         """What facts say of open atoms."""
-        facts = self.network.facts
-        return dict(zip(facts.atoms.tolist(), facts.truths.tolist(), strict=True))
+        return NearbyFacts(self.network, self.markov)
 
     @cached_property
     def pieces(self) -> tuple[NetworkPart, ...]:
@@ -80,14 +79,6 @@ class NetworkQuestion:
         """The piece that each atom is in."""
         return {name: number for number, piece in enumerate(self.pieces) for name in piece.names}
 
-    @cached_property
-    def _facts_of(self) -> dict[int, dict[int, bool]]:
-        """The facts in each piece."""
-        found: dict[int, dict[int, bool]] = {}
-        for atom, truth in self.truths.items():
-            found.setdefault(self._piece[atom], {})[atom] = truth
-        return found
-
     def queries(self) -> Iterator[BoundQuery]:
         """What is asked, one by one."""
         return self.question.each(self.network.atoms)
@@ -99,9 +90,7 @@ class NetworkQuestion:
 
     def facts_apart(self, queries: Iterable[BoundQuery]) -> Iterator[BoundQuery]:
         """An atom with a fact of each piece on which no query depends: its facts must be possible as well."""
-        seen = {piece for query in queries for piece in self._telling(self._pieces_of(self._related(query)))}
-        apart = [facts for piece, facts in self._facts_of.items() if piece not in seen]
-        for facts in apart if len(apart) <= MOST_APART else ():
+        for facts in self.facts.apart_from(self._related(query).atoms for query in queries):
             if len(facts) <= MOST_ATOMS:
                 atom = next(iter(facts))
                 yield BoundQuery(self.network.atoms.text(atom), GroundFormula(0, (atom,)))
@@ -111,10 +100,7 @@ class NetworkQuestion:
         return lru_cache(MOST_KEPT)(self._in_two)
 
     def _in_two(self, query: BoundQuery) -> tuple[GroundFormula | None, GroundFormula | None]:
-        """What is given in two: that of the query's pieces and of those tied to them, and the rest.
-
-        Two pieces are sure to be independent where one of them has no cycle: it is a product then.
-        """
+        """What is given in two: that of the query's pieces and of those tied to them, and the rest."""
         if query.given is None or not query.event.atoms or not self.markov:
             return query.given, None
         shape = query.given.over_atoms()
@@ -126,13 +112,11 @@ class NetworkQuestion:
         return GroundFormula.of(conjunction(kept)) if kept else None, GroundFormula.of(conjunction(others))
 
     def _is_cyclic(self, *shapes: Shape) -> bool:
-        return any(self._cyclic(self._pieces_with(shape)) for shape in shapes)
+        pieces = set().union(*map(self._pieces_with, shapes))
+        return any(self.pieces[piece].graph.core for piece in pieces)
 
     def _pieces_with(self, shape: Shape) -> set[int]:
         return {self._piece[atom] for atom in columns_of(shape)}
-
-    def _cyclic(self, pieces: Iterable[int]) -> bool:
-        return any(self.pieces[piece].graph.core for piece in pieces)
 
     @cached_property
     def part_of(self) -> Callable[[BoundQuery], tuple[NetworkPart, LocalQuery]]:
@@ -142,10 +126,8 @@ class NetworkQuestion:
 
     def _made_part(self, query: BoundQuery) -> tuple[NetworkPart, LocalQuery]:
         query = self._related(query)
-        pieces = self._pieces_of(query)
-        telling = self._telling(pieces)
-        touched = sorted(pieces | set(telling))
-        facts = self._facts_in(telling)
+        facts = self.facts.bearing_on(query.atoms)
+        touched = sorted({self._piece[atom] for atom in (*query.atoms, *facts)})
         event = settled(query.event.over_atoms(), facts)
         condition = TRUE if query.given is None else settled(query.given.over_atoms(), facts)
         literals = [atom if truth else negation(atom) for atom, truth in facts.items()]
@@ -169,13 +151,13 @@ class NetworkQuestion:
     def atom_of(self, query: BoundQuery) -> int | None:
         """The one atom whose probability is asked for, nothing given that matters; else ``None``."""
         query = self._related(query)
-        if query.event.shape != 0 or query.given is not None or self._facts_about(query):
+        if query.event.shape != 0 or query.given is not None or self.facts.bearing_on(query.atoms):
             return None
         return query.event.atoms[0]
 
     def closed_form(self, query: BoundQuery) -> tuple[Optimum, Optimum] | None:
         """The ends of a query where no program is needed for it."""
-        if not query.event.atoms and query.given is None and not self._facts_about(query):
+        if not query.event.atoms and query.given is None and not self.facts.bearing_on(()):
             sure = Optimum(truth := float(query.event.shape == TRUE), truth, 0)
             return sure, sure
         if query.event.shape != 0 or not self.forward.settled[atom := query.event.atoms[0]]:
@@ -188,36 +170,13 @@ class NetworkQuestion:
         given = {} if query.given is None else literals_of(query.given.over_atoms())
         if given is None:
             return None
-        facts = self._facts_in(self._telling(self._pieces_of(query)))
+        facts = self.facts.bearing_on(query.atoms)
         excluded = any(facts.get(atom, truth) != truth for atom, truth in given.items())
         return None if excluded else {**facts, **given}
 
     def impossible(self, query: BoundQuery) -> ImpossibleGivenError:
         """The error that what is given has probability 0 whatever is chosen."""
-        return cannot_be_given(query, self._facts_about(query))
-
-    def _facts_about(self, query: BoundQuery) -> bool:
-        return bool(self.truths and self._telling(self._pieces_of(query)))
-
-    def _pieces_of(self, query: BoundQuery) -> set[int]:
-        """The pieces that a query names."""
-        return {
-            self._piece[atom] for atom in (*query.event.atoms, *(query.given.atoms if query.given else ()))
-        }
-
-    def _facts_in(self, pieces: Iterable[int]) -> dict[int, bool]:
-        return {atom: truth for piece in pieces for atom, truth in self._facts_of[piece].items()}
-
-    def _telling(self, pieces: set[int]) -> list[int]:
-        """The pieces with facts that may bear on these."""
-        if not self.markov:
-            return sorted(self._facts_of)
-        near = pieces | self._cyclic_with_facts if self._cyclic(pieces) else pieces
-        return sorted(near & self._facts_of.keys())
-
-    @cached_property
-    def _cyclic_with_facts(self) -> set[int]:
-        return {piece for piece in self._facts_of if self._cyclic([piece])}
+        return cannot_be_given(query, bool(self.facts.bearing_on(query.atoms)))
 
 
 @lru_cache(maxsize=1)

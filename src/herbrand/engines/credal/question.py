@@ -85,6 +85,11 @@ class BoundQuery:
     event: GroundFormula
     given: GroundFormula | None = None
 
+    @property
+    def atoms(self) -> tuple[int, ...]:
+        """The atoms that it names; those that both name stand twice."""
+        return (*self.event.atoms, *(self.given.atoms if self.given else ()))
+
 
 @dataclass(frozen=True)
 class BoundQuestion:
@@ -104,10 +109,8 @@ class BoundQuestion:
         return (BoundQuery(text, GroundFormula(0, (atom,))) for atom, text in texts)
 
 
-MOST_APART = 1000
-"""Parts with facts on which no query depends: up to so many are looked at, some milliseconds each."""
 SECONDS_APART = 2.0
-"""So long, where they are hard."""
+"""How long facts are looked at on which no query depends, where they are hard."""
 
 
 def cannot_be_given(query: BoundQuery, facts: bool) -> ImpossibleGivenError:

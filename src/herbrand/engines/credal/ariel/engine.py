@@ -35,10 +35,9 @@ from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only,
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.ariel.trees import Interval
 from herbrand.engines.credal.contradictions import contradiction_of_messages
-from herbrand.engines.credal.markov import components, graph_of
+from herbrand.engines.credal.nearby_facts import NearbyFacts
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import (
-    MOST_APART,
     SECONDS_APART,
     TOLERANCE,
     BoundQuery,
@@ -185,14 +184,10 @@ class Ariel:
         return MessageRun(self, network, links, self.budget)
 
 
-def _atoms_of(query: BoundQuery) -> list[int]:
-    return [*query.event.atoms, *(query.given.atoms if query.given else ())]
-
-
 def _nearest(incidence: Incidence, query: BoundQuery) -> tuple[list[int], bool]:
     """The sentences near a query, as many as are relaxed, and whether these are all that bear on it."""
     near: list[int] = []
-    for region in growing(incidence, (), {*_atoms_of(query), *incidence.network.facts.atoms.tolist()}):
+    for region in growing(incidence, (), {*query.atoms, *incidence.network.facts.atoms.tolist()}):
         if len(region) > MOST_RELAXED:
             return near or region[:MOST_RELAXED], False
         near = region
@@ -228,8 +223,8 @@ class MessageRun:
         return Incidence(self.network)
 
     @cached_property
-    def _component(self) -> np.ndarray:
-        return components(self.network)
+    def facts(self) -> NearbyFacts:
+        return NearbyFacts(self.network, self.links is not None)
 
     @cached_property
     def exchange(self) -> Any:
@@ -275,21 +270,18 @@ class MessageRun:
     def interval(self, query: BoundQuery, lower: np.ndarray, upper: np.ndarray) -> Interval:
         """Bounds on one query, from where the messages came to rest."""
         answering = Answering(self.incidence, self.links, lower, upper, self.budget.for_answering())
-        given = ([query.given] if query.given else []) + self._facts_near(query)
+        near = self.facts.bearing_on(query.atoms)
+        known = conjunction([atom if truth else negation(atom) for atom, truth in near.items()])
+        given = ([query.given] if query.given else []) + ([GroundFormula.of(known)] if near else [])
         try:
             return answering.interval(query.event, given)
         except ImpossibleError:
-            raise cannot_be_given(query, facts=len(given) > (query.given is not None)) from None
+            raise cannot_be_given(query, facts=bool(near)) from None
 
     def check_facts(self, answered: Iterable[BoundQuery], lower: np.ndarray, upper: np.ndarray) -> None:
         """Facts that bear on no query with an answer must be possible, as far as they are few enough."""
-        facts = self.network.facts
-        if not len(facts):
-            return
-        apart = facts.atoms[~self._bearing([atom for query in answered for atom in _atoms_of(query)])]
-        _, first = np.unique(self._component[apart], return_index=True)
         within = self.budget.at_most(SECONDS_APART)
-        for atom in apart[first].tolist() if len(first) <= MOST_APART else ():
+        for atom, *_ in self.facts.apart_from(query.atoms for query in answered):
             if within.ended:
                 return
             try:
@@ -298,31 +290,6 @@ class MessageRun:
                 )
             except OutOfTimeError:
                 return
-
-    @cached_property
-    def _cyclic(self) -> np.ndarray:
-        """The components with cycles: two of these need not be independent of each other."""
-        return np.unique(self._component[graph_of(self.network).is_core])
-
-    def _facts_near(self, query: BoundQuery) -> list[GroundFormula]:
-        """The facts that may bear on the query, as one conjunction."""
-        facts = self.network.facts
-        if not len(facts):
-            return []
-        near = self._bearing(_atoms_of(query))
-        literals = zip(facts.atoms[near].tolist(), facts.truths[near].tolist(), strict=True)
-        joined = conjunction([atom if truth else negation(atom) for atom, truth in literals])
-        return [GroundFormula.of(joined)] if near.any() else []
-
-    def _bearing(self, atoms: Sequence[int]) -> np.ndarray:
-        """Which facts may bear on what is asked of these atoms."""
-        known = self._component[self.network.facts.atoms]
-        if self.links is None:
-            return np.ones(len(known), bool)
-        near = np.isin(known, self._component[atoms])
-        if not self.links.acyclic and np.isin(self._component[atoms], self._cyclic).any():
-            near |= np.isin(known, self._cyclic)
-        return near
 
     def _refusal(self, found: FoundContradictionError) -> ContradictionError:
         if self.engine.sound:

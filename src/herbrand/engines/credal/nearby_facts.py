@@ -1,0 +1,69 @@
+"""Which facts of open predicates bear on a question: those of the components that it names.
+
+Two components are independent of each other under the Markov condition where one of them has no cycle: it is
+a product then. Those with cycles may be tied to each other; without the condition all may be.
+
+>>> import herbrand as hb
+>>> from herbrand.engines.credal.lowering import credal_network
+>>> theory = hb.parse("predicate a\\npredicate b\\npredicate c\\nP(a | b) <= 0.5\\nP(c) <= 0.5\\nb\\nnot c")
+>>> facts = NearbyFacts(credal_network(hb.Model(theory).program), markov=True)
+>>> facts.bearing_on([0]), facts.bearing_on([2]), list(facts.apart_from([[0]]))
+({1: True}, {2: False}, [{2: False}])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from herbrand.engines.credal.markov import components, graph_of
+from herbrand.engines.credal.network import Network
+
+MOST_APART = 1000
+"""Components with facts on which no query depends: up to so many are looked at, some milliseconds each."""
+
+
+@dataclass(frozen=True, eq=False)
+class NearbyFacts:
+    network: Network
+    markov: bool
+
+    @cached_property
+    def component(self) -> np.ndarray:
+        """The component of each atom."""
+        return components(self.network)
+
+    @cached_property
+    def _by_component(self) -> dict[int, dict[int, bool]]:
+        facts, found = self.network.facts, dict[int, dict[int, bool]]()
+        rows = facts.atoms.tolist(), facts.truths.tolist(), self.component[facts.atoms].tolist()
+        for atom, truth, component in zip(*rows, strict=True):
+            found.setdefault(component, {})[atom] = truth
+        return found
+
+    @cached_property
+    def cyclic(self) -> frozenset[int]:
+        """The components with cycles."""
+        return frozenset(self.component[graph_of(self.network).is_core].tolist())
+
+    def _near(self, atoms: Sequence[int]) -> set[int]:
+        """The components with facts that may bear on these atoms."""
+        if not self.markov or not self._by_component:
+            return set(self._by_component)
+        near = set(self.component[np.asarray(atoms, np.int64)].tolist())
+        tied = near if near.isdisjoint(self.cyclic) else near | self.cyclic
+        return tied & self._by_component.keys()
+
+    def bearing_on(self, atoms: Sequence[int]) -> dict[int, bool]:
+        """The facts that may bear on what is asked of these atoms."""
+        near = sorted(self._near(atoms))
+        return {atom: truth for one in near for atom, truth in self._by_component[one].items()}
+
+    def apart_from(self, asked: Iterable[Sequence[int]]) -> list[dict[int, bool]]:
+        """The facts of each component on which nothing asked depends; none where these are too many."""
+        seen = set().union(*map(self._near, asked))
+        apart = [facts for one, facts in self._by_component.items() if one not in seen]
+        return apart if len(apart) <= MOST_APART else []
