@@ -34,6 +34,7 @@ from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Atom,
+    Bound,
     Query,
     Rule,
     Theory,
@@ -360,11 +361,10 @@ class Model:
             if there is not None:
                 return there.bound(queries, texts(given), engine, chosen, resume, note, progress)
         named = asking.queried_predicates(queries, self.signature)
-        program = self.measured_program(chosen.budget, given=given, queried=named)
-        refuse_resting(program, "bound")
+        program, asked = self._with_tables(queries, texts(given), chosen.budget)
         if resting := self._knowledge.resting_on_weights(texts(given), named):
             refuse_weighted("bound", asking.named_in(queries, self.signature), resting)
-        return asking.bounded(program, queries, engine, replace(chosen, progress=progress), note)
+        return asking.bounded(program, asked, engine, replace(chosen, progress=progress), note)
 
     def explain(
         self,
@@ -452,11 +452,21 @@ class Model:
         asking = importlib.import_module("herbrand.engines.credal.bounding")
         chosen = asking.bound_settings(options, budget)
         refuse_unused("bound", engine, chosen)
-        named = asking.queried_predicates((query,), self.signature)
-        program = self.measured_program(budget, given=given, queried=named)
-        refuse_resting(program, "bound")
+        program, (asked,) = self._with_tables((query,), given, budget)
         watched = replace(chosen, progress=self._progress)
-        return asking.explained_bounds(program, query, engine, watched, note)
+        return asking.explained_bounds(program, asked, engine, watched, note)
+
+    def _with_tables(
+        self, queries: Sequence[str], given: tuple[str, ...], budget: Budget
+    ) -> tuple[Program, tuple[str | Bound, ...]]:
+        """The program of bounds with what queries compute in tables of their own, and the queries."""
+        self._refuse_on()
+        asking = importlib.import_module("herbrand.engines.credal.bounding")
+        named = asking.queried_predicates(queries, self.signature)
+        knowledge, asked = asking.with_tables(queries, self._knowledge)
+        program = knowledge.program(given, named, budget=budget)
+        refuse_resting(program, "bound")
+        return program, asked
 
     @overload
     def query(

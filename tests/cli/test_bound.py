@@ -70,6 +70,16 @@ def test_auto_says_what_it_chose(herbrand: Run, theory: Path) -> None:
     assert outcome.status == 0 and "engine exact: about" in outcome.err
 
 
+@pytest.mark.parametrize(("option", "value"), [("--mode", "paper"), ("--iterations", "7")])
+def test_auto_takes_an_engine_that_uses_every_option(
+    herbrand: Run, theory: Path, option: str, value: str
+) -> None:
+    """The exact engine was chosen, and the option that it does not use had no effect without a word."""
+    found = herbrand("bound", theory, option, value, "--format", "json")
+    assert found.status == 0 and json.loads(found.out)["engine"] == "ariel"
+    assert f"engine ariel, as exact does not use {option}" in found.err
+
+
 def test_a_search_that_is_stopped_ends_with_status_3(herbrand: Run, theory: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyscipopt")
     path = tmp_path / "cyclic.lcn"

@@ -113,14 +113,17 @@ def _formula(text: str, name: str, valued: frozenset[str], computes: bool) -> Fo
     return formula
 
 
-def parse_probability(text: str, valued: Collection[str] = ()) -> tuple[Formula, Formula | None]:
-    """An event and, after a bar, what is given, with or without ``P( )`` around them."""
-    return _probability(text, frozenset(valued))
+def parse_probability(
+    text: str, valued: Collection[str] = (), *, computes: bool = False
+) -> tuple[Formula, Formula | None]:
+    """An event and, after a bar, what is given, with or without ``P( )`` around them; ``computes`` as of
+    formulas."""
+    return _probability(text, frozenset(valued), computes)
 
 
 @lru_cache(MOST_ASKED)
-def _probability(text: str, valued: frozenset[str]) -> tuple[Formula, Formula | None]:
-    event, given = _fragment(text, "<query>", "query_probability")
+def _probability(text: str, valued: frozenset[str], computes: bool) -> tuple[Formula, Formula | None]:
+    event, given = _fragment(text, "<query>", "query_probability", computes)
     refuse_deep(event, given)
     return with_valued_names(event, valued), None if given is None else with_valued_names(given, valued)
 

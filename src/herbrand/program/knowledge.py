@@ -35,6 +35,7 @@ from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
     And,
     Atom,
+    Bound,
     Choice,
     FactRows,
     Formula,
@@ -63,7 +64,8 @@ from herbrand.program.question import named_atoms
 from herbrand.program.remarks import may_be_new, new_constants, new_predicates, remarks
 from herbrand.program.usable import IGNORABLE, KINDS, refuse_unusable
 
-_Asked = TypeVar("_Asked", WeightedFormula, Rule)
+_Asked = TypeVar("_Asked", WeightedFormula, Rule, Bound)
+_Found = TypeVar("_Found")
 
 _with_computed = later("herbrand.program.computed_rows:with_computed")
 _derived = later("herbrand.program.derive:derived")
@@ -196,6 +198,10 @@ class Knowledge:
         over_tables = iter(found)
         return known, tuple(next(over_tables) if computes(query) else query for query in queries)
 
+    def asking_probabilities(self, queries: tuple[Bound, ...]) -> tuple[Knowledge, tuple[Bound, ...]]:
+        """The same for probabilities in which values are computed, each as a bound from 0 to 1."""
+        return self._with_asked(queries, lambda bound: bound) if queries else (self, ())
+
     def asking_goal(self, literals: Sequence[Formula], made: Collection[str]) -> tuple[Knowledge, Formula]:
         """The same for a goal of rules, whose variables an equation may give their values; those that are
         ``made`` are not asked for."""
@@ -206,8 +212,8 @@ class Knowledge:
         return known, found
 
     def _with_asked(
-        self, asked: tuple[_Asked, ...], formula_of: Callable[[_Asked], Formula]
-    ) -> tuple[Knowledge, tuple[Formula, ...]]:
+        self, asked: tuple[_Asked, ...], formula_of: Callable[[_Asked], _Found]
+    ) -> tuple[Knowledge, tuple[_Found, ...]]:
         questions = Theory(asked)
         theory = self.theory + questions
         signature = check(theory)

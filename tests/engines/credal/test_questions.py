@@ -273,3 +273,57 @@ def test_a_bound_that_facts_refute_says_how_facts_become_evidence() -> None:
         hb.parse("predicate wet\npredicate cold\nwet\nP(wet) in [0.1, 0.2]\nP(cold | wet) <= 0.4")
     )
     assert open_one.bound("cold", engine="exact").upper[0] == pytest.approx(0.4)
+
+
+STEPS = """
+type n = 1..4
+predicate s(n)
+P(s(1)) in [0.2, 0.4]
+P(s(x + 1) | s(x) and x != 4) in [0.5, 0.6]
+P(s(x + 1) | not s(x) and x != 4) in [0.1, 0.3]
+"""
+
+
+@pytest.mark.parametrize("engine", ["exact", "ariel"])
+@pytest.mark.parametrize("independence", ["markov", "none"])
+@pytest.mark.parametrize(
+    ("asked", "plain"),
+    [
+        ("P(s(1 + 1))", ["s(2)"]),
+        ("s(min(3, 2 * 2))", ["s(3)"]),
+        ("P(s(x + 1) | s(x))", ["s(2) | s(1)", "s(3) | s(2)", "s(4) | s(3)", "false | s(4)"]),
+        ("P(s(4) | s(x) and x + 1 = 4)", ["s(4) | s(3)"]),
+        ("P(s(x) or s(x + 2) | s(4 - x) and x < 3)", ["s(1) or s(3) | s(3)", "s(2) or s(4) | s(2)"]),
+        ("P(s(3 + 5))", ["false"]),
+    ],
+)
+def test_queries_may_compute_values_as_statements_do(
+    asked: str, plain: list[str], independence: Any, engine: str
+) -> None:
+    """What is computed is asked of the same atoms as by name; an atom of no value of its type is false."""
+    model = hb.Model(hb.parse(STEPS))
+    found = model.bound(asked, engine=engine, independence=independence).rows()
+    by_name = model.bound(plain, engine=engine, independence=independence).rows()
+    assert [(row.lower, row.upper) for row in found] == [
+        pytest.approx((row.lower, row.upper), abs=1e-6) for row in by_name
+    ]
+
+
+def test_explanations_of_bounds_compute_values_too() -> None:
+    model = hb.Model(hb.parse(STEPS))
+    computed, plain = (model.explain(text, engine="exact") for text in ("P(s(1 + 1))", "P(s(2))"))
+    assert computed.lower.reasons == plain.lower.reasons
+    assert computed.upper.value == pytest.approx(plain.upper.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("P(count(x: s(x)) >= 2)", "cannot count what is uncertain"),
+        ("P(t(1 + 1))", "'t' is not declared"),
+        ("P(s(x / 0))", "x has no value here"),
+    ],
+)
+def test_what_queries_cannot_compute_is_refused(asked: str, why: str) -> None:
+    with pytest.raises(HerbrandError, match=why):
+        hb.Model(hb.parse(STEPS)).bound(asked)

@@ -14,9 +14,10 @@ b      0.2000  0.3500
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import compress
 from typing import Any
 
 from herbrand.answers.bounds import Bounds
@@ -27,13 +28,17 @@ from herbrand.engines.choice import Choice, Refused, offered, unasked
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import TOLERANCE, BoundQuestion, BoundSettings, read_bound_question
-from herbrand.engines.engine import described
+from herbrand.engines.engine import described, options_in
 from herbrand.engines.loop import Limits, settle
-from herbrand.engines.registry import BOUND, engine_named
+from herbrand.engines.registry import BOUND, engine_named, takes
 from herbrand.errors import UnsupportedError
+from herbrand.language.arguments import in_formula
+from herbrand.language.comparisons import computes
 from herbrand.language.parse import parse_probability
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Atom
+from herbrand.language.syntax import Atom, Bound, Formula, formulas_in
+from herbrand.options.table import options_of
+from herbrand.program.knowledge import Knowledge
 from herbrand.program.program import Program
 from herbrand.program.question import named_predicates
 
@@ -47,7 +52,7 @@ PLANNING_SHARE = 0.25
 
 def bounded(
     program: Program,
-    queries: Sequence[str],
+    queries: Sequence[str | Bound],
     engine: str,
     settings: BoundSettings,
     note: Note = None,
@@ -61,7 +66,7 @@ def bounded(
 
 def explained_bounds(
     program: Program,
-    query: str,
+    query: str | Bound,
     engine: str,
     settings: BoundSettings,
     note: Note = None,
@@ -78,14 +83,33 @@ def explained_bounds(
 
 def queried_predicates(queries: Iterable[str], signature: Signature) -> frozenset[str]:
     """The predicates that queries ask for outright as one atom; they are open unless declared."""
-    events = (parse_probability(text, valued=signature.valued_names)[0] for text in queries)
+    events = (event for event, _ in _read(queries, signature))
     return frozenset(event.predicate for event in events if isinstance(event, Atom))
 
 
 def named_in(queries: Iterable[str], signature: Signature) -> frozenset[str]:
     """All predicates that queries name, in conditions too."""
-    parts = (parse_probability(text, valued=signature.valued_names) for text in queries)
+    parts = _read(queries, signature)
     return named_predicates(formula for part in parts for formula in part if formula is not None)
+
+
+def with_tables(queries: Sequence[str], knowledge: Knowledge) -> tuple[Knowledge, tuple[str | Bound, ...]]:
+    """The knowledge with what queries compute in tables of their own, and the queries over these."""
+    read = [
+        Bound(in_formula(event), given and in_formula(given), 0.0, 1.0, span=event.span)
+        for event, given in _read(queries, knowledge.signature)
+    ]
+    computing = [any(map(computes, formulas_in(bound))) for bound in read]
+    known, found = knowledge.asking_probabilities(tuple(compress(read, computing)))
+    over_tables = iter(found)
+    both = zip(queries, computing, strict=True)
+    return known, tuple(next(over_tables) if has_values else text for text, has_values in both)
+
+
+def _read(queries: Iterable[str], signature: Signature) -> Iterator[tuple[Formula, Formula | None]]:
+    """What is asked for and what is given."""
+    valued = signature.valued_names
+    return (parse_probability(text, valued=valued, computes=True) for text in queries)
 
 
 def bound_settings(given: Mapping[str, Any], budget: Budget | None = None) -> BoundSettings:
@@ -98,7 +122,7 @@ def bound_settings(given: Mapping[str, Any], budget: Budget | None = None) -> Bo
 
 
 def _chosen(
-    program: Program, queries: Sequence[str], engine: str, settings: BoundSettings, note: Note
+    program: Program, queries: Sequence[str | Bound], engine: str, settings: BoundSettings, note: Note
 ) -> tuple[Choice, BoundQuestion]:
     question = _question(program, settings.budget, tuple(queries))
     network = _network(program, settings.budget)
@@ -112,9 +136,15 @@ def chosen(
     question: BoundQuestion,
     note: Note = None,
 ) -> Choice:
-    """The engine of this name, unasked whether it can; for ``auto`` the first that can at a fair cost."""
+    """The engine of this name, unasked whether it can; for ``auto`` the first that uses all options given and
+    can at a fair cost."""
     *preferred, last = BOUND
     for candidate in preferred if name == "auto" else ():
+        unused = [o for o in options_in("bound", settings) if not takes("bound", candidate, o)]
+        if unused:
+            flags = " and ".join(options_of("bound")[option].flag for option in unused)
+            _tell(note, f"engine {last}, as {candidate} does not use {flags}")
+            continue
         engine = engine_named("bound", candidate, settings)
         # an estimate that takes longer than this is a refusal: the last engine is to have time to run
         prepared = engine.prepare(network, question, settings.budget.share(PLANNING_SHARE))
@@ -149,7 +179,7 @@ def _first_lowering(program: Program, budget: Budget) -> Lowering:
 
 
 @lru_cache(maxsize=4)
-def _question(program: Program, budget: Budget, queries: tuple[str, ...]) -> BoundQuestion:
+def _question(program: Program, budget: Budget, queries: tuple[str | Bound, ...]) -> BoundQuestion:
     return read_bound_question(queries, _lowering(program, budget))
 
 

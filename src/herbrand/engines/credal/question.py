@@ -32,7 +32,7 @@ from herbrand.errors import ContradictionError, OutOfTimeError, UnsupportedError
 from herbrand.language.formulas import predicates_in
 from herbrand.language.parse import parse_probability
 from herbrand.language.show import show_probability
-from herbrand.language.syntax import And, Atom, Formula, Variable
+from herbrand.language.syntax import And, Atom, Bound, Formula, Variable
 from herbrand.program.expansion import instances
 from herbrand.program.program import Program
 from herbrand.program.question import check_formula
@@ -156,12 +156,16 @@ def refused(status: Status, refusals: Sequence[ImpossibleGivenError]) -> Status:
     return replace(status, converged=False, advice="; ".join([*messages, *filter(None, [status.advice])]))
 
 
-def read_bound_question(texts: Iterable[str], lowering: Lowering) -> BoundQuestion:
-    """The question that texts state. Raises where a name or a constant is unknown."""
+def read_bound_question(asked: Iterable[str | Bound], lowering: Lowering) -> BoundQuestion:
+    """The question that texts state, or bounds that were read from them. Raises where a name or a constant is
+    unknown."""
     program = lowering.program
     queries: list[BoundQuery] = []
-    for text in texts:
-        event, given = parse_probability(text, valued=program.signature.valued_names)
+    for one in asked:
+        if isinstance(one, Bound):
+            text, event, given = show_probability(one.event, one.given), one.event, one.given
+        else:
+            text, (event, given) = one, parse_probability(one, valued=program.signature.valued_names)
         if given is None:
             event = _every_atom(event, program)
         both = event if given is None else And((event, given))
