@@ -327,3 +327,13 @@ def test_explanations_of_bounds_compute_values_too() -> None:
 def test_what_queries_cannot_compute_is_refused(asked: str, why: str) -> None:
     with pytest.raises(HerbrandError, match=why):
         hb.Model(hb.parse(STEPS)).bound(asked)
+
+
+@pytest.mark.parametrize("engine", ["exact", "ariel"])
+def test_an_observed_condition_at_the_last_value_says_how_to_leave_it_out(engine: str) -> None:
+    text = "type n = 1..4\npredicate s(n): observed\npredicate t(n)\ns(2)\ns(4)\n"
+    text += "P(t(x + 1) | s(x){apart}) >= 0.5"
+    with pytest.raises(HerbrandError, match=r"leave it out by a condition, P\(... \| ... and x != 4\)"):
+        hb.Model(hb.parse(text.format(apart=""))).bound(engine=engine)
+    (row,) = hb.Model(hb.parse(text.format(apart=" and x != 4"))).bound("t(3)", engine=engine).rows()
+    assert (row.lower, row.upper) == pytest.approx((0.5, 1.0))

@@ -26,11 +26,9 @@ from herbrand.engines.credal.interval import Clock, is_consistent, size_of
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import NO_LINKS, Network
 from herbrand.engines.credal.part import NetworkPart, sentences_of, whole_part
+from herbrand.engines.credal.sentence_groups import without_last_value
 from herbrand.engines.smallest_set import smallest, together
 from herbrand.errors import ContradictionError, Mistake
-from herbrand.language.formulas import walk
-from herbrand.language.names import is_made, shown_constant, shown_name
-from herbrand.language.scope import free_variables
 from herbrand.language.show import show_formula, statement_text
 from herbrand.language.syntax import Atom, Bound, Iff, Not, Truth
 
@@ -121,21 +119,11 @@ def _instance(network: Network, sources: Sequence[Source]) -> str:
 def _left_out(network: Network, place: Source) -> str:
     """How an instance is left out whose event is false as its type has no such value."""
     group, row = place
-    stated, grounding = (
-        network.statements[int(network.groups[group].statement[row])],
-        network.grounding(*place),
-    )
+    stated = network.statements[int(network.groups[group].statement[row])]
     if not isinstance(stated, Bound) or network.stated(*place).event != Truth(False):
         return ""
-    computed = (part for part in walk(stated.event) if isinstance(part, Atom) and is_made(part.predicate))
-    names = [name for part in computed for name in free_variables(part) if name in grounding]
-    if not names:
-        return ""
-    apart = f"{shown_name(names[0])} != {shown_constant(grounding[names[0]])}"
-    return (
-        "\n  there an atom is false as its type has no such value: leave it out by a condition, "
-        f"P(... | ... and {apart})"
-    )
+    way_out = without_last_value(stated.event, network.grounding(*place))
+    return way_out and f"\n  there {way_out}"
 
 
 MOST_ATOMS = 12

@@ -29,6 +29,7 @@ from herbrand.engines.credal.sentence_groups import (
     add_rows,
     sentence_of,
     too_many_atoms,
+    without_last_value,
 )
 from herbrand.engines.credal.shape import (
     FALSE,
@@ -361,7 +362,14 @@ class Lowering:
                 return found if found >= 0 else (TRUE if found == KNOWN_TRUE else FALSE)
 
             condition = None if bound.given is None else shape_of(bound.given, column)
-            sentence = sentence_of(shape_of(bound.event, column), condition, bound)
+
+            def way_out(row: int = int(members[0])) -> str:
+                constants = {
+                    n: self.program.domain(types[n]).value(int(c[row])) for n, c in rows.columns.items()
+                }
+                return without_last_value(stated.event, constants)
+
+            sentence = sentence_of(shape_of(bound.event, column), condition, bound, way_out)
             if condition != FALSE:
                 links = self._unsaid_links(stated, sentence, column)
                 self._refuse_too_many_links(len(links) * len(members), bound)

@@ -19,14 +19,25 @@ Runs of bounds become rows of the network, all rows of one form together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from herbrand.engines.credal.network import NO_LINKS, Atoms, SentenceGroup
 from herbrand.engines.credal.shape import FALSE, TRUE, Shape, canonical, columns_of, shape_of
 from herbrand.errors import ContradictionError, UnsupportedError
-from herbrand.language.syntax import Atom, Bound, BoundRows, Leaf, formulas_in, walk
+from herbrand.language.names import is_made, shown_constant, shown_name
+from herbrand.language.scope import free_variables, written
+from herbrand.language.syntax import (
+    Atom,
+    Bound,
+    BoundRows,
+    Formula,
+    Leaf,
+    Value,
+    formulas_in,
+    walk,
+)
 
 MOST_ATOMS_A_SENTENCE = 20
 
@@ -100,10 +111,27 @@ class Rows:
         return tuple(column[order] for column in joined)
 
 
+def without_last_value(event: Formula, grounding: Mapping[str, Value]) -> str:
+    """What to say of an instance in which a computed atom is false as its type has no such value: how it is
+    left out. Empty where none is computed."""
+    computed = (part for part in walk(event) if isinstance(part, Atom) and is_made(part.predicate))
+    names = [name for part in computed for name in free_variables(part) if name in grounding]
+    if not names:
+        return ""
+    apart = f"{shown_name(written(names[0]))} != {shown_constant(grounding[names[0]])}"
+    return (
+        "an atom is false as its type has no such value: leave it out by a condition, "
+        f"P(... | ... and {apart})"
+    )
+
+
 def sentence_of(
-    event: Shape, given: Shape | None, bound: Bound
+    event: Shape, given: Shape | None, bound: Bound, way_out: Callable[[], str] = str
 ) -> tuple[Shape, Shape | None, tuple[int, ...]] | None:
-    """The shapes over columns and what stands in each; ``None`` for a sentence that says nothing."""
+    """The shapes over columns and what stands in each; ``None`` for a sentence that says nothing.
+
+    ``way_out``: how an instance is left out whose event is false, if that is known.
+    """
     if given == FALSE or (event == TRUE and bound.upper == 1) or (event == FALSE and bound.lower == 0):
         return None
     if given == TRUE:
@@ -113,7 +141,8 @@ def sentence_of(
             raise ContradictionError(
                 "the observed facts settle what this bound speaks of, and contradict it",
                 span=bound.span,
-                hint="what is to be open is declared without 'observed'; its facts are evidence then",
+                hint=(way_out() if event == FALSE else "")
+                or "what is to be open is declared without 'observed'; its facts are evidence then",
             )
         shape, atoms = canonical(event)
         condition = None
