@@ -19,8 +19,8 @@ import herbrand as hb
 from herbrand.answers.bounds import Bounds
 from herbrand.budget import UNLIMITED
 from herbrand.engines.credal.ariel.independence import Links
+from herbrand.engines.credal.ariel.message_part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.messages import single_atoms
-from herbrand.engines.credal.ariel.part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.scopes import Scope, scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import SentenceGroup

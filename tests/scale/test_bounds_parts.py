@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.budget import UNLIMITED, bytes_of
 from herbrand.engines.credal.ariel.independence import Links
+from herbrand.engines.credal.ariel.message_part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.messages import single_atoms
-from herbrand.engines.credal.ariel.part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network

@@ -6,7 +6,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.budget import Budget
-from herbrand.engines.credal.solve import Optimum
+from herbrand.engines.credal.branch_and_bound import End
 from herbrand.errors import OutOfTimeError
 from tests.language.test_clock import Clock
 
@@ -64,8 +64,8 @@ def test_what_vertices_leave_open_is_searched_on_as_a_program(monkeypatch: pytes
     """The search over vertices closes some networks late or never, which the other one closes at once."""
     known = hb.Model(hb.parse(DIAMOND)).bound("P(d)", engine="exact")
 
-    def nothing(masses: object, least: bool, clock: object, ends_left: int) -> Optimum:
-        return Optimum(0.0 if least else 1.0, None, 0, proved=False)
+    def nothing(masses: object, least: bool, clock: object, ends_left: int) -> End:
+        return End(0.0 if least else 1.0, None, 0, proved=False)
 
     monkeypatch.setattr("herbrand.engines.credal.interval._at_vertices", nothing)
     found = hb.Model(hb.parse(DIAMOND)).bound("P(d)", engine="exact")

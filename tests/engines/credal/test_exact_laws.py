@@ -14,7 +14,7 @@ from herbrand.answers.bounds import Bounds
 from herbrand.engines.credal.interval import Clock, LocalQuery, ends_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import graph_of
-from herbrand.engines.credal.part import NetworkPart, sentences_of
+from herbrand.engines.credal.network_part import NetworkPart, sentences_of
 from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Theory

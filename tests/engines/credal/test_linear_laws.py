@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import herbrand as hb
-from herbrand.engines.credal.part import NetworkPart
+from herbrand.engines.credal.network_part import NetworkPart
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_atom, show_probability

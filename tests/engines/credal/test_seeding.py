@@ -14,6 +14,7 @@ import herbrand as hb
 from benchmarks import credal_networks
 from herbrand.budget import Budget
 from herbrand.engines.credal import seeding
+from herbrand.engines.credal.branch_and_bound import TOLERANCE, End
 from herbrand.engines.credal.interval import Clock, Ends, ends_of
 from herbrand.engines.credal.lowering import Lowering, credal_network
 from herbrand.engines.credal.markov import Graph, graph_of
@@ -21,7 +22,6 @@ from herbrand.engines.credal.network import Atoms, KnownAtoms, Network, Sentence
 from herbrand.engines.credal.network_query import NetworkQuestion
 from herbrand.engines.credal.question import BoundQuestion, read_bound_question
 from herbrand.engines.credal.seeding import Seeds
-from herbrand.engines.credal.solve import TOLERANCE, Optimum
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Theory
 from tests.engines.credal.ariel.networks import bayesian
@@ -72,7 +72,7 @@ def test_ends_of_rows_that_are_not_proved_at_once_are_not_wider_than_messages(
     model = hb.Model(hb.parse(text))
     query = "P(y | f0 and not f1 and f2 and not f3)"
     (messages,) = model.bound(query, engine="ariel").rows()
-    stopped = Optimum(0.0, None, 0, proved=False), Optimum(1.0, None, 0, proved=False)
+    stopped = End(0.0, None, 0, proved=False), End(1.0, None, 0, proved=False)
     monkeypatch.setattr("herbrand.engines.credal.exact.ends_of", lambda *_, **__: Ends(*stopped))
     found = model.bound(query, engine="exact", time_limit=600)
     (row,) = found.rows()
@@ -90,22 +90,22 @@ def test_contradictions_leave_no_seeds() -> None:
 
 def test_a_gap_knows_what_both_searches_reached() -> None:
     """A value that one search reached limits the other end too; and the ends are each other's limits."""
-    both = Ends(Optimum(0.1, 0.2, 1), Optimum(0.9, 0.5, 1))
+    both = Ends(End(0.1, 0.2, 1), End(0.9, 0.5, 1))
     assert both.gaps == pytest.approx((0.1, 0.4))
-    other = Ends(Optimum(0.1, None, 1), Optimum(0.9, 0.3, 1))
+    other = Ends(End(0.1, None, 1), End(0.9, 0.3, 1))
     assert other.gaps == pytest.approx((0.2, 0.6))
-    neither = Ends(Optimum(0.1, None, 1), Optimum(0.25, None, 1))
+    neither = Ends(End(0.1, None, 1), End(0.25, None, 1))
     assert neither.gap == pytest.approx(0.15)
 
 
 def test_a_search_that_goes_on_only_adds() -> None:
     """What messages had proved beyond the search stays proved."""
     before = Ends(
-        Optimum(0.1, 0.3, 5, lambda seconds: Optimum(0.2, 0.3, 8)),
-        Optimum(0.9, 0.5, 1, lambda seconds: Optimum(0.95, 0.6, 3)),
+        End(0.1, 0.3, 5, lambda seconds: End(0.2, 0.3, 8)),
+        End(0.9, 0.5, 1, lambda seconds: End(0.95, 0.6, 3)),
     )
     after = before.searched_on(True, 1.0).searched_on(False, 1.0)
-    assert after == Ends(Optimum(0.2, 0.3, 8), Optimum(0.9, 0.6, 3))
+    assert after == Ends(End(0.2, 0.3, 8), End(0.9, 0.6, 3))
 
 
 def test_searches_go_on_where_they_stopped() -> None:
@@ -124,9 +124,9 @@ def test_searches_go_on_where_they_stopped() -> None:
 
 
 def test_intervals_are_intersected() -> None:
-    ends = Ends(Optimum(0.1, 0.2, 1), Optimum(0.9, 0.5, 1)).within(0.15, 0.95)
+    ends = Ends(End(0.1, 0.2, 1), End(0.9, 0.5, 1)).within(0.15, 0.95)
     assert (ends.lower.bound, ends.upper.bound) == (0.15, 0.9)
-    assert dataclasses.replace(ends.lower, bound=0.1) == Optimum(0.1, 0.2, 1)
+    assert dataclasses.replace(ends.lower, bound=0.1) == End(0.1, 0.2, 1)
 
 
 @laws

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from herbrand.engines.credal.part import Sentence, satisfied_case_by_case, single_case_intervals
+from herbrand.engines.credal.network_part import Sentence, satisfied_case_by_case, single_case_intervals
 from herbrand.engines.credal.shape import spread
 from tests.laws import tries
 

@@ -25,7 +25,7 @@ from dataclasses import replace
 from herbrand.engines.credal.interval import Clock, is_consistent, size_of
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import NO_LINKS, Network
-from herbrand.engines.credal.part import NetworkPart, sentences_of, whole_part
+from herbrand.engines.credal.network_part import NetworkPart, sentences_of, whole_part
 from herbrand.engines.credal.sentence_groups import without_last_value
 from herbrand.engines.smallest_set import smallest, together
 from herbrand.errors import ContradictionError, Mistake

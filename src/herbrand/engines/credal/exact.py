@@ -1,11 +1,12 @@
 """The exact engine of ``bound``: every end is proved, and so is how far it may be from the tightest.
 
-Each query is asked of the part of the network that it depends on (:mod:`herbrand.engines.credal.part`). Where
-every sentence bounds one row of one conditional table, its ends lie at ends of rows, and a search over these
-finds them at any scale (:mod:`herbrand.engines.credal.vertices`); else it is a program over cluster tables
-(:mod:`herbrand.engines.credal.tables`), linear where no independence couples them, or with products that
-branch and bound takes (:mod:`herbrand.engines.credal.solve`). Every bound is rounded outward. Atoms in
-trees of conditional tables take one pass (:mod:`herbrand.engines.credal.forward`).
+Each query is asked of the part of the network that it depends on
+(:mod:`herbrand.engines.credal.network_part`). Where every sentence bounds one row of one conditional table,
+its ends lie at ends of rows, and a search over these finds them at any scale
+(:mod:`herbrand.engines.credal.vertices`); else it is a program over cluster tables
+(:mod:`herbrand.engines.credal.cluster_program`), linear where no independence couples them, or with products
+that branch and bound takes (:mod:`herbrand.engines.credal.branch_and_bound`). Every bound is rounded outward.
+Atoms in trees of conditional tables take one pass (:mod:`herbrand.engines.credal.tree_intervals`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import UNLIMITED, Budget
+from herbrand.engines.credal.branch_and_bound import TOLERANCE, End, InfeasibleError, Watch
 from herbrand.engines.credal.contradictions import contradiction
 from herbrand.engines.credal.interval import (
     BYTES_AN_ENTRY,
@@ -38,8 +40,8 @@ from herbrand.engines.credal.interval import (
 from herbrand.engines.credal.markov import components, graph_of
 from herbrand.engines.credal.masses import separate_masses
 from herbrand.engines.credal.network import Network
+from herbrand.engines.credal.network_part import NetworkPart
 from herbrand.engines.credal.network_query import NetworkQuestion, network_question
-from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.question import (
     SECONDS_APART,
     BoundQuery,
@@ -51,12 +53,11 @@ from herbrand.engines.credal.question import (
     refused,
 )
 from herbrand.engines.credal.seeding import Seeds
-from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch
 from herbrand.engines.engine import Cost, Prepared, Refusal
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.extras import later
 
-_explained = later("herbrand.engines.credal.relaxation:explained")
+_explained = later("herbrand.engines.credal.end_reasons:explained")
 SECONDS_AN_END = 30.0
 """How long one end may be searched for where no time limit is given."""
 MOST_SECONDS = 60.0
@@ -70,7 +71,7 @@ SHARE_OF_SEEDS = 0.2
 AT_FIRST = 1.0
 """Seconds for which an end is searched for before messages are asked."""
 OPERATIONS_A_SECOND = 1e8
-UNKNOWN = Ends(Optimum(0.0, None, 0, proved=False), Optimum(1.0, None, 0, proved=False))
+UNKNOWN = Ends(End(0.0, None, 0, proved=False), End(1.0, None, 0, proved=False))
 """The ends of a query that no time was left for."""
 
 

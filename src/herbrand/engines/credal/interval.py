@@ -1,6 +1,7 @@
 """The interval of one query over one part of a network, each end a proved optimum or a proved outer bound.
 
-Networks of separate rows have their ends at vertices (:mod:`.vertices`); others are programs (:mod:`.solve`).
+Networks of separate rows have their ends at vertices (:mod:`.vertices`); others are programs
+(:mod:`.branch_and_bound`).
 
 A condition is no constraint: ``P(q | e)`` ranges over the distributions with P(e) > 0. Since all but one of a
 table program's rows are homogeneous, P(true) = 1 is traded for P(e) = 1 (Charnes and Cooper): then P(q and e)
@@ -21,11 +22,11 @@ from functools import lru_cache
 import numpy as np
 
 from herbrand.budget import allowed_bytes, readable
+from herbrand.engines.credal.branch_and_bound import TOLERANCE, End, InfeasibleError, Watch, optimum
+from herbrand.engines.credal.cluster_program import Linear, TableProgram, clusters_of, table_program
 from herbrand.engines.credal.masses import Masses, related, separate_masses
-from herbrand.engines.credal.part import MOST_KEPT, NetworkPart
+from herbrand.engines.credal.network_part import MOST_KEPT, NetworkPart
 from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
-from herbrand.engines.credal.solve import TOLERANCE, InfeasibleError, Optimum, Watch, optimum
-from herbrand.engines.credal.tables import Linear, TableProgram, clusters_of, table_program
 from herbrand.engines.credal.vertices import vertex_end
 from herbrand.errors import BudgetError
 
@@ -66,8 +67,8 @@ class Clock:
 
 @dataclass(frozen=True)
 class Ends:
-    lower: Optimum
-    upper: Optimum
+    lower: End
+    upper: End
 
     @property
     def gaps(self) -> tuple[float, float]:
@@ -129,7 +130,7 @@ def ends_of(
     )
 
 
-def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> Optimum:
+def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> End:
     """One end in a network of separate rows."""
     if not masses.possible:
         raise ImpossibleConditionError
@@ -139,7 +140,7 @@ def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> O
 
 def _end(
     program: PolynomialProgram, asked: Linear, query: LocalQuery, least: bool, clock: Clock, ends_left: int
-) -> Optimum:
+) -> End:
     """One end."""
     if query.within != (0.0, 1.0):
         program = program.with_row(asked.variables, asked.factors, *query.within)
@@ -199,7 +200,7 @@ def _scaled(made: TableProgram, program: PolynomialProgram, least: float, most: 
     return replace(program, lower=lower, upper=upper)
 
 
-def _solved(program: PolynomialProgram, asked: Linear, least: bool, clock: Clock, ends_left: int) -> Optimum:
+def _solved(program: PolynomialProgram, asked: Linear, least: bool, clock: Clock, ends_left: int) -> End:
     return optimum(
         program,
         asked.variables,
@@ -211,7 +212,7 @@ def _solved(program: PolynomialProgram, asked: Linear, least: bool, clock: Clock
     )
 
 
-def _within(found: Optimum) -> Optimum:
+def _within(found: End) -> End:
     """A probability lies between 0 and 1 whatever a search has proved."""
     value = None if found.value is None else min(max(found.value, 0.0), 1.0)
     return replace(found, bound=min(max(found.bound, 0.0), 1.0), value=value)

@@ -32,7 +32,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from herbrand.engines.credal.directions import FALLS, RISES, UNKNOWN, Chances, Cut, chances, directions
-from herbrand.engines.credal.part import MOST_KEPT, MOST_PARENTS, NetworkPart, Sentence
+from herbrand.engines.credal.network_part import MOST_KEPT, MOST_PARENTS, NetworkPart, Sentence
 from herbrand.engines.credal.rounding import Enclosure, complement
 from herbrand.graphs import linked
 

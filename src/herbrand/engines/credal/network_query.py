@@ -12,12 +12,12 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from herbrand.engines.credal.forward import Forward, forward
+from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph
 from herbrand.engines.credal.nearby_facts import NearbyFacts
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import MOST_KEPT, NetworkPart, whole_part
+from herbrand.engines.credal.network_part import MOST_KEPT, NetworkPart, whole_part
 from herbrand.engines.credal.question import (
     BoundQuery,
     BoundQuestion,
@@ -34,7 +34,7 @@ from herbrand.engines.credal.shape import (
     negation,
     settled,
 )
-from herbrand.engines.credal.solve import Optimum
+from herbrand.engines.credal.tree_intervals import Forward, forward
 from herbrand.errors import BudgetError
 from herbrand.graphs import linked
 
@@ -155,10 +155,10 @@ class NetworkQuestion:
             return None
         return query.event.atoms[0]
 
-    def closed_form(self, query: BoundQuery) -> tuple[Optimum, Optimum] | None:
+    def closed_form(self, query: BoundQuery) -> tuple[End, End] | None:
         """The ends of a query where no program is needed for it."""
         if not query.event.atoms and query.given is None and not self.facts.bearing_on(()):
-            sure = Optimum(truth := float(query.event.shape == TRUE), truth, 0)
+            sure = End(truth := float(query.event.shape == TRUE), truth, 0)
             return sure, sure
         if query.event.shape != 0 or not self.forward.settled[atom := query.event.atoms[0]]:
             return None

@@ -21,7 +21,7 @@ import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import NetworkPart, Sentence
+from herbrand.engines.credal.network_part import NetworkPart, Sentence
 from herbrand.engines.credal.question import BoundQuery
 from herbrand.extras import later
 

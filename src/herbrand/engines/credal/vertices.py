@@ -24,17 +24,17 @@ import time
 
 import numpy as np
 
+from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.directions import FALLS, RISES
 from herbrand.engines.credal.masses import FREE, Masses
 from herbrand.engines.credal.rounding import Enclosure, share_above, share_below
-from herbrand.engines.credal.solve import Optimum
 
 ROUNDING = 1e-12
 """A smaller relative tolerance would ask for more digits than there are."""
 Pair = tuple[Enclosure, Enclosure]
 
 
-def vertex_end(masses: Masses, least: bool, tolerance: float, until: float) -> Optimum:
+def vertex_end(masses: Masses, least: bool, tolerance: float, until: float) -> End:
     """One end of the probability whose odds are those of two masses, something given being possible.
 
     Its value is that of a network that satisfies every sentence.
@@ -43,7 +43,7 @@ def vertex_end(masses: Masses, least: bool, tolerance: float, until: float) -> O
     """
     search = _Search(masses, least, tolerance, until)
     bound = search.bound()
-    return Optimum(bound, search.reached, search.boxes, proved=search.near(bound))
+    return End(bound, search.reached, search.boxes, proved=search.near(bound))
 
 
 class _Search:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from herbrand.budget import readable
 from herbrand.engines.credal.ariel.independence import Links
-from herbrand.engines.credal.ariel.part import MessagePart, independences_of
+from herbrand.engines.credal.ariel.message_part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
 from herbrand.engines.credal.markov import Graph
 from herbrand.errors import BudgetError

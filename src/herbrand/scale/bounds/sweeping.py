@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from herbrand.engines.credal.ariel.message_part import MessagePart
 from herbrand.engines.credal.ariel.messages import FoundContradictionError
-from herbrand.engines.credal.ariel.part import MessagePart
 
 NONE_FAILED = -1
 TOLD = pa.schema(

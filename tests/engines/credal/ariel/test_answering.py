@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.engines.credal.ariel.independence import Links
-from herbrand.engines.credal.ariel.questions import ANY, Answering, ImpossibleError
-from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only, with_ends
+from herbrand.engines.credal.ariel.neighbourhood import Incidence, growing, kept_only, with_ends
+from herbrand.engines.credal.ariel.query_bounds import ANY, Answering, ImpossibleError
 from herbrand.engines.credal.contradictions import contradiction_of_messages
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula

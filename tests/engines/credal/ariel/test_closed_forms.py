@@ -11,9 +11,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from herbrand.engines.credal.ariel.conditional_tables import tighten_table
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.ariel.simplex import least, workspace
-from herbrand.engines.credal.ariel.tables import tighten_table
 from tests.laws import tries
 
 FIRST, SECOND = np.array([0, 0, 1.0, 1]), np.array([0, 1.0, 0, 1])

@@ -17,7 +17,7 @@ from herbrand.engines.credal.ariel.independence import (
     cells_of,
     pairwise,
 )
-from herbrand.engines.credal.ariel.part import KnownIndependences
+from herbrand.engines.credal.ariel.message_part import KnownIndependences
 from herbrand.engines.credal.markov import Graph
 from tests.engines.credal.ariel.networks import masses_of, random_parents
 from tests.laws import tries

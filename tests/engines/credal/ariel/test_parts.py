@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.engines.credal.ariel.engine import outer_run
 from herbrand.engines.credal.ariel.independence import Links
+from herbrand.engines.credal.ariel.message_part import MessagePart, independences_of
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, single_atoms
-from herbrand.engines.credal.ariel.part import MessagePart, independences_of
-from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only, with_ends
+from herbrand.engines.credal.ariel.neighbourhood import Incidence, growing, kept_only, with_ends
 from herbrand.engines.credal.ariel.scopes import Scope, scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import Sentence
+from herbrand.engines.credal.network_part import Sentence
 from herbrand.engines.credal.rounding import stated_ends
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 from tests.laws import tries

@@ -29,12 +29,13 @@ from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import UNLIMITED, Budget, readable, refuse_beyond
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, Messages
+from herbrand.engines.credal.ariel.neighbourhood import Incidence, growing, kept_only, with_ends
 from herbrand.engines.credal.ariel.published import PublishedMessages
-from herbrand.engines.credal.ariel.questions import Answering, ImpossibleError
-from herbrand.engines.credal.ariel.regions import Incidence, growing, kept_only, with_ends
+from herbrand.engines.credal.ariel.query_bounds import Answering, ImpossibleError
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.ariel.trees import Interval
 from herbrand.engines.credal.contradictions import contradiction_of_messages
+from herbrand.engines.credal.end_reasons import NOTE, Relaxation
 from herbrand.engines.credal.nearby_facts import NearbyFacts
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import (
@@ -48,7 +49,6 @@ from herbrand.engines.credal.question import (
     each_answered,
     refused,
 )
-from herbrand.engines.credal.relaxation import NOTE, Relaxation
 from herbrand.engines.credal.shape import GroundFormula, conjunction, negation
 from herbrand.engines.engine import Cost, Prepared, Refusal
 from herbrand.engines.loop import Limits, settle

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.budget import Budget
+from herbrand.engines.credal.ariel.conditional_tables import tighten_table
 from herbrand.engines.credal.ariel.copies import copy_table
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.ariel.programs import extremes, tighten
 from herbrand.engines.credal.ariel.scopes import Scope
 from herbrand.engines.credal.ariel.simplex import Cells, Workspace, form_count
-from herbrand.engines.credal.ariel.tables import tighten_table
 from herbrand.loops import loop
 
 Array = NDArray[Any]

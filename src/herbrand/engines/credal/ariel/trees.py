@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from herbrand.engines.credal.duals import least
+from herbrand.engines.credal.proved_linear import least
 from herbrand.engines.credal.rounding import UNIT, opposite
 from herbrand.engines.highs import LinearProgram
 from herbrand.graphs import reached

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.engines.credal.cluster_program import Cluster, TableProgram, clusters_of, table_program
 from herbrand.engines.credal.interval import MOST_CORE, MOST_WIDTH, LocalQuery, Size, size_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import Graph, graph_of
-from herbrand.engines.credal.part import NetworkPart, sentences_of
+from herbrand.engines.credal.network_part import NetworkPart, sentences_of
 from herbrand.engines.credal.polynomial import PolynomialProgram
-from herbrand.engines.credal.tables import Cluster, TableProgram, clusters_of, table_program
 from herbrand.errors import BudgetError
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 from tests.laws import tries

@@ -1,13 +1,14 @@
 """The least or greatest value of a linear function over a program, proved.
 
 What counts is ``bound``: a value that no solution goes beyond, whether or not the search came to its end.
-Every bound is checked in outward-rounded or rational arithmetic (:mod:`.duals`, :mod:`.polynomial`).
+Every bound is checked in outward-rounded or rational arithmetic (:mod:`.proved_linear`, :mod:`.polynomial`).
 ``value`` is that of the best point found. Programs with products are searched by branch and bound.
 
 That search divides the ranges of the conditional probabilities, ``theta`` in ``part = theta * whole``. Over a
 box of ranges each product is relaxed to its four envelopes (McCormick 1976), and the least of the linear
-program is proved (:mod:`.duals`). Ranges shrink by what rows and products imply (:mod:`.polynomial`), and
-where a box stays open by the least and greatest value of each factor of a product, proved in the same way.
+program is proved (:mod:`.proved_linear`). Ranges shrink by what rows and products imply
+(:mod:`.polynomial`), and where a box stays open by the least and greatest value of each factor of a product,
+proved in the same way.
 
 Only what is better than the best point known by more than the tolerance is searched for. That prunes, and
 needs no proof that the point is one: what is proved is the smaller of the open bounds and of that limit.
@@ -32,8 +33,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.sparse import csr_array
 
-from herbrand.engines.credal.duals import LinearProgram, least
 from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
+from herbrand.engines.credal.proved_linear import LinearProgram, least
 
 # Branch and bound
 
@@ -49,7 +50,7 @@ ENOUGH = 0.7
 
 
 @dataclass(frozen=True)
-class Optimum:
+class End:
     """``bound`` is proved; ``value`` was reached (``None``: nothing found in time); ``nodes`` searched.
 
     ``proved``: the two are within the tolerance of each other. ``more`` goes on for some seconds with a
@@ -59,7 +60,7 @@ class Optimum:
     bound: float
     value: float | None
     nodes: int
-    more: Callable[[float], Optimum] | None = field(default=None, compare=False, repr=False)
+    more: Callable[[float], End] | None = field(default=None, compare=False, repr=False)
     proved: bool = True
 
     @property
@@ -113,7 +114,7 @@ class Search:
         self._started = False
         self.until = math.inf
 
-    def run(self, until: float, watch: Callable[[float], None] | None = None) -> Optimum:
+    def run(self, until: float, watch: Callable[[float], None] | None = None) -> End:
         """Search until a moment of the monotonic clock."""
         self.until = until
         if not self._started:
@@ -143,9 +144,9 @@ class Search:
     def has_products(self) -> bool:
         return len(self.theta) > 0
 
-    def _proof(self, bound: float, done: bool) -> Optimum:
+    def _proof(self, bound: float, done: bool) -> End:
         value = self.best if self.best < math.inf else None
-        return Optimum(bound, value, self.nodes, proved=done)
+        return End(bound, value, self.nodes, proved=done)
 
     def _close(self, bound: float) -> bool:
         return self.best < math.inf and bound >= self._limit()
@@ -352,7 +353,7 @@ def optimum(
     seconds: float,
     tolerance: float = TOLERANCE,
     watch: Watch | None = None,
-) -> Optimum:
+) -> End:
     """The least or greatest value of factors times variables; the tolerance is relative to it.
 
     Raises :class:`InfeasibleError`.
@@ -376,7 +377,7 @@ class _Run:
     search: Search
     sign: float
 
-    def on(self, seconds: float, watch: Watch | None = None) -> Optimum:
+    def on(self, seconds: float, watch: Watch | None = None) -> End:
         found = self.search.run(time.monotonic() + seconds, watch)
         if found.bound == math.inf:
             raise InfeasibleError

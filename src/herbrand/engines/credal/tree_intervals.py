@@ -25,11 +25,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.markov import Arrows, components, graph_of
 from herbrand.engines.credal.network import Network, SentenceGroup
 from herbrand.engines.credal.rounding import UNIT, complement
 from herbrand.engines.credal.shape import literals_of
-from herbrand.engines.credal.solve import Optimum
 from herbrand.graphs import reached
 from herbrand.loops import chosen, loop
 
@@ -52,7 +52,7 @@ class Forward:
     rows: tuple[_Rows, _Rows] | None = None
     """The tables of the settled atoms, rounded outward and inward."""
 
-    def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[Optimum, Optimum] | None:
+    def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[End, End] | None:
         """The two ends of an atom, given what is known of others, each proved and attained up to rounding.
 
         ``None`` where that has no closed form, or what is known may be impossible.
@@ -68,7 +68,7 @@ class Forward:
             lower, upper, least, most = (
                 float(found[atom]) for found in (self.lower, self.upper, self.least, self.most)
             )
-        return Optimum(lower, least, 0), Optimum(upper, most, 0)
+        return End(lower, least, 0), End(upper, most, 0)
 
     def _possible(self, known: Mapping[int, bool]) -> bool:
         """Whether ancestors of one atom can have these values: rows of other atoms bear on each of them."""

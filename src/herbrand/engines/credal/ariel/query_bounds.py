@@ -23,7 +23,7 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.factors import WIDEST, intervals_at_once, truths_of
 from herbrand.engines.credal.ariel.independence import Links, Separations, cells_of
-from herbrand.engines.credal.ariel.regions import Incidence
+from herbrand.engines.credal.ariel.neighbourhood import Incidence
 from herbrand.engines.credal.ariel.trees import (
     BoundedTable,
     Interval,
@@ -34,7 +34,7 @@ from herbrand.engines.credal.ariel.trees import (
     lowered,
     raised,
 )
-from herbrand.engines.credal.part import single_case_intervals
+from herbrand.engines.credal.network_part import single_case_intervals
 from herbrand.engines.credal.rounding import UNIT, opposite, stated_ends
 from herbrand.engines.credal.shape import (
     TRUE,

@@ -11,10 +11,10 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.credal import exact
-from herbrand.engines.credal.forward import Forward, forward
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network_query import NetworkQuestion
 from herbrand.engines.credal.question import ImpossibleGivenError
+from herbrand.engines.credal.tree_intervals import Forward, forward
 from herbrand.graphs import reached
 from tests.engines.credal.ariel.networks import bayesian, conditionals, random_parents
 from tests.laws import long

@@ -13,7 +13,7 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.credal.interval import Clock, Ends, LocalQuery, ends_of
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import NetworkPart, Sentence
+from herbrand.engines.credal.network_part import NetworkPart, Sentence
 from herbrand.engines.credal.question import Progress
 from herbrand.language.show import statement_text
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from herbrand.engines.credal.branch_and_bound import End, InfeasibleError, optimum
 from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
-from herbrand.engines.credal.solve import InfeasibleError, Optimum, optimum
 from tests.laws import tries
 
 quick = settings(deadline=None, max_examples=tries(25))
@@ -22,9 +22,7 @@ def box_of(rng: np.random.Generator, count: int) -> np.ndarray:
     return np.sort(rng.random((count, 2)).round(3), axis=1)
 
 
-def least_and_most(
-    program: PolynomialProgram, variables: np.ndarray, factors: np.ndarray
-) -> tuple[Optimum, Optimum]:
+def least_and_most(program: PolynomialProgram, variables: np.ndarray, factors: np.ndarray) -> tuple[End, End]:
     low, high = (optimum(program, variables, factors, least=end, seconds=20) for end in (True, False))
     return low, high
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from herbrand.engines.credal.ariel.scopes import at_least, at_most
 from herbrand.engines.credal.network import Network
-from herbrand.engines.credal.part import Sentence
+from herbrand.engines.credal.network_part import Sentence
 from herbrand.engines.credal.rounding import stated_ends
 from herbrand.row_keys import by_number
 

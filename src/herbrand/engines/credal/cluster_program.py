@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from herbrand.engines.credal.markov import Graph
-from herbrand.engines.credal.part import NetworkPart, Sentence, single_case_intervals
+from herbrand.engines.credal.network_part import NetworkPart, Sentence, single_case_intervals
 from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
 from herbrand.engines.credal.rounding import complement
 from herbrand.engines.credal.shape import spread

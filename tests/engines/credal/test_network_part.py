@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.interval import Clock, LocalQuery, ends_of
 from herbrand.engines.credal.lowering import Lowering, credal_network
+from herbrand.engines.credal.network_part import NetworkPart
 from herbrand.engines.credal.network_query import NetworkQuestion
-from herbrand.engines.credal.part import NetworkPart
 from herbrand.engines.credal.question import BoundQuery, BoundQuestion, read_bound_question
 from herbrand.engines.credal.shape import GroundFormula
-from herbrand.engines.credal.solve import Optimum
 from herbrand.errors import BudgetError
 from tests.engines.credal.ariel.networks import bayesian, independent
 from tests.laws import tries
@@ -49,7 +49,7 @@ def asked(
     return NetworkQuestion(lowering.network(), question, markov), list(question.queries)
 
 
-def proved(ends: tuple[Optimum, Optimum] | None) -> tuple[float, ...]:
+def proved(ends: tuple[End, End] | None) -> tuple[float, ...]:
     """Both bounds, each reached."""
     assert ends is not None and all(end.proved and end.value == end.bound for end in ends)
     return tuple(end.bound for end in ends)
