@@ -121,11 +121,11 @@ class MaskedPush:
         return made.counts, made.found[:filled], made.totals[:filled]
 
     def back(
-        self, ends: np.ndarray, found: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
+        self, counts: np.ndarray, found: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
     ) -> tuple[np.ndarray | None, ...]:
         of_values, of_weights = _slopes_of(self.taken, needed)
         of_allowed = np.zeros(len(self.mask.weights)) if needed[2] else kernels.NONE
-        sums, slopes = np.zeros((2, self.width))
+        ends, (sums, slopes) = np.append(0, np.cumsum(counts)), np.zeros((2, self.width))
         steps = 4 * _steps(self.taken) + 3 * len(found) + 2 * int(self.mask.length.sum())
         often(kernels.push_where_back, steps)(
             self.taken, self.mask, ends, found, slope, sums, slopes, of_values, of_weights, of_allowed
@@ -204,20 +204,10 @@ class JoinSums:
     def _from_table(
         self, step: Join, index: Index, weights: Values | None, state: Table, pivot: str, new: str
     ) -> Table:
-        kept = tuple(name for name in (ROW, *step.live) if name != new)
-        state_groups = _Groups.of(state, kept, self._arithmetic)
-        place = 1 - step.bound[0]
-        counts, found, totals = self._push(
-            state_groups,
-            state_groups.column(pivot),
-            index.pointers,
-            index.column(place),
-            self._arithmetic.ordered(index, weights),
-            index.relation.sizes[place],
-        )
-        columns = tuple(np.repeat(column, counts) for column in state_groups.keys)
-        made = Table((*kept, new), (*columns, found), totals)
-        return made if (*kept, new) == (ROW, *step.live) else made.arranged((ROW, *step.live))
+        groups, place = _Groups.of(state, step.live, new, self._arithmetic), 1 - step.bound[0]
+        weights, width = self._arithmetic.ordered(index, weights), index.relation.sizes[place]
+        made = self._push(groups, groups.column(pivot), index.pointers, index.column(place), weights, width)
+        return made.arranged((ROW, *step.live))
 
     def pushed_answers(self, step: Ask, answers: Answers, width: int, table: Table) -> Table | None:
         """The rows with the answers to what each asks, where only the one new variable and nothing that was
@@ -226,14 +216,10 @@ class JoinSums:
             return None
         if set(step.inputs) & set(step.live):
             return None
-        kept = tuple(name for name in (ROW, *step.live) if name != step.found[0])
-        groups = _Groups.of(table, kept, self._arithmetic)
+        groups = _Groups.of(table, step.live, step.found[0], self._arithmetic)
         pivots = answers.questions.places([groups.column(name) for name in step.inputs], len(groups.table))
-        counts, found, totals = self._push(
-            groups, pivots, answers.pointers, answers.only_column, answers.table.values, width
-        )
-        columns = tuple(np.repeat(column, counts) for column in groups.keys)
-        return Table((*kept, step.found[0]), (*columns, found), totals).arranged((ROW, *step.live))
+        made = self._push(groups, pivots, answers.pointers, answers.only_column, answers.table.values, width)
+        return made.arranged((ROW, *step.live))
 
     def pushed_where(
         self, step: Join, index: Index, weights: Values | None, mask: Join, masks: IndexedFacts,
@@ -245,24 +231,16 @@ class JoinSums:
         if shape is None:
             return None
         pivot, new, known = shape
-        kept = tuple(name for name in (ROW, *step.live) if name != new)
-        groups = _Groups.of(state.sparse(), kept, self._arithmetic)
+        groups, place = _Groups.of(state.sparse(), step.live, new, self._arithmetic), 1 - step.bound[0]
         allowed = masks.index((mask.arguments.index(known),))
-        first, length = allowed.ranges([groups.keys[kept.index(known)]], len(groups.pointers) - 1)
-        place = 1 - step.bound[0]
-        ordered = self._arithmetic.ordered(index, weights)
-        ordered_masks = self._arithmetic.ordered(allowed, mask_weights)
-        values, numbers = self._arithmetic.numbers(groups.values), self._numbers(ordered)
-        pivots, columns = groups.column(pivot), index.column(place)
-        taken = Taken(groups.pointers, pivots, values, index.pointers, columns, numbers)
-        column = allowed.column(mask.arguments.index(new))
-        masked = Mask(first, length, column, self._numbers(ordered_masks))
+        first, length = allowed.ranges([groups.key(known)], len(groups.pointers) - 1)
+        weights, mask_weights = (
+            self._arithmetic.ordered(one, own) for one, own in ((index, weights), (allowed, mask_weights))
+        )
+        taken = self._taken(groups, groups.column(pivot), index.pointers, index.column(place), weights)
+        masked = Mask(first, length, allowed.column(mask.arguments.index(new)), self._numbers(mask_weights))
         call = MaskedPush(taken, masked, index.relation.sizes[place], self._workspace)
-        counts, found, totals = call.forward(self._arithmetic.best, self._check_size)
-        way_back = partial(call.back, np.append(0, np.cumsum(counts)), found)
-        columns = tuple(np.repeat(column, counts) for column in groups.keys)
-        made = self._arithmetic.made(totals, way_back, groups.values, ordered, ordered_masks)
-        return Table((*kept, new), (*columns, found), made)
+        return self._summed(call, groups, weights, mask_weights)
 
     def _mask_shape(self, step: Join, index: Index, mask: Join, state: State) -> tuple[str, str, str] | None:
         """The variable that is pushed, the one that is found, and the one that a group is known by."""
@@ -284,13 +262,23 @@ class JoinSums:
         columns: np.ndarray,
         weights: Values | None,
         width: int,
-    ) -> tuple[np.ndarray, np.ndarray, Values]:
-        values, numbers = self._arithmetic.numbers(groups.values), self._numbers(weights)
-        taken = Taken(groups.pointers, pivots, values, pointers, columns, numbers)
-        call = Push(taken, width, self._workspace)
+    ) -> Table:
+        taken = self._taken(groups, pivots, pointers, columns, weights)
+        return self._summed(Push(taken, width, self._workspace), groups, weights)
+
+    def _taken(
+        self, groups: _Groups, pivots: np.ndarray, pointers: np.ndarray, columns: np.ndarray, weights: Values
+    ) -> Taken:
+        values = self._arithmetic.numbers(groups.table.values)
+        return Taken(groups.pointers, pivots, values, pointers, columns, self._numbers(weights))
+
+    def _summed(self, call: Push | MaskedPush, groups: _Groups, *weights: Values | None) -> Table:
+        """Each group with the constants that it was pushed to, and their sums."""
         counts, found, totals = call.forward(self._arithmetic.best, self._check_size)
         way_back = partial(call.back, counts, found)
-        return counts, found, self._arithmetic.made(totals, way_back, groups.values, weights)
+        columns = (np.repeat(column, counts) for column in groups.keys)
+        values = self._arithmetic.made(totals, way_back, groups.table.values, *weights)
+        return Table((*groups.kept, groups.new), (*columns, found), values)
 
     def _numbers(self, weights: Values | None) -> np.ndarray:
         """As the kernels take them: empty where all are 1."""
@@ -340,18 +328,26 @@ class JoinSums:
         return self._arithmetic.spread(totals, (linked, np.zeros_like(linked)), (len(counts), 1))
 
 
+@dataclass(frozen=True, eq=False)
 class _Groups:
-    """A table's rows by the columns that a push keeps."""
+    """A table's rows by the columns that a push to a ``new`` variable keeps."""
 
-    def __init__(self, keys: tuple[np.ndarray, ...], pointers: np.ndarray, table: Table) -> None:
-        self.keys, self.pointers, self.table = keys, pointers, table
-        self.values = table.values
+    kept: tuple[str, ...]
+    new: str
+    keys: tuple[np.ndarray, ...]
+    pointers: np.ndarray
+    table: Table
 
     def column(self, name: str) -> np.ndarray:
         return self.table.column(name)
 
+    def key(self, name: str) -> np.ndarray:
+        """What the groups have in a column that is kept."""
+        return self.keys[self.kept.index(name)]
+
     @classmethod
-    def of(cls, table: Table, kept: tuple[str, ...], arithmetic: Arithmetic) -> _Groups:
+    def of(cls, table: Table, live: Sequence[str], new: str, arithmetic: Arithmetic) -> _Groups:
+        kept = tuple(name for name in (ROW, *live) if name != new)
         columns = [table.column(name) for name in kept]
         if not _is_sorted(columns):
             table = table.take(np.lexsort(columns[::-1]), arithmetic)
@@ -361,7 +357,8 @@ class _Groups:
             changed[1:] |= column[1:] != column[:-1]
         changed[:1] = True
         starts = np.flatnonzero(changed)
-        return cls(tuple(c[starts] for c in columns), np.append(starts, len(table)), table)
+        keys = tuple(column[starts] for column in columns)
+        return cls(kept, new, keys, np.append(starts, len(table)), table)
 
 
 def _is_sorted(columns: list[np.ndarray]) -> bool:
