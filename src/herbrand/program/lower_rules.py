@@ -15,6 +15,7 @@ uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from herbrand.errors import LanguageError
 from herbrand.facts.domain import absence
@@ -102,27 +103,21 @@ class _Lowering:
 
     def clause(self) -> Clause | None:
         """``None`` where the body cannot hold."""
-        head = self._atom(self._head)
-        parts = [part for literal in self._body for part in self._literals(literal)]  # type: ignore[arg-type]
-        if not self._possible:
-            return None
-        body = tuple(self._rooted(part) for part in parts)
-        names = tuple(map(self._same.leader, head.arguments))
-        return Clause(head.predicate, names, body, self._types, self._constants, rule=self._rule)
+        clause = self._clause(self._atom(self._head).arguments, self._rule)
+        return clause if self._possible else None
 
     def goal(self) -> Clause:
         """The clause, with :class:`Never` in a body that cannot hold."""
-        head = tuple(term.name for term in self._head.arguments if isinstance(term, Variable))
-        parts = [p for part in self._body for p in self._literals(part)]  # type: ignore[arg-type]
-        body = [self._rooted(part) for part in parts]
-        if not self._possible:
-            body.append(Never())
-        names = tuple(map(self._same.leader, head))
-        return Clause(self._head.predicate, names, tuple(body), self._types, self._constants)
+        clause = self._clause([t.name for t in self._head.arguments if isinstance(t, Variable)])
+        return clause if self._possible else replace(clause, body=(*clause.body, Never()))
 
-    def _rooted(self, part: Literal) -> Literal:
-        """The literal over the variables that equations have left."""
-        return renamed(part, self._same.leader) if self._merged else part
+    def _clause(self, head: Iterable[str], rule: Rule | None = None) -> Clause:
+        """Head and body over the variables that equations leave."""
+        body = [part for literal in self._body for part in self._literals(literal)]  # type: ignore[arg-type]
+        if self._merged:
+            body = [renamed(part, self._same.leader) for part in body]
+        names = tuple(map(self._same.leader, head))
+        return Clause(self._head.predicate, names, tuple(body), self._types, self._constants, rule=rule)
 
     def _literals(self, literal: BodyLiteral) -> list[Literal]:
         match literal:

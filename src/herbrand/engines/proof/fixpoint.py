@@ -316,8 +316,7 @@ class Fixpoint:
     def _continue(self, site: _Site, rows: Table, answers: Answers) -> None:
         step = site.plan.steps[site.position]
         assert isinstance(step, Ask)
-        table = rows
-        made = self._runner.with_answers(step, site.plan, table, answers, len(site.owner.questions))
+        made = self._runner.with_answers(step, site.plan, rows, answers, len(site.owner.questions))
         if len(made):
             self._go_on(site.owner, site.plan, site.position + 1, made)
 

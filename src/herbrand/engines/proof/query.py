@@ -213,7 +213,9 @@ class Proof:
         for name, values in bindings.items():
             domain = self.program.facts.domains[goal.shape.clause.types[name]]
             try:
-                columns.append(indices_in(domain, _listed(values)).tolist())
+                if isinstance(values, str):
+                    raise TypeError(values)
+                columns.append(indices_in(domain, list(values)).tolist())
             except (TypeError, ValueError):
                 raise LanguageError(
                     f"the bindings of {name} are a list of texts or numbers, and not {values!r}"
@@ -261,13 +263,6 @@ class Proof:
             "proof", found.guarantee, found.status, shape.variables, columns, weights[order], found.truncated
         )
         return answer.normalized(request.normalize).top(request.top)
-
-
-def _listed(values: Sequence[Value]) -> list[Value]:
-    """Raise ``TypeError`` where they are one text and no list."""
-    if isinstance(values, str):
-        raise TypeError(values)
-    return list(values)
 
 
 def _columns(shape: Shape, inputs: Sequence[Sequence[int]]) -> list[np.ndarray]:

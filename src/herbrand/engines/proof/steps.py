@@ -69,9 +69,6 @@ class Runner:
         # not a method of this object: a cycle would keep the states of a run until the next collection
         self.pushing = JoinSums(arithmetic, partial(check_rows, budget), plans.workspace)
 
-    def with_arithmetic(self, arithmetic: Arithmetic) -> Runner:
-        return Runner(self.plans, arithmetic, self.budget, self.complete)
-
     def check_size(self, rows: float, columns: int) -> None:
         """Raise ``BudgetError`` where so many rows would not fit, or the budget has ended."""
         check_rows(self.budget, rows, columns)
@@ -261,7 +258,7 @@ class Runner:
             weights = self.known_weights(step.predicate)
             return self._paired(table, *index.met(keys[0]), names, columns, weights, step.live)
         columns = [index.column(place) for place in free]
-        weights = self._index_weights(step.predicate, index)
+        weights = self.arithmetic.ordered(index, self.known_weights(step.predicate))
         return self.widened(table, first, counts, names, columns, weights, step.live)
 
     def widened(
@@ -325,6 +322,3 @@ class Runner:
             relation = self.program.relation(predicate)
             self._weights[predicate] = self.arithmetic.fact_weights(predicate, relation)
         return self._weights[predicate]
-
-    def _index_weights(self, predicate: str, index: Index) -> Values | None:
-        return self.arithmetic.ordered(index, self.known_weights(predicate))

@@ -282,7 +282,7 @@ def is_cut_off(
 ) -> bool:
     """Whether some proof needs more calls than the question was ``done`` with, in which a call was cut; taken
     to be so where finding out is too much. Of ``known`` answers, no other proof counts."""
-    truth = runner.with_arithmetic(Numbers.of("boolean"))
+    truth = Runner(runner.plans, Numbers.of("boolean"), runner.budget, runner.complete)
     last = (_leads_on(truth, goal, state) for goal, state in done.cut_last)
     if known is None and (done.missed or any(last)):
         return True
