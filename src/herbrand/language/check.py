@@ -276,8 +276,9 @@ def _signature(
     names = uses.classes.names(vocabulary.predicates)
     predicates = {name: _typed(predicate, names) for name, predicate in vocabulary.predicates.items()}
     for one in with_inner(apart.definitions):
-        if (made := predicates.get(one.head.predicate)) is not None:
-            predicates[made.name] = replace(made, aggregated=tuple(one.aggregated()))
+        made, aggregated = predicates.get(one.head.predicate), tuple(one.aggregated())
+        if made is not None and aggregated:
+            predicates[made.name] = replace(made, aggregated=aggregated)
     types = vocabulary.types | {name: Type(name) for name in names.values() if name not in vocabulary.types}
     constants = ConstantCheck(types, mistakes)
     constants.check_uses((uses.classes.name_of(use.key), use) for use in uses.constants)

@@ -504,11 +504,12 @@ class Knowledge:
         statements = (*self.used.rules, *self.used.choices)
         stated = _closed(loaded.facts, listed)
         facts, counting = _with_computed(self.definitions, statements, signature, stated, budget, complete)
-        tables = {
-            name: table if signature.predicates[name].computed else replace(table, world=before[name].world)
+        worlds = {
+            name: replace(table, world=before[name].world)
             for name, table in facts.tables.items()
+            if not signature.predicates[name].computed and table.world != before[name].world
         }
-        return _Loaded(signature, replace(facts, tables=tables), counting)
+        return _Loaded(signature, replace(facts, tables={**facts.tables, **worlds}), counting)
 
     def origin(
         self, predicate: Predicate, row: Sequence[int], holds: bool, given: Sequence[str], facts: Facts
