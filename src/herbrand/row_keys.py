@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
@@ -89,6 +89,20 @@ def row_of(key: int, sizes: Sequence[int]) -> tuple[int, ...]:
         key, own = divmod(key, max(1, size))
         row.append(own)
     return (*([key] if len(sizes) else []), *reversed(row))
+
+
+def rows_at(
+    rows: Iterable[tuple[int, ...]], places: Sequence[int]
+) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
+    """A few rows by their numbers at some places, in plain Python.
+
+    >>> rows_at([(1, 2), (3, 2)], [1])
+    {(2,): [(1, 2), (3, 2)]}
+    """
+    found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    for row in rows:
+        found.setdefault(tuple([row[place] for place in places]), []).append(row)
+    return found
 
 
 def unique_rows(

@@ -41,6 +41,7 @@ from herbrand.program.clauses import (
     OneOf,
 )
 from herbrand.program.growing_facts import EXACT
+from herbrand.row_keys import rows_at
 
 MOST_ROWS, MOST_WORK = 10_000, 10_000
 """So many facts, and so many rows in all steps of all bodies, are few: some milliseconds, about what a few
@@ -167,7 +168,7 @@ class FewRows:
                 known[row] = None
                 fresh.setdefault(predicate, []).append(row)
                 for places, index in indices.items():
-                    _file(index, row, places)
+                    index.setdefault(tuple([row[place] for place in places]), []).append(row)
         if len(known) > MOST_AT_ONCE:
             raise NotFewError
 
@@ -175,7 +176,7 @@ class FewRows:
         """The rows by their constants at these places; it grows as they do."""
         indices = self._indices.setdefault(predicate, {})
         if places not in indices:
-            indices[places] = indexed(self.rows(predicate), places)
+            indices[places] = rows_at(self.rows(predicate), places)
         return indices[places]
 
     def listed(self, found: Iterable[Row]) -> list[Row]:
@@ -214,18 +215,6 @@ class FewRows:
         return numbers.get(value)
 
 
-def indexed(rows: Iterable[Row], places: Sequence[int]) -> dict[Row, list[Row]]:
-    """Rows by their constants at these places."""
-    index: dict[Row, list[Row]] = {}
-    for row in rows:
-        _file(index, row, places)
-    return index
-
-
-def _file(index: dict[Row, list[Row]], row: Row, places: Sequence[int]) -> None:
-    index.setdefault(tuple([row[place] for place in places]), []).append(row)
-
-
 class _Loop:
     """One derivation, with its steps from new rows of each literal that may get some; where none may, from
     ``NOTHING``."""
@@ -245,7 +234,7 @@ class _Loop:
         found: list[Row] = []
         for name, steps in self._from:
             if name == predicate:
-                found += steps.heads(indexed(rows, steps.places))
+                found += steps.heads(rows_at(rows, steps.places))
         return found
 
 

@@ -31,6 +31,7 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.quick_values import quickly_made
+from herbrand.row_keys import rows_at
 
 Row = tuple[int, ...]
 Atom = tuple[str, Row]
@@ -93,7 +94,7 @@ class _Table:
         if not places:
             return self.rows
         if places not in self._found:
-            self._found[places] = _found_at(places, self.rows)
+            self._found[places] = rows_at(self.rows, places)
         return self._found[places].get(_at(places, pattern), ())
 
     def wait(self, waiting: _Waiting, pattern: Pattern) -> None:
@@ -121,14 +122,6 @@ def _constants_in(pattern: Pattern) -> Places:
 
 def _at(places: Places, row: Row) -> Row:
     return tuple([row[place] for place in places])
-
-
-def _found_at(places: Places, rows: Iterable[Row]) -> dict[Row, list[Row]]:
-    """The rows by their constants at some places."""
-    found: dict[Row, list[Row]] = {}
-    for row in rows:
-        found.setdefault(_at(places, row), []).append(row)
-    return found
 
 
 @quickly_made
@@ -201,7 +194,7 @@ class Stated:
         bound = _constants_in(pattern)
         key = predicate, bound
         if key not in self._indices:
-            self._indices[key] = _found_at(bound, map(tuple, self._facts.tables[predicate].true.tolist()))
+            self._indices[key] = rows_at(map(tuple, self._facts.tables[predicate].true.tolist()), bound)
         return self._indices[key].get(_at(bound, pattern), ())
 
 
