@@ -112,6 +112,14 @@ def test_nothing_is_remembered_of_what_nobody_watches() -> None:
     assert arrays.gradients((x * 2.0).detach().sum(), [x]) == [None]
 
 
+def test_the_derivatives_of_a_stack_are_cut_from_one_array() -> None:
+    """Copied as a whole for each of its parts, a stack of thousands took a square of its work."""
+    parts = [Array(np.ones((2, 3))).watch() for _ in range(3)]
+    found = arrays.gradients((arrays.stack(parts, 1) * 2.0).sum(), parts)
+    assert all(np.shares_memory(found[0].base, one) for one in found)
+    assert [one.tolist() for one in found] == [[[2.0] * 3] * 2] * 3
+
+
 def test_a_value_used_twice_is_counted_twice() -> None:
     x = Array(np.array([3.0])).watch()
     once = x * x

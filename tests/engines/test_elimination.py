@@ -107,6 +107,21 @@ def test_of_atoms_that_nothing_is_said_of_the_first_values_are_best() -> None:
 
 
 @quick
+@given(seeds, st.integers(2, 12), st.integers(1, 14))
+def test_joint_shares_of_several_rows_are_those_of_each(
+    rng: np.random.Generator, atoms: int, tables: int
+) -> None:
+    core = Core.whole(random_network(rng, atoms, tables).graph, atoms)
+    alone, together = planned_entirely(core), planned_entirely(core, copies=3)
+    rows = np.array([0.0, 0.7, -1.3])[:, None] * np.where(np.isfinite(alone.values), alone.values, 0.0)
+    rows[1, 0] = -np.inf
+    totals, shares = together.joint_shares_of(rows)
+    for row, total, own in zip(rows, totals, shares, strict=True):
+        expected = alone.joint_shares(row)
+        assert total == pytest.approx(expected[0]) and own == pytest.approx(expected[1], abs=1e-12)
+
+
+@quick
 @given(seeds, st.integers(1, 4), st.integers(1, 5), st.floats(-1, 1))
 def test_joint_shares_of_tables(rng: np.random.Generator, atoms: int, tables: int, shift: float) -> None:
     """Of the tables' entries and of all axes' own weights, at other values than the graph's."""

@@ -83,7 +83,8 @@ class Samples(Sheet):
     def share(self, atom: str) -> float:
         """In which share of the worlds an atom is true, or ``atom = "value"`` holds.
 
-        A ``KeyError`` for what was not drawn, since facts settle it or its text is not the printer's.
+        A ``KeyError`` for what was not drawn, since facts or rules settle it, or its text is not the
+        printer's.
         """
         if atom not in self._drawn:
             raise KeyError(f"{atom} is not among the atoms that were drawn")

@@ -14,6 +14,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Protocol
@@ -23,6 +24,7 @@ import numpy as np
 from herbrand.answers.explanation import Reason
 from herbrand.engines.components import Core, chained
 from herbrand.engines.elimination import Elimination, planned_entirely
+from herbrand.errors import BudgetError
 from herbrand.factors.graph import FORBIDDEN, Array
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.factors.program_graph import ProgramGraph
@@ -39,6 +41,8 @@ SMALLEST_CUT = 1e-4
 """An interval is cut in the middle of its ends' orders of magnitude, or here, in parts of its end."""
 MOST_CUTS = 100
 """An integral that takes more leaves a remainder."""
+SCALES_TOGETHER, MOST_TOGETHER = 8, 1 << 26
+"""So many scales are summed at once where that takes no more bytes: short steps take as long for one."""
 
 Where = tuple[tuple[str, Value], ...]
 Key = tuple[str, Where]
@@ -72,8 +76,8 @@ class Scaled(Protocol):
         """The weights that are scaled."""
         ...
 
-    def slopes(self, scale: float) -> Array:
-        """The derivatives of the log-odds by each of them."""
+    def slopes(self, scales: Array) -> Array:
+        """The derivatives of the log-odds by each of them, [scale, weight]."""
         ...
 
     def reasons(self, slopes: Array) -> tuple[Reason, ...]:
@@ -83,19 +87,20 @@ class Scaled(Protocol):
 
 def shared_out(problem: Scaled) -> Attribution:
     """The log-odds as a sum of reasons; infinite ones have none, what is certain forces them."""
-    base, value = problem.log_odds(0.0), problem.log_odds(1.0)
+    at = cache(problem.log_odds)
+    base, value = at(0.0), at(1.0)
     if not (math.isfinite(base) and math.isfinite(value)):
         return Attribution(base, value, ())
-    slopes = integrated(lambda scale: scale * problem.slopes(scale), problem.worths(), problem.log_odds)
+    slopes = integrated(lambda scales: scales[:, None] * problem.slopes(scales), problem.worths(), at)
     return Attribution(base, value, problem.reasons(slopes))
 
 
-def integrated(rates: Callable[[float], Array], worths: Array, total: Callable[[float], float]) -> Array:
+def integrated(rates: Callable[[Array], Array], worths: Array, total: Callable[[float], float]) -> Array:
     """The integral of slopes over the scales from 0 to 1; times the ``worths`` they add up to how much the
     ``total`` rises.
 
-    ``rates`` are slopes times the scale. Huge weights and tiny probabilities make steps at scales of any
-    size, so an interval in which the points miss a part of the rise is cut.
+    ``rates`` [scale, weight] are slopes times the scale. Huge weights and tiny probabilities make steps at
+    scales of any size, so an interval in which the points miss a part of the rise is cut.
     """
     found, waiting, cuts = np.zeros(len(worths)), [(0.0, 1.0)], 0
     risen = cache(total)
@@ -112,15 +117,14 @@ def integrated(rates: Callable[[float], Array], worths: Array, total: Callable[[
 
 
 def _over(
-    rates: Callable[[float], Array], worths: Array, low: float, high: float, rise: float
+    rates: Callable[[Array], Array], worths: Array, low: float, high: float, rise: float
 ) -> tuple[Array, bool]:
     """The integral over an interval, and whether it is good enough."""
     found, is_close = np.zeros(len(worths)), False
     for points in POINTS:
-        before, found = found, np.zeros(len(worths))
-        for place, share in scales(points):
-            scale = low + place * (high - low)
-            found += (high - low) / scale * share * rates(scale)
+        places, shares = np.array(scales(points)).T
+        at = low + places * (high - low)
+        before, found = found, ((high - low) / at * shares) @ rates(at)
         within = CLOSE * (1 + float(np.abs(worths * found).sum()))
         moved = np.abs(worths * (found - before)).max(initial=0.0)
         is_close = bool(moved < within) and abs(float(worths @ found) - rise) < within
@@ -148,9 +152,20 @@ def attributed(ground: Ground, atom: int, value: int, allowed: Callable[[Elimina
     """The log-odds of a latent atom's value, shared out; ``allowed`` raises where the work is too much."""
     built = ground_graph(ground, by_formula=False)
     core = Core.whole(chained(built.graph), ground.atoms.count).around(np.array([atom]))
-    problem = _Problem(ground, built, planned_entirely(core), atom, value)
-    allowed(problem.elimination)
-    return shared_out(problem)
+    return shared_out(_Problem(ground, built, _together(core, allowed), atom, value))
+
+
+def _together(core: Core, allowed: Callable[[Elimination], None]) -> Elimination:
+    """For several scales at once, or for one where that is too much; two copies each, see
+    :meth:`_Problem.sums`."""
+    several = planned_entirely(core, copies=2 * SCALES_TOGETHER)
+    if several.bytes <= MOST_TOGETHER:
+        with suppress(BudgetError):
+            allowed(several)
+            return several
+    one = planned_entirely(core, copies=2)
+    allowed(one)
+    return one
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,20 +185,32 @@ class _Problem:
         values = self.elimination.values
         return np.where(values == FORBIDDEN, 0.0, values)
 
-    def sums(self, scale: float, holds: bool) -> tuple[float, Array]:
-        """The total, and its gradient by all values, where the atom has the value, or any other."""
-        scaled = np.where(self.elimination.values == FORBIDDEN, FORBIDDEN, scale * self.worths())
-        graph = self.built.graph
+    def sums(self, scales: Array) -> tuple[Array, Array]:
+        """The totals [scale, case], and their gradients by all values, where the atom has the value, and
+        where it has any other."""
+        values, graph = self.elimination.values, self.built.graph
+        scaled = np.where(values == FORBIDDEN, FORBIDDEN, scales[:, None, None] * self.worths())
+        scaled = np.repeat(scaled, 2, axis=1)
         own = np.arange(graph.sizes[self.atom])
-        scaled[graph.starts[self.atom] + own[(own == self.value) != holds]] = FORBIDDEN
-        return self.elimination.joint_shares(scaled)
+        for case, holds in enumerate((True, False)):
+            scaled[:, case, graph.starts[self.atom] + own[(own == self.value) != holds]] = FORBIDDEN
+        copies = np.resize(scaled, (self.elimination.copies, len(values)))  # rows again where these are more
+        totals, gradients = self.elimination.joint_shares_of(copies)
+        count = len(scales)
+        return (
+            totals[: 2 * count].reshape(count, 2),
+            gradients[: 2 * count].reshape(count, 2, len(values)),
+        )
 
     def log_odds(self, scale: float) -> float:
-        return log_odds(*(self.sums(scale, holds)[0] for holds in (True, False)))
+        ((yes, no),), _ = self.sums(np.array([scale]))
+        return log_odds(yes, no)
 
-    def slopes(self, scale: float) -> Array:
-        yes, no = (self.sums(scale, holds)[1] for holds in (True, False))
-        return yes - no
+    def slopes(self, scales: Array) -> Array:
+        at_once = self.elimination.copies // 2
+        parts = np.split(scales, range(at_once, len(scales), at_once))
+        found = np.concatenate([self.sums(part)[1] for part in parts])
+        return found[:, 0] - found[:, 1]
 
     def reasons(self, slopes: Array) -> tuple[Reason, ...]:
         sums: dict[Key, float] = defaultdict(float)

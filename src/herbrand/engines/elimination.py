@@ -302,7 +302,8 @@ class Elimination:
     """A planned elimination; ``gradient``: shares are wanted.
 
     ``leaves`` are summed out of the ``core`` already; the batches hold all its tables, and axes ``alone`` are
-    in none. A batch without a plan has few worlds, which are gone through one by one.
+    in none. A batch without a plan has few worlds, which are gone through one by one. ``copies``: of how many
+    rows of all weights and tables joint shares are summed together.
     """
 
     core: Core
@@ -312,6 +313,7 @@ class Elimination:
     alone: Array
     batches: tuple[Batch, ...]
     plans: tuple[contraction.Plan | None, ...]
+    copies: int = 1
 
     @property
     def graph(self) -> FactorGraph:
@@ -374,7 +376,12 @@ class Elimination:
 
         The graph's constant is left out: it may be so large that differences of totals would be lost.
         """
-        total, begun, found = 0.0, len(self.core.unary), np.zeros(len(values))
+        (total,), (shares,) = self.joint_shares_of(values[None])
+        return float(total), shares
+
+    def joint_shares_of(self, values: Array) -> tuple[Array, Array]:
+        """The same of each row of values, of which there are as many as ``copies``."""
+        begun, totals, found = len(self.core.unary), np.zeros(len(values)), np.zeros(values.shape)
         for batch, made in zip(self.batches, self.plans, strict=True):
             own: list[slice | Array] = [batch.weights_in(self.graph)]
             for table in batch.tables:
@@ -382,13 +389,14 @@ class Elimination:
                 begun += table.size
             shapes = [own[0].shape, *(table.shape for table in batch.tables)]  # type: ignore[union-attr]
             weights, *tables = [
-                values[places].reshape(shape) for places, shape in zip(own, shapes, strict=True)
+                values[:, places].reshape(-1, *shape[1:]) for places, shape in zip(own, shapes, strict=True)
             ]
-            totals, gradients = self._summed(batch, made, weights, tables, of_tables=True)
-            total += float(totals.sum())
+            parts, gradients = self._summed(batch, made, weights, tables, of_tables=True)
+            totals += parts.reshape(len(values), -1).sum(axis=1)
             for places, gradient in zip(own, gradients, strict=True):
-                found[places] = gradient.reshape(found[places].shape)
-        return total + float(self._sum_alone(values, found).sum()), found
+                found[:, places] = gradient.reshape(found[:, places].shape)
+        alone = [self._sum_alone(*row).sum() for row in zip(values, found, strict=True)]
+        return totals + alone, found
 
     def _summed(
         self,
@@ -409,18 +417,18 @@ class Elimination:
             totals, slopes = _run(made, parts, wanted)
         if self.gradient:
             own = slopes[: len(unary)]
-            slopes[: len(unary)] = [np.concatenate([np.zeros((len(batch), 0)), *own], axis=1)]
+            slopes[: len(unary)] = [np.concatenate([np.zeros((len(weights), 0)), *own], axis=1)]
         return totals, slopes
 
     def _over_worlds(
         self, batch: Batch, parts: Sequence[Array], scopes: Sequence[LocalScope], wanted: Sequence[bool]
     ) -> tuple[Array, list[Array]]:
         """The same where all worlds are gone through: an axis of them in place of those of atoms."""
-        shape = (len(batch), *batch.sizes)
+        shape = (len(parts[0]), *batch.sizes)
         joint = np.zeros(shape)
         for part, scope in zip(parts, scopes, strict=True):
             joint += _spread(part, scope, batch.sizes)
-        totals, shares = self._alike(joint.reshape(len(batch), -1).T)
+        totals, shares = self._alike(joint.reshape(len(joint), -1).T)
         shares = shares.T.reshape(shape)
         return totals, [_sum_but(shares, scope) for scope in compress(scopes, wanted)]
 
@@ -487,18 +495,20 @@ def planned(
     return _planned(core, leaves, algebra, gradient, budget)
 
 
-def planned_entirely(core: Core, budget: Budget = UNLIMITED) -> Elimination:
+def planned_entirely(core: Core, budget: Budget = UNLIMITED, copies: int = 1) -> Elimination:
     """The same of all of a core in the log algebra: for the shares of every table's entries and of all axes'
     values."""
-    return _planned(replace(core, weighted=core.present), Leaves(), "log", True, budget)
+    return _planned(replace(core, weighted=core.present), Leaves(), "log", True, budget, copies)
 
 
-def _planned(core: Core, leaves: Leaves, algebra: str, gradient: bool, budget: Budget) -> Elimination:
+def _planned(
+    core: Core, leaves: Leaves, algebra: str, gradient: bool, budget: Budget, copies: int = 1
+) -> Elimination:
     if core.graph.axis_count > TOO_WIDE and least_width(core.links(), TOO_WIDE, budget) >= TOO_WIDE:
         raise _hopeless(core.atom_count)
     pieces = batches(core)
-    plans = tuple(_plan(piece, algebra, gradient, budget, core.atom_count) for piece in pieces)
-    return Elimination(core, algebra, gradient, leaves, core.alone(), pieces, plans)
+    plans = tuple(_plan(piece, algebra, gradient, budget, core.atom_count, copies) for piece in pieces)
+    return Elimination(core, algebra, gradient, leaves, core.alone(), pieces, plans, copies)
 
 
 def _are_few(sizes: Sequence[int], components: int = 1) -> bool:
@@ -507,7 +517,7 @@ def _are_few(sizes: Sequence[int], components: int = 1) -> bool:
 
 
 def _plan(
-    batch: Batch, algebra: str, gradient: bool, budget: Budget, atom_count: int
+    batch: Batch, algebra: str, gradient: bool, budget: Budget, atom_count: int, copies: int
 ) -> contraction.Plan | None:
     """One contraction for all components of a batch: the weights of axes, then the tables."""
     if _are_few(batch.sizes, len(batch)):
@@ -515,7 +525,7 @@ def _plan(
     names = [f"a{i}" for i in range(len(batch.sizes))]
     unary = [("batch", names[i]) for i in batch.weighted]
     tables = [("batch", *(names[i] for i in scope)) for scope in batch.scopes]
-    sizes = {"batch": len(batch), **dict(zip(names, batch.sizes, strict=True))}
+    sizes = {"batch": copies * len(batch), **dict(zip(names, batch.sizes, strict=True))}
     asked = contraction.Contraction((*unary, *tables), ("batch",), sizes, algebra=algebra)
     known = [contraction.Statistics()] * len(asked.operands)
     try:

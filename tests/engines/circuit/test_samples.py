@@ -147,6 +147,17 @@ def test_tables_have_a_column_an_argument() -> None:
     assert {tuple(row.values())[1:] for row in many.to_pylist()} == asked
 
 
+def test_only_what_may_hold_is_drawn() -> None:
+    """Of forty constants 1,600 pairs would be atoms; the choices name three."""
+    theory = "type c = 0..39\npredicate link(c, c): observed\npredicate meets(c, c)\n"
+    links = [(n, n + 1) for n in (1, 2, 3)]
+    drawn = hb.Model(hb.parse(theory + "0.5 :: meets(x, y) :- link(x, y)"), {"link": links}).sample(
+        50, seed=1
+    )
+    assert set(drawn.atoms) == {f"meets({n}, {n + 1})" for n in (1, 2, 3)}
+    assert all(0.2 < drawn.share(atom) < 0.8 for atom in drawn.atoms)
+
+
 def test_worlds_are_read_back_as_facts(tmp_path: Path) -> None:
     drawn = hb.Model(hb.parse(DAYS)).sample(6, seed=4)
     pq.write_table(drawn.to_arrow(), tmp_path / "worlds.parquet")

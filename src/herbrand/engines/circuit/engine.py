@@ -375,7 +375,7 @@ def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndar
     listed = list(asked_codes(ground.evidence, question, possible))
     for predicate, codes in listed:
         latent = ground.evidence.known(predicate).latent(codes)
-        if predicate in worlds.derived - sparse and not question.everything:  # all others have probability 0
+        if predicate in worlds.derived - sparse:  # all others have probability 0
             latent = latent[places_among(worlds.possible(predicate), latent) >= 0]
         if len(latent):
             found.extend(ground.atoms.numbers(predicate, latent).tolist())

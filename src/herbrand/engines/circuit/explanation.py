@@ -79,10 +79,10 @@ class _Rates:
         """P(q | e) at a scale; at 0 the limit, where the evidence needs a choice."""
         return self._shares(self._scaled(math.log(scale) if scale else self._nothing))[0]
 
-    def at(self, scale: float) -> Floats:
-        """The rates at a scale, an outcome a place."""
-        self._budget.check()
-        return self._at(math.log(scale)) - self._of_base
+    def at(self, scales: Floats) -> Floats:
+        """The rates at scales, [scale, outcome]."""
+        logs = self._budget.each(np.log(scales).tolist())
+        return np.array([self._at(log_scale) - self._of_base for log_scale in logs])
 
     def _at(self, log_scale: float) -> Floats:
         weights = self._scaled(log_scale)

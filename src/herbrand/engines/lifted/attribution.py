@@ -58,9 +58,11 @@ class _Supposing:
         """The weights, and one for soft evidence."""
         return np.array([*(w.value for w in self.evidence.program.weights), 1.0])
 
-    def slopes(self, scale: float) -> np.ndarray:
-        yes, no = (self.problem(scale, holds).slopes() for holds in (True, False))
-        return yes - no
+    def slopes(self, scales: np.ndarray) -> np.ndarray:
+        cases = (
+            [self.problem(scale, holds).slopes() for holds in (True, False)] for scale in scales.tolist()
+        )
+        return np.array([yes - no for yes, no in cases])
 
     def reasons(self, slopes: np.ndarray) -> tuple[Reason, ...]:
         return tuple(_named(self.evidence.program, slopes * self.worths()))
