@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import herbrand as hb
+from herbrand.engines.mean_field.products import is_relation
 from herbrand.errors import FactsError
 from herbrand.program.evidence import LATENT, Evidence, arguments_of
 from herbrand.program.ground import SATISFIED
@@ -17,7 +18,7 @@ from herbrand.program.program import Conjunction, Literal
 from herbrand.relations.database import DuckDB
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.evidence import StoredEvidence, keys_of_mixed, mixed
-from herbrand.scale.groundings import expected_groundings, groundings, is_relation
+from herbrand.scale.groundings import expected_groundings, groundings
 
 THEORY = """
 type t = {"a", "b", "c"}
@@ -96,7 +97,7 @@ class TestEvidence:
 
     def test_the_table_of_questions_goes_away(self, there: StoredEvidence) -> None:
         there.known("p").lookup(np.arange(3))
-        assert not there.database.has("asked")
+        assert not there.database.rows("SELECT * FROM duckdb_tables() WHERE table_name LIKE 'asked%'")
 
     def test_observed_atoms_without_a_value_are_told(self) -> None:
         theory = hb.parse(
@@ -136,36 +137,20 @@ class TestAtoms:
                 expected[predicate] = start
                 start += len(rows_of(predicate))
         assert atoms.starts == expected
-        assert atoms.count == sum(value_of(p, row) is None for p in TYPES for row in rows_of(p))
+        one = there.queries.numbers("one", 1)
         for predicate, first in expected.items():
             for number, row in enumerate(rows_of(predicate)):
-                told = there.database.number(f"SELECT {atoms.number(predicate, list(map(str, row)))}")
-                assert told == first + number
+                assert one.select(told=atoms.number(predicate, row)).rows() == [(first + number,)]
 
     @pytest.mark.parametrize("predicate", TYPES)
     def test_every_settled_and_latent_one(self, there: StoredEvidence, predicate: str) -> None:
-        atoms, database = StoredAtoms(there), there.database
-        width = len(TYPES[predicate])
-        columns = ", ".join(f"a{place}" for place in range(width)) or "one"
-
-        def rows(query: str) -> list[tuple[int, ...]]:
-            return sorted(row[:width] for row in database.rows(f"SELECT {columns} FROM ({query}) q"))
-
-        assert rows(atoms.evidence.every_atom(predicate)) == rows_of(predicate)
-        settled = atoms.settled(predicate)
+        assert there.every_atom(predicate).rows() == rows_of(predicate)
         listed = {row: KNOWN[predicate, *row] for row in rows_of(predicate) if (predicate, *row) in KNOWN}
-        if settled is None:
-            assert not listed
-        else:
-            chosen = "".join(f"a{place}, " for place in range(width))
-            told = database.rows(f"SELECT {chosen}f FROM ({settled}) s")
-            assert {tuple(row[:-1]): row[-1] for row in told} == listed and len(told) == len(listed)
+        told = there.settled(predicate).only(*there.columns(predicate), "value").rows()
+        assert {tuple(row[:-1]): row[-1] for row in told} == listed and len(told) == len(listed)
         if predicate in OPEN:
-            assert rows(atoms.latent(predicate)) == [row for row in rows_of(predicate) if row not in listed]
-
-    def test_values(self, there: StoredEvidence) -> None:
-        atoms = StoredAtoms(there)
-        assert [atoms.value_count(name) for name in ("p", "rain", "area")] == [2, 2, 3]
+            latent = [row for row in rows_of(predicate) if row not in listed]
+            assert StoredAtoms(there).latent(predicate).rows() == latent
 
 
 def literal(predicate: str, *arguments: str | int, allowed: tuple[int, ...] = (1,)) -> Literal:
@@ -229,10 +214,8 @@ def test_groundings_are_those_that_facts_leave_possible(
         if row is not None:
             expected.append((*values, *row))
     chosen = [*(f"k{i}" for i in range(len(types))), *(f"c{i}" for i in range(len(literals)))]
-    found = there.database.rows(
-        f"SELECT {', '.join(chosen)} FROM ({groundings(conjunction, list(types), atoms)}) g"
-    )
-    assert sorted(found) == sorted(expected)
+    found = groundings(conjunction, list(types), atoms).only(*chosen)
+    assert found.rows() == sorted(expected)
 
 
 class TestExpected:
@@ -262,4 +245,4 @@ class TestExpected:
         ],
     )
     def test_what_is_a_relation(self, there: StoredEvidence, one: Literal, expected: bool) -> None:
-        assert is_relation(one, StoredAtoms(there)) is expected
+        assert is_relation(one, there) is expected

@@ -17,6 +17,7 @@ import herbrand as hb
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.relations.database import DuckDB
+from herbrand.relations.expression import column
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.colours import COLOURS, lifted
 from herbrand.scale.belief.factor_families import StoredFamily
@@ -46,11 +47,9 @@ def numbers_of(atoms: StoredAtoms) -> dict[int, GroundAtom]:
     for name in atoms.starts:
         types = evidence.program.signature.predicates[name].types
         domains = [evidence.program.domain(kind) for kind in types]
-        columns = [f"a{place}" for place in range(len(types))]
-        number = atoms.number(name, columns)
-        query = f"SELECT {', '.join((number, *columns))} FROM ({atoms.latent(name)}) l"
-        for row in evidence.database.rows(query):
-            found[row[0]] = name, tuple(d.value(i) for d, i in zip(domains, row[1:], strict=True))
+        number = atoms.number(name, list(map(column, evidence.columns(name))))
+        for *row, own in atoms.latent(name).let(number=number).rows():
+            found[own] = name, tuple(d.value(i) for d, i in zip(domains, row, strict=True))
     return found
 
 

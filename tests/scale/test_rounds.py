@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from herbrand.engines.belief.parallel_rounds import Family, Rounds, probabilities
@@ -19,7 +18,7 @@ from herbrand.relations.expression import column
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch
-from herbrand.scale.belief.factor_families import Layer, Staged, StoredFamily, families_of
+from herbrand.scale.belief.factor_families import Layer, StoredFamily, families_of
 from tests.oracles.belief import Factor, Graph, Message, log_sum
 
 Scope = tuple[int, ...]
@@ -243,16 +242,12 @@ class TestFamilies:
         self, database: DuckDB, layers: Sequence[tuple[Sequence[Scope], np.ndarray]]
     ) -> list[StoredFamily]:
         by_shape: dict[tuple[int, ...], list[Layer]] = {}
-        for number, (scopes, table) in enumerate(layers):
+        scratch = Scratch(database, "factor_parts")
+        for scopes, table in layers:
             columns = {f"s{slot}": [scope[slot] for scope in scopes] for slot in range(table.ndim)}
-            database.put(f"layer_{number}", pa.table(columns))
-            chosen = ", ".join(columns)
-            query = f"SELECT {chosen}, %d AS layer FROM layer_{number}"
-            by_shape.setdefault(table.shape, []).append(Layer(query, table))
-        staged = Staged(database)
-        found = list(families_of(by_shape, staged))
-        staged.drop()
-        return found
+            by_shape.setdefault(table.shape, []).append(Layer(scratch.put(Memory.of(**columns)), table))
+        with scratch:
+            return list(families_of(by_shape, scratch))
 
     def weights(
         self, database: DuckDB, found: Sequence[StoredFamily]

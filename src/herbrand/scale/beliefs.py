@@ -9,8 +9,8 @@ exceptions have rows, and one :class:`Others` stands for the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from herbrand.budget import refuse_beyond_disk
 from herbrand.contraction.expression import Contraction, Sizes
@@ -19,9 +19,10 @@ from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import SHARE, SMALLEST, Observed, Product, is_relation
 from herbrand.engines.mean_field.stride import Slope
 from herbrand.relations.database import Database
-from herbrand.relations.expression import column
+from herbrand.relations.expression import Kind, column
 from herbrand.relations.fold import total
 from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Scratch
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Marginals, Sender, query_of
 from herbrand.scale.sql_phrases import double, equal, sigmoid_of
@@ -39,6 +40,10 @@ class Others:
     q: float = 0.5
     b: float = 0.5
 
+    @property
+    def entropy(self) -> float:
+        return self.count * (max(self.z, 0) + math.log1p(math.exp(-abs(self.z))) - self.z * self.q)
+
     def moved(self, target: float, stride: float) -> Others:
         z = self.z + stride * (target - self.z)
         return Others(self.count, z, _sigmoid(z), self.q)
@@ -51,20 +56,33 @@ class Others:
 
 @dataclass(frozen=True)
 class BeliefLayout:
-    """One latent predicate: the columns of its arguments, and whether rows are values."""
+    """One latent predicate: the columns of its arguments, whether rows are values, how many there are, and
+    the atoms without a row, where there are such."""
 
-    predicate: str
     number: int
     columns: tuple[str, ...]
     valued: bool
     rows: int
+    others: Others | None = None
+
+    @classmethod
+    def of(
+        cls, evidence: StoredEvidence, predicate: str, rows: int, others: Others | None = None
+    ) -> BeliefLayout:
+        number = list(evidence.program.signature.predicates).index(predicate)
+        columns, valued = tuple(evidence.columns(predicate)), evidence.is_valued(predicate)
+        return cls(number, columns, valued, rows, others)
 
     def table(self, step: int) -> str:
         """Two tables take turns, so that one is whole while the other is made."""
         return f"belief_{self.number}_{step % 2}"
 
-    def marginals(self, step: int, others: Others | None) -> Marginals:
-        return Marginals(self.table(step), self.rows, None if others is None else others.q)
+    def marginals(self, step: int, queries: Scratch) -> Marginals:
+        kinds: dict[str, Kind] = {**dict.fromkeys(self.columns, "int"), "q": "float", "latent": "bool"}
+        if self.valued:
+            kinds["val"] = "int"
+        rows = queries.query(f"SELECT *, f IS NULL AS latent FROM {self.table(step)}", kinds)
+        return Marginals(rows, self.rows, None if self.others is None else self.others.q)
 
 
 @dataclass(frozen=True)
@@ -74,48 +92,37 @@ class Move:
     slope: Slope
     far: float
 
+    def __add__(self, other: Move) -> Move:
+        return Move(self.slope + other.slope, max(self.far, other.far))
+
 
 def laid_out(
-    evidence: StoredEvidence, products: Iterable[Product], room: int | None
-) -> tuple[dict[str, BeliefLayout], dict[str, Others]]:
+    evidence: StoredEvidence, products: Sequence[Product], room: int | None
+) -> dict[str, BeliefLayout]:
     """The tables of all latent predicates, filled from the evidence; ``room``: free bytes of disk."""
-    products = tuple(products)
-    layouts, others = {}, {}
-    for number, predicate in enumerate(evidence.program.signature.predicates):
-        if not evidence.known(predicate).latent_count():
-            continue
-        listed = _exceptions(predicate, products, evidence)
-        layouts[predicate], rest = _filled(predicate, number, evidence, listed, room)
-        if rest is not None:
-            others[predicate] = rest
-    return layouts, others
+    latent = (name for name in evidence.program.signature.predicates if evidence.known(name).latent_count())
+    return {name: _filled(name, evidence, _exceptions(name, products, evidence), room) for name in latent}
 
 
-def _filled(
-    predicate: str, number: int, evidence: StoredEvidence, listed: str | None, room: int | None
-) -> tuple[BeliefLayout, Others | None]:
-    database, sizes = evidence.database, evidence.sizes(predicate)
-    columns, valued = tuple(evidence.columns(predicate)), evidence.is_valued(predicate)
-    atoms = math.prod(sizes) * (evidence.program.value_count(predicate) if valued else 1)
+def _filled(predicate: str, evidence: StoredEvidence, listed: str | None, room: int | None) -> BeliefLayout:
+    layout, sizes = BeliefLayout.of(evidence, predicate, 0), evidence.sizes(predicate)
+    atoms = math.prod(sizes) * (evidence.program.value_count(predicate) if layout.valued else 1)
     if listed is None:
         said = f"mean field keeps a row for each of the {atoms:,} latent atoms of {predicate}:"
         hint = f"declare {predicate} as observed if what is not listed is false, or use another disk"
         refuse_beyond_disk(atoms * BYTES_A_ROW, room, said, hint)
-    source = listed or evidence.every_atom(predicate)
-    query = _valued_start(predicate, source, evidence) if valued else _start(predicate, source, evidence)
-    database.make(f"belief_{number}_0", query)
-    rows = database.number(f"SELECT COUNT(*) FROM belief_{number}_0")
-    layout = BeliefLayout(predicate, number, columns, valued, rows)
-    return layout, None if listed is None else Others(atoms - rows)
+    source = listed or query_of(evidence.every_atom(predicate))
+    start = _valued_start if layout.valued else _start
+    evidence.database.make(layout.table(0), start(predicate, source, evidence))
+    rows = evidence.database.number(f"SELECT COUNT(*) FROM {layout.table(0)}")
+    return replace(layout, rows=rows, others=None if listed is None else Others(atoms - rows))
 
 
 def _start(predicate: str, source: str, evidence: StoredEvidence) -> str:
     tables, columns = evidence.tables(predicate), evidence.columns(predicate)
-    known = (
-        f"SELECT {_listed(columns, 'CAST(1 AS DOUBLE) AS f')} FROM {tables.true} UNION ALL "
-        f"SELECT {_listed(columns, 'CAST(0 AS DOUBLE) AS f')} FROM {tables.false}"
-    )
-    atoms = _listed([f"x.{column}" for column in columns], "COALESCE(o.odds, 0) AS u", "k.f")
+    known = evidence.settled(predicate).text
+    values = "COALESCE(o.odds, 0) AS u", "CAST(k.value AS DOUBLE) AS f"
+    atoms = _listed([f"CAST(x.{column} AS INT) AS {column}" for column in columns], *values)
     joined = (
         f"SELECT {atoms} FROM ({source}) x LEFT JOIN ({known}) k ON {equal('k', 'x', columns)} "
         f"LEFT JOIN {tables.soft} o ON {equal('o', 'x', columns)}"
@@ -131,7 +138,8 @@ def _valued_start(predicate: str, source: str, evidence: StoredEvidence) -> str:
     count, value = evidence.program.value_count(predicate), f"a{len(columns)}"
     numbers = evidence.database.dialect.numbers.format(count=count)
     all_columns = [*columns, value]
-    atoms = _listed([f"x.{column}" for column in columns], f"CAST(v.i AS INT) AS {value}")
+    atoms = [f"CAST(x.{column} AS INT) AS {column}" for column in columns]
+    atoms = _listed(atoms, f"CAST(v.i AS INT) AS {value}")
     every = f"SELECT {atoms} FROM ({source}) x CROSS JOIN {numbers} v"
     worth = f"COALESCE(o.odds + {double(math.log(max(1, count - 1)))}, 0) AS u"
     known = f"CASE WHEN k.{value} IS NULL THEN NULL ELSE CAST(1 AS DOUBLE) END AS f"
@@ -154,7 +162,7 @@ def moved(
     received: Sequence[Relation],
     everywhere: float,
     stride: float,
-) -> Move:
+) -> tuple[BeliefLayout, Move]:
     """The next step's table: every atom moved by ``stride`` towards the sum of its messages.
 
     ``received``: messages with arguments and ``v``; ``everywhere`` is added to all atoms.
@@ -183,24 +191,21 @@ def moved(
         f"SELECT SUM(g), SUM(ABS(g)), MAX(ABS(q - b)) FROM {layout.table(step + 1)} WHERE f IS NULL"
     )[0]
     came = database.rows(f"SELECT SUM(ABS(q - b) * (1 + ABS(z))) FROM {now} WHERE f IS NULL")[0][0]
-    return Move(Slope(value or 0.0, (lacked or 0.0) + (came or 0.0)), far or 0.0)
+    move = Move(Slope(value or 0.0, (lacked or 0.0) + (came or 0.0)), far or 0.0)
+    if layout.others is None:
+        return layout, move
+    before, after = layout.others, layout.others.moved(everywhere, stride)
+    return replace(layout, others=after), move + Move(before.slope(everywhere), abs(after.q - before.q))
 
 
-def bound_parts(database: Database, layout: BeliefLayout, step: int) -> float:
-    """The soft evidence and the entropy of the atoms that have rows."""
+def bound_part(database: Database, layout: BeliefLayout, step: int) -> float:
+    """The soft evidence and the entropy of a predicate's atoms."""
     q = "CASE WHEN f IS NULL AND q > 0 THEN q * LN(q) ELSE 0 END"
     entropy = f"-({q})"
     if not layout.valued:
         entropy = "CASE WHEN f IS NULL THEN GREATEST(z, 0) + LN(1 + EXP(-ABS(z))) - z * q ELSE 0 END"
-    return database.number(f"SELECT COALESCE(SUM(u * q + {entropy}), 0) FROM {layout.table(step)}")
-
-
-def others_entropy(others: Mapping[str, Others]) -> float:
-    """The entropy of all atoms without rows."""
-    return sum(
-        one.count * (max(one.z, 0) + math.log1p(math.exp(-abs(one.z))) - one.z * one.q)
-        for one in others.values()
-    )
+    listed = database.number(f"SELECT COALESCE(SUM(u * q + {entropy}), 0) FROM {layout.table(step)}")
+    return listed + (layout.others.entropy if layout.others is not None else 0.0)
 
 
 def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvidence) -> str | None:
@@ -212,7 +217,8 @@ def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvi
     if evidence.is_valued(predicate) or atoms < SMALLEST:
         return None
     tables = evidence.tables(predicate)
-    parts = [evidence.relation(name, predicate) for name in (tables.true, tables.false, tables.soft)]
+    listed = tables.true, tables.false, tables.soft
+    parts: list[Relation] = [evidence.relation(name, predicate) for name in listed]
     for product in products:
         for place, reading in enumerate(product.operands):
             if isinstance(reading, Reading) and reading.source == predicate:

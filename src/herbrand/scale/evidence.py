@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
 
+from herbrand.budget import UNLIMITED
 from herbrand.errors import FactsError
 from herbrand.language.signature import Signature
-from herbrand.program.bindings import columns_of
+from herbrand.program.bindings import Listed, columns_of
 from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of
-from herbrand.program.program import Program
+from herbrand.program.program import FALSE, Literal, Program
 from herbrand.relations.database import Database
+from herbrand.relations.expression import Expression, Kind, column, either, literal
+from herbrand.relations.fold import total
+from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
-from herbrand.relations.stored import Scratch
+from herbrand.relations.stored import Scratch, Stored
 from herbrand.row_keys import Keys, fit
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.loading import PredicateTables
-from herbrand.scale.sql_phrases import double, equal
 
 NONE = np.empty(0, np.int64)
-ASKED = "asked"
+NOTHING_FIXED: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, eq=False)
 class StoredKnown(Known):
-    """How many atoms are settled; which, only the database knows: ``query`` gives arguments and values."""
+    """How many atoms are settled; which, only the database knows: ``rows`` are their arguments and values."""
 
     settled: int = 0
-    database: Database | None = None
-    query: str = ""
+    rows: Stored | None = None
 
     @property
     def all_latent(self) -> bool:
@@ -44,15 +45,13 @@ class StoredKnown(Known):
     def lookup(self, codes: np.ndarray) -> np.ndarray:
         found = np.full(len(codes), self.default, dtype=np.int64)
         if len(codes) and self.settled:
-            assert self.database is not None
-            names = [f"a{place}" for place in range(len(self.sizes))]
-            columns = dict(zip(names, arguments_of(codes, self.sizes), strict=True))
-            self.database.put(ASKED, pa.table({"place": np.arange(len(codes)), **columns}))
-            same = equal("k", "a", names)
-            matched = f"SELECT a.place, k.value FROM {ASKED} a JOIN ({self.query}) k ON {same}"
-            rows = self.database.arrow(matched)
-            self.database.drop(ASKED)
-            found[rows["place"].to_numpy()] = rows["value"].to_numpy()
+            assert self.rows is not None
+            names = columns_of(len(self.sizes))
+            columns: dict[str, np.ndarray] = dict(zip(names, arguments_of(codes, self.sizes), strict=True))
+            with Scratch(self.rows.scratch.database, "asked") as scratch:
+                asked = scratch.put(Memory.of(UNLIMITED, place=np.arange(len(codes)), **columns))
+                known = asked.join(self.rows, names).arrays()
+            found[known["place"]] = known["value"]
         return found
 
 
@@ -72,51 +71,68 @@ class StoredEvidence(Evidence):
         """The columns of a predicate's arguments."""
         return [f"a{place}" for place in range(len(self.sizes(predicate)))]
 
-    def every_atom(self, predicate: str) -> str:
-        """A query for the arguments of all atoms, ``a0`` and so on."""
-        sizes, numbers = self.sizes(predicate), self.database.dialect.numbers
-        if not sizes:
-            return "SELECT 1 AS one"
-        sources = [f"{numbers.format(count=size)} n{place}" for place, size in enumerate(sizes)]
-        columns = ", ".join(f"CAST(n{place}.i AS INT) AS a{place}" for place in range(len(sizes)))
-        return f"SELECT {columns} FROM {' CROSS JOIN '.join(sources)}"
+    def every_atom(self, predicate: str, fixed: Mapping[str, int] = NOTHING_FIXED) -> Relation:
+        """The arguments of all atoms, ``a0`` and so on, some of which may be ``fixed``."""
+        numbers = self.queries.numbers
+        rows: Relation = numbers("one", 1).only()
+        for name, size in zip(self.columns(predicate), self.sizes(predicate), strict=True):
+            rows = rows.let(**{name: fixed[name]}) if name in fixed else rows.join(numbers(name, size))
+        return rows
 
-    def relation(self, table: str, predicate: str) -> Relation:
-        """One of a predicate's tables: its arguments, and the values of a many-valued one."""
+    def relation(self, table: str, predicate: str, **more: Kind) -> Stored:
+        """One of a predicate's tables: its arguments, the values of a many-valued one, and ``more``."""
         width = len(self.program.signature.predicates[predicate].column_types)
-        return self.queries.query(f"SELECT * FROM {table}", dict.fromkeys(columns_of(width), "int"))
+        kinds: dict[str, Kind] = dict.fromkeys(columns_of(width), "int")
+        return self.queries.query(f"SELECT * FROM {table}", kinds | more)
 
-    def known_query(self, predicate: str) -> str:
-        """The arguments, ``code`` and ``value`` of the atoms of a predicate that the facts list."""
+    def settled(self, predicate: str) -> Stored:
+        """The arguments and the ``value`` of the atoms of a predicate that the facts list."""
         tables, columns = self.tables(predicate), self.columns(predicate)
-        chosen = ", ".join([*columns, f"{mixed(columns, self.sizes(predicate))} AS code"])
+        true = self.relation(tables.true, predicate)
         if self.is_valued(predicate):
-            return f"SELECT {chosen}, a{len(columns)} AS value FROM {tables.true}"
-        return (
-            f"SELECT {chosen}, 1 AS value FROM {tables.true} UNION ALL "
-            f"SELECT {chosen}, 0 AS value FROM {tables.false}"
-        )
+            return true.renamed(value=f"a{len(columns)}")
+        return true.let(value=1).stack(self.relation(tables.false, predicate).let(value=0))
+
+    def listed_atoms(self, atom: Literal) -> Listed | None:
+        """The atoms that make a literal true, or those that make it false; None where nothing does. It holds
+        of no latent atom."""
+        tables = self.tables(atom.predicate)
+        true = Listed(self.relation(tables.true, atom.predicate), tables.counts[0], needed=True)
+        if self.is_valued(atom.predicate):
+            allowed = among(column(f"a{len(atom.arguments)}"), atom.allowed)
+            return replace(true, rows=true.rows.where(allowed))
+        if len(atom.allowed) > 1:
+            return None
+        if atom.allowed != FALSE:
+            return true if atom.allowed else replace(true, rows=true.rows.where(literal(False)))
+        if self.known(atom.predicate).default == LATENT:
+            return Listed(self.relation(tables.false, atom.predicate), tables.counts[1], needed=True)
+        return replace(true, needed=False)
+
+    def opinion_rows(self, predicate: str) -> Stored:
+        """Soft evidence: arguments, the ``about`` value, and the ``worth`` that it adds to a log-weight."""
+        columns = self.columns(predicate)
+        rows = self.relation(self.tables(predicate).soft, predicate, odds="float")
+        if not self.is_valued(predicate):
+            return rows.let(about=1, worth=column("odds")).only(*columns, "about", "worth")
+        others = math.log(max(1, self.program.value_count(predicate) - 1))
+        named = rows.renamed(about=f"a{len(columns)}", worth="odds")
+        return named.let(worth=column("worth") + others)
 
     def settled_opinions(self, predicate: str) -> float:
-        tables, columns = self.tables(predicate), self.columns(predicate)
-        if not tables.counts[2]:
+        if not self.tables(predicate).counts[2]:
             return 0.0
-        value, others = "1", 0.0
-        if self.is_valued(predicate):
-            value, others = f"o.a{len(columns)}", math.log(max(1, self.program.value_count(predicate) - 1))
-        joined = f"{tables.soft} o JOIN ({self.known_query(predicate)}) k ON {equal('k', 'o', columns)}"
-        worth = f"SELECT SUM(o.odds + {double(others)}) FROM {joined} WHERE k.value = {value}"
-        return self.database.number(worth) or 0.0
+        joined = self.opinion_rows(predicate).join(self.settled(predicate), self.columns(predicate))
+        return joined.where(column("value") == column("about")).scalar(total(column("worth")))
 
     def _known(self, predicate: str) -> Known:
         sizes, (true, false, _) = self.sizes(predicate), self.tables(predicate).counts
-        world = self.program.table(predicate).world
-        asked = self.database, self.known_query(predicate)
+        world, rows = self.program.table(predicate).world, self.settled(predicate)
         if not self.is_valued(predicate):
             if world == "closed":
-                return StoredKnown(sizes, NONE, NONE, 0, true, *asked)
-            return StoredKnown(sizes, NONE, NONE, LATENT, true + false, *asked)
-        known = StoredKnown(sizes, NONE, NONE, LATENT, true, *asked)
+                return StoredKnown(sizes, NONE, NONE, 0, true, rows)
+            return StoredKnown(sizes, NONE, NONE, LATENT, true + false, rows)
+        known = StoredKnown(sizes, NONE, NONE, LATENT, true, rows)
         if world == "closed" and known.latent_count():
             raise FactsError(
                 f"{known.latent_count():,} atoms of {predicate} have no value, though it is observed",
@@ -128,6 +144,11 @@ class StoredEvidence(Evidence):
 def evidence_of_facts(signature: Signature, stored: StoredFacts) -> StoredEvidence:
     """What facts tell of atoms, whatever a theory says of them."""
     return StoredEvidence(Program(signature, stored.facts, (), (), ()), stored)
+
+
+def among(value: Expression, allowed: Iterable[int]) -> Expression:
+    """Whether the value is one of these."""
+    return either(*(value == one for one in allowed))
 
 
 def mixed(arguments: Sequence[str], sizes: Sequence[int]) -> str:

@@ -12,6 +12,8 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from herbrand.errors import FactsError, Mistakes
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import WORLDS, Facts, FactTable, Worlds
@@ -50,6 +52,15 @@ class StoredFacts:
     def constants(self) -> dict[str, str]:
         """The table of each type's constants."""
         return {name: f"domain_{number}" for number, name in enumerate(self.facts.domains)}
+
+    def named(self, query: str, types: Mapping[str, str], order: Sequence[str], limit: str = "") -> pa.Table:
+        """The rows of a query with the constant ``a0_value`` ... of each index of one of these ``types``."""
+        joins = [
+            f"JOIN {self.constants[kind]} {name}_d ON {name}_d.id = r.{name}" for name, kind in types.items()
+        ]
+        chosen = ", ".join(("r.*", *(f"{name}_d.value AS {name}_value" for name in types)))
+        ordered = f"ORDER BY {', '.join(order)}{limit}"
+        return self.database.arrow(f"SELECT {chosen} FROM ({query}) r {' '.join(joins)} {ordered}")
 
     def weighted_predicates(self) -> list[str]:
         """The predicates with facts of a weight other than 1."""

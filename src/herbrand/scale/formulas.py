@@ -6,12 +6,9 @@ formula is false, each a product of marginals, by the sums that the bound on log
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from herbrand.answers.marginals import Row
-from herbrand.engines.mean_field.products import products_of
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Formula
@@ -20,7 +17,7 @@ from herbrand.program.lower import forbidding
 from herbrand.program.program import Template
 from herbrand.program.question import Question
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.operands import Beliefs, Sender, sums
+from herbrand.scale.operands import Beliefs, expected_count
 
 MOST_INSTANCES = 1_000
 """Each is a query of its own."""
@@ -48,13 +45,7 @@ def formula_rows(evidence: StoredEvidence, beliefs: Beliefs, asked: Asked) -> It
 
 def _probability(evidence: StoredEvidence, beliefs: Beliefs, cases: Cases) -> float:
     """Cases count against the formula, so that their sum is at most 0."""
-    weighed = [replace(case, weight=0) for case in cases]
-    products = list(products_of(evidence.program, weighed, evidence).items())
-    terms = (
-        (n, rows) for n, (one, _) in enumerate(products) for rows in Sender(one, evidence).terms(beliefs)
-    )
-    against = math.fsum(products[number][1][0] * value for number, value in sums(terms).items())
-    return min(max(1.0 - abs(against), 0.0), 1.0)
+    return min(max(1.0 - abs(expected_count(cases, evidence, beliefs)), 0.0), 1.0)
 
 
 def _refuse_unserved(formula: Formula, cases: Cases, number: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 
 from herbrand.answers.explanation import Explanation
@@ -30,15 +30,15 @@ from herbrand.relations.relation import Relation
 from herbrand.scale.beliefs import (
     BYTES_A_ROW,
     BeliefLayout,
+    Move,
     Others,
-    bound_parts,
+    bound_part,
     laid_out,
     moved,
-    others_entropy,
 )
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.formulas import Asked, asked_cases, formula_rows
-from herbrand.scale.operands import Beliefs, Sender, refuse_quantifiers, sums
+from herbrand.scale.operands import Beliefs, Sender, expected, expected_count, refuse_quantifiers, sums
 from herbrand.scale.reading import tables_asked_for
 from herbrand.scale.run import (
     StoredProgram,
@@ -58,7 +58,6 @@ class StoredMeanFieldState(Resumed):
     senders: tuple[tuple[Sender, Mapping[int, float]], ...]
     constants: tuple[tuple[Sender, Mapping[int, float]], ...]
     layouts: Mapping[str, BeliefLayout]
-    others: Mapping[str, Others]
     step: int = 0
     stride: float = 1.0
     moved: float = math.inf
@@ -69,9 +68,8 @@ class StoredMeanFieldState(Resumed):
 
     @property
     def beliefs(self) -> Beliefs:
-        return {
-            name: layout.marginals(self.step, self.others.get(name)) for name, layout in self.layouts.items()
-        }
+        queries = self.evidence.queries
+        return {name: layout.marginals(self.step, queries) for name, layout in self.layouts.items()}
 
 
 @dataclass(frozen=True)
@@ -118,13 +116,13 @@ class StoredMeanField:
         products = products_of(program, program.templates, evidence)
         senders, constants = _senders(products, evidence)
         stride = 1.0 if self.damping is None else 1 - self.damping
+        state = StoredMeanFieldState(stored, question, asked, senders, constants, {}, 0, stride)
         if run.resume:
-            return self._resumed(
-                StoredMeanFieldState(stored, question, asked, senders, constants, {}, {}, 0, stride)
-            )
+            return self._resumed(state)
         run.begin()
-        layouts, others = laid_out(evidence, [sender.product for sender, _ in senders], run.room)
-        state = StoredMeanFieldState(stored, question, asked, senders, constants, layouts, others, 0, stride)
+        state = replace(
+            state, layouts=laid_out(evidence, [sender.product for sender, _ in senders], run.room)
+        )
         self._keep(state)
         return state
 
@@ -141,19 +139,14 @@ class StoredMeanField:
                 if message.everywhere is not None:
                     everywhere.append((state.layouts[reading.source].number, message.everywhere))
         to_all = sums(everywhere)
-        slope, far, others = Slope(), 0.0, {}
+        move, layouts = Move(Slope(), 0.0), {}
         for name, layout in state.layouts.items():
-            same = to_all.get(layout.number, 0.0)
-            move = moved(state.stored.database, layout, state.step, received[name], same, state.stride)
-            slope, far = slope + move.slope, max(far, move.far)
-            if name in state.others:
-                before = state.others[name]
-                others[name] = before.moved(same, state.stride)
-                slope += before.slope(same)
-                far = max(far, abs(others[name].q - before.q))
-        stride = after_slope(state.stride, slope) if self.damping is None else state.stride
-        residual = min(1.0, far / state.stride)
-        after = replace(state, others=others, step=state.step + 1, stride=stride, moved=residual)
+            same, database = to_all.get(layout.number, 0.0), state.stored.database
+            layouts[name], own = moved(database, layout, state.step, received[name], same, state.stride)
+            move += own
+        stride = after_slope(state.stride, move.slope) if self.damping is None else state.stride
+        residual = min(1.0, move.far / state.stride)
+        after = replace(state, layouts=layouts, step=state.step + 1, stride=stride, moved=residual)
         self._keep(after)
         return after
 
@@ -165,16 +158,7 @@ class StoredMeanField:
             self.name,
             Guarantee.APPROXIMATION,
             status,
-            tuple(
-                tables_asked_for(
-                    state.evidence,
-                    state.layouts,
-                    state.beliefs,
-                    state.question,
-                    state.stored.run.top,
-                    state.stored.run.least,
-                )
-            ),
+            tables_asked_for(state.stored, state.beliefs, state.question),
             tuple(formula_rows(state.evidence, state.beliefs, state.asked)),
             log_partition=self.bound(state),
             log_partition_guarantee=PartitionGuarantee.LOWER,
@@ -182,31 +166,24 @@ class StoredMeanField:
 
     def bound(self, state: StoredMeanFieldState) -> float:
         """The expected log-weight plus the entropy: at most log Z."""
-        weights = _weights(state.evidence.program)
-        worths = [(sender, _worth(counts, weights)) for sender, counts in (*state.constants, *state.senders)]
-        totals = sums(
-            (number, rows)
-            for number, (sender, worth) in enumerate(worths)
-            if worth
-            for rows in sender.terms(state.beliefs)
-        )
-        total = math.fsum(worths[number][1] * value for number, value in totals.items())
-        database = state.stored.database
-        rows = math.fsum(bound_parts(database, layout, state.step) for layout in state.layouts.values())
-        evidence = state.evidence
+        evidence, database = state.evidence, state.stored.database
+        weights = _weights(evidence.program)
+        products = ((sender, _worth(own, weights)) for sender, own in (*state.constants, *state.senders))
+        total = expected(products, state.beliefs)
+        rows = math.fsum(bound_part(database, layout, state.step) for layout in state.layouts.values())
         constant = sum(
             evidence.settled_opinions(name)
             for name in evidence.program.signature.predicates
             if name not in state.layouts
         )
-        return total + rows + constant + others_entropy(state.others)
+        return total + rows + constant
 
     def explain(self, state: StoredMeanFieldState, status: Status) -> Explanation:
         raise explained_in_memory()
 
     def _keep(self, state: StoredMeanFieldState) -> None:
         layouts = {name: layout.rows for name, layout in state.layouts.items()}
-        others = {name: [one.count, one.z, one.q, one.b] for name, one in state.others.items()}
+        others = {name: astuple(own.others) for name, own in state.layouts.items() if own.others is not None}
         state.stored.run.keep(
             {
                 "step": state.step,
@@ -219,15 +196,13 @@ class StoredMeanField:
 
     def _resumed(self, state: StoredMeanFieldState) -> StoredMeanFieldState:
         kept = state.stored.run.kept()
-        evidence, numbers = state.evidence, {}
-        for number, name in enumerate(evidence.program.signature.predicates):
-            if name in kept["layouts"]:
-                columns, valued = tuple(evidence.columns(name)), evidence.is_valued(name)
-                numbers[name] = BeliefLayout(name, number, columns, valued, kept["layouts"][name])
+        others = {name: Others(*one) for name, one in kept["others"].items()}
         return replace(
             state,
-            layouts=numbers,
-            others={name: Others(*one) for name, one in kept["others"].items()},
+            layouts={
+                name: BeliefLayout.of(state.evidence, name, rows, others.get(name))
+                for name, rows in kept["layouts"].items()
+            },
             step=kept["step"],
             stride=kept["stride"],
             moved=math.inf if kept["moved"] is None else kept["moved"],
@@ -270,9 +245,7 @@ def _refuse_hard(template: Template, evidence: StoredEvidence) -> None:
             span=statement.span,
             hint="use --engine bp, give it a large weight, or leave out --on",
         )
-    products = list(products_of(program, [replace(template, weight=0)], evidence).items())
-    terms = ((n, rows) for n, (one, _) in enumerate(products) for rows in Sender(one, evidence).terms({}))
-    broken = math.fsum(products[number][1][0] * value for number, value in sums(terms).items())
+    broken = expected_count([template], evidence, {})
     if broken:
         raise ContradictionError(
             Mistake(

@@ -7,9 +7,10 @@ walked over the tables that hold the marginals now.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from herbrand.contraction import over_relations
@@ -18,29 +19,30 @@ from herbrand.contraction.over_relations import VALUE, Contracted, contracted, p
 from herbrand.contraction.planner import Plan
 from herbrand.contraction.steps import Statistics
 from herbrand.engines.mean_field.literal_view import Reading
-from herbrand.engines.mean_field.products import Observed, Operand, Product, is_relation
+from herbrand.engines.mean_field.products import Observed, Operand, Product, products_of
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import statement_text
 from herbrand.program import bindings
 from herbrand.program.program import FALSE, Argument, Literal, Program, Template
-from herbrand.relations.expression import Expression, Kind, column, either, literal
+from herbrand.relations.expression import Expression, column, literal
 from herbrand.relations.fold import total
 from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Stored
-from herbrand.scale.evidence import StoredEvidence
+from herbrand.scale.evidence import StoredEvidence, among
 
 Rows = over_relations.Operand
 
 
 @dataclass(frozen=True)
 class Marginals:
-    """A table of one predicate's atoms: their arguments and ``q``; ``val`` too, where they have many values.
+    """One predicate's atoms: their arguments, ``q``, and whether they are ``latent``; ``val`` too, where they
+    have many values.
 
-    ``others``: the probability of all atoms that no row lists; None where every atom has a row.
+    ``count``: of rows; ``others``: the probability of all atoms that no row lists; None where all are listed.
     """
 
-    table: str
-    rows: int
+    rows: Relation
+    count: int
     others: float | None = None
 
 
@@ -142,28 +144,36 @@ class Sender:
 
     def observed(self, observed: Observed) -> Rows:
         """What is known of a literal, as an operand."""
-        atom, evidence = observed.literal, self.evidence
-        tables = evidence.tables(atom.predicate)
-        rows, columns = fitting(atom, tables.true, observed.axes, evidence)
+        found = known_operand(observed.literal, self.evidence)
+        rows = found.rows
         for left, right in observed.apart:
             rows = rows.where(_place(left, observed) != _place(right, observed))
-        if is_relation(atom, evidence):
-            return Rows(rows, columns, None, tables.counts[0])
-        return Rows(rows.let(v=0.0), columns, 1.0, tables.counts[0])
+        return replace(found, rows=rows)
 
     def _read(self, reading: Reading, marginals: Marginals) -> Rows:
         arguments, valued = self.evidence.columns(reading.source), self.evidence.is_valued(reading.source)
-        kinds: dict[str, Kind] = {**dict.fromkeys(arguments, "int"), "q": "float"}
-        if valued:
-            kinds["val"] = "int"
-        rows: Relation = self.evidence.queries.query(f"SELECT * FROM {marginals.table}", kinds)
+        rows = marginals.rows
         if valued:
             rows = rows.where(among(column("val"), reading.allowed)).group(arguments, q=total(column("q")))
         rows, columns = selected(rows, reading.arguments, reading.axes)
         if valued or reading.allowed != FALSE:
-            return Rows(rows.renamed(v="q"), columns, marginals.others, marginals.rows)
+            return Rows(rows.renamed(v="q"), columns, marginals.others, marginals.count)
         others = None if marginals.others is None else 1 - marginals.others
-        return Rows(rows.let(v=1.0 - column("q")), columns, others, marginals.rows)
+        return Rows(rows.let(v=1.0 - column("q")), columns, others, marginals.count)
+
+
+def expected(products: Iterable[tuple[Sender, float]], beliefs: Beliefs) -> float:
+    """What products add up to, each times its worth."""
+    weighed = [(sender, worth) for sender, worth in products if worth]
+    terms = ((number, rows) for number, (one, _) in enumerate(weighed) for rows in one.terms(beliefs))
+    return math.fsum(weighed[number][1] * value for number, value in sums(terms).items())
+
+
+def expected_count(templates: Iterable[Template], evidence: StoredEvidence, beliefs: Beliefs) -> float:
+    """How many groundings of templates hold, each times its sign."""
+    unweighed = [replace(template, weight=0) for template in templates]
+    products = products_of(evidence.program, unweighed, evidence)
+    return expected(((Sender(one, evidence), counts[0]) for one, counts in products.items()), beliefs)
 
 
 def sums(terms: Iterable[tuple[int, Relation]]) -> dict[int, float]:
@@ -181,11 +191,6 @@ def query_of(rows: Relation) -> str:
     return rows.text
 
 
-def among(value: Expression, allowed: Iterable[int]) -> Expression:
-    """Whether the value is one of these."""
-    return either(*(value == one for one in allowed))
-
-
 def _atom(reading: Reading, at: Mapping[str, Expression]) -> dict[str, Expression]:
     """The arguments that a reading has, its variables at these places."""
     return {
@@ -201,14 +206,14 @@ def _place(argument: Argument, observed: Observed) -> Expression:
     return column(f"a{observed.literal.arguments.index(argument)}")
 
 
-def fitting(
-    atom: Literal, table: str, axes: tuple[str, ...], evidence: StoredEvidence
-) -> tuple[Relation, tuple[str, ...]]:
-    """The rows of a table that fit a literal, with a value that it allows, and the columns of the axes."""
-    rows = evidence.relation(table, atom.predicate)
-    if evidence.is_valued(atom.predicate):
-        rows = rows.where(among(column(f"a{len(atom.arguments)}"), atom.allowed))
-    return selected(rows, atom.arguments, axes)
+def known_operand(atom: Literal, evidence: StoredEvidence) -> Rows:
+    """What is known of a literal, as an operand over its variables: 1 where it holds."""
+    listed = evidence.listed_atoms(atom)
+    assert listed is not None
+    rows, columns = selected(listed.rows, atom.arguments, Observed(atom).axes)
+    if listed.needed:
+        return Rows(rows, columns, None, listed.count)
+    return Rows(rows.let(v=0.0), columns, 1.0, listed.count)
 
 
 def selected(

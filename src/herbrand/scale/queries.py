@@ -361,31 +361,20 @@ class Rounds:
             rows = rows.where(FALSE)
         rows = rows.where(self._is_not_zero) if self.semiring.weighs else rows.let(**{WEIGHT: 1.0})
         assert isinstance(rows, Stored)
-        constants, types = self.rules.stored.constants, goal.shape.clause.types
-        first = len(goal.shape.inputs)
-        names = goal.shape.clause.head[first:]
-        places = range(first, first + len(names))
-        joins = [
-            f"JOIN {constants[types[name]]} d{place} ON d{place}.id = r.a{place}"
-            for place, name in zip(places, names, strict=True)
-        ]
-        chosen = [*(f"d{place}.value AS c{place}" for place in places), f"r.{WEIGHT} AS v"]
-        better = "v" if self.semiring.least_first else "v DESC"
-        order = []
+        types, first = goal.shape.clause.types, len(goal.shape.inputs)
+        order = [WEIGHT if self.semiring.least_first else f"{WEIGHT} DESC"]
         for name in goal.shape.variables:
-            place = first + goal.shape.found.index(name)
+            found = f"a{first + goal.shape.found.index(name)}"
             # Closed types have an order of their own; in others computed constants have the last numbers.
             closed = self.program.signature.types[types[name]].values is not None
-            order.append(f"r.a{place}" if closed else f"d{place}.value")
+            order.append(found if closed else f"{found}_value")
         limit = "" if request.top is None or request.normalize != "none" else f" LIMIT {request.top}"
-        data = self.rules.stored.database.arrow(
-            f"SELECT {', '.join(chosen)} FROM ({rows.text}) r {' '.join(joins)} "
-            f"ORDER BY {', '.join((better, *order))}{limit}"
-        )
-        weights = data["v"].to_numpy().astype(np.float64)
+        kinds = {f"a{n}": types[name] for n, name in enumerate(goal.shape.clause.head[first:], first)}
+        data = self.rules.stored.named(rows.text, kinds, order, limit)
+        weights = data[WEIGHT].to_numpy().astype(np.float64)
         if self.converged:
             refuse_overflow(weights, counts=False)
-        return [Constants(data[f"c{place}"]) for place in places], weights
+        return [Constants(data[f"{found}_value"]) for found in kinds], weights
 
 
 def _drawn(

@@ -19,7 +19,6 @@ from herbrand.language.show import statement_text
 from herbrand.language.syntax import Choice, Statement
 from herbrand.program.question import Question
 from herbrand.relations.database import Database
-from herbrand.relations.stored import Scratch
 from herbrand.scale.evidence import StoredEvidence
 
 RUN = "run"
@@ -62,11 +61,6 @@ class StoredProgram:
     @property
     def database(self) -> Database:
         return self.run.database
-
-    @property
-    def queries(self) -> Scratch:
-        """For queries of this run's own tables."""
-        return Scratch(self.database)
 
 
 def nothing_to_resume(database: Database) -> UnsupportedError:

@@ -9,6 +9,7 @@ round is kept in the database as soon as it is done.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -27,21 +28,20 @@ from herbrand.engines.contradiction import every_hard_statement
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.loop import Resumed
 from herbrand.errors import HerbrandError
+from herbrand.program.evidence import LATENT
 from herbrand.program.question import Question
 from herbrand.relations.database import Database
-from herbrand.relations.expression import Kind, column, written
+from herbrand.relations.expression import Kind, cast, choose, column
 from herbrand.relations.stored import Stored
 from herbrand.scale.atoms import StoredAtoms
 from herbrand.scale.belief.colours import COLOURS, lifted
 from herbrand.scale.belief.factor_families import names
 from herbrand.scale.belief.factor_tables import expected_size, factor_tables
 from herbrand.scale.belief.forests import is_forest
-from herbrand.scale.beliefs import BeliefLayout
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Marginals as Table
 from herbrand.scale.reading import tables_asked_for
 from herbrand.scale.run import StoredProgram, explained_in_memory, refuse_foreign_settings
-from herbrand.scale.sql_phrases import equal
 
 AT_REST = 1e-9
 """A residual that is rounding alone: sums of a database come in any order."""
@@ -122,7 +122,7 @@ class StoredBeliefPropagation:
         families = (classes or graph).families
         rounds = Rounds(families, classes is not None, graph.barring)
         for family in families:
-            factors = stored.queries.query(f"SELECT * FROM {family.table}", kinds_of(rounds, family))
+            factors = evidence.queries.query(f"SELECT * FROM {family.table}", kinds_of(rounds, family))
             rounds.first(family, factors).kept_as(message_table(family, 0))
             database.drop(family.table)
         _put_potentials(families, database)
@@ -160,24 +160,21 @@ class StoredBeliefPropagation:
         return state.moved
 
     def read(self, state: StoredBeliefState, status: Status) -> Marginals:
-        bethe = self._bethe(state)
-        beliefs = {name: self._beliefs(name, state) for name in state.atoms.starts}
-        layouts = {name: self._layout(name, state.evidence) for name in state.atoms.starts}
+        totals = self._made_totals(state)
+        bethe = self._bethe(state, totals)
+        count = state.evidence.program.value_count
+        beliefs = {name: self._marginals(name, state, totals[count(name)]) for name in state.atoms.starts}
         exact = state.forest and state.moved <= AT_REST
-        tables = tables_asked_for(
-            state.evidence, layouts, beliefs, state.question, state.stored.run.top, state.stored.run.least
-        )
         return Marginals(
             self.name,
             Guarantee.EXACT if exact else Guarantee.APPROXIMATION,
             _with_note(status),
-            tuple(tables),
+            tables_asked_for(state.stored, beliefs, state.question),
             log_partition=bethe,
             log_partition_guarantee=PartitionGuarantee.EXACT if exact else PartitionGuarantee.APPROXIMATION,
         )
 
-    def _bethe(self, state: StoredBeliefState) -> float:
-        totals = self._made_totals(state)
+    def _bethe(self, state: StoredBeliefState, totals: Mapping[int, Stored]) -> float:
         found = state.rounds.bethe(self._axes(state), self._messages(state), totals, self._kinds(state))
         if found == -math.inf:
             raise every_hard_statement(state.evidence.program)
@@ -188,7 +185,7 @@ class StoredBeliefPropagation:
         found = {}
         for size in state.sizes:
             own: dict[str, Kind] = dict.fromkeys(names("u", size), "float")
-            found[size] = state.stored.queries.query(
+            found[size] = state.evidence.queries.query(
                 f"SELECT * FROM axes_{size}", {"atom": "int", **own, **counts}
             )
         return found
@@ -198,7 +195,7 @@ class StoredBeliefPropagation:
         for family in state.rounds.families:
             values: dict[str, Kind] = dict.fromkeys((*family.all_names("m"), "d"), "float")
             query = f"SELECT * FROM {message_table(family, state.step)}"
-            found[family.number] = state.stored.queries.query(
+            found[family.number] = state.evidence.queries.query(
                 query, {**kinds_of(state.rounds, family), **values}
             )
         return found
@@ -209,7 +206,7 @@ class StoredBeliefPropagation:
             if len(family.potentials) > 1:
                 worths: dict[str, Kind] = dict.fromkeys(names("t", family.potentials[0].size), "float")
                 query = f"SELECT * FROM potentials_{family.number}"
-                found[family.number] = state.stored.queries.query(query, {"kind": "int", **worths})
+                found[family.number] = state.evidence.queries.query(query, {"kind": "int", **worths})
         return found
 
     def _made_totals(self, state: StoredBeliefState) -> dict[int, Stored]:
@@ -226,47 +223,30 @@ class StoredBeliefPropagation:
             if evidence.database.number(f"SELECT COUNT(*) FROM axes_{size} WHERE {lost}"):
                 raise every_hard_statement(evidence.program)
 
-    def _layout(self, name: str, evidence: StoredEvidence) -> BeliefLayout:
-        number = list(evidence.program.signature.predicates).index(name)
-        rows = evidence.known(name).atom_count
-        return BeliefLayout(name, number, tuple(evidence.columns(name)), evidence.is_valued(name), rows)
-
-    def _beliefs(self, name: str, state: StoredBeliefState) -> Table:
-        """The marginals of a predicate's atoms as a query: arguments, ``q``, and what facts settle, ``f``."""
-        evidence, atoms = state.evidence, state.atoms
-        columns, size = evidence.columns(name), atoms.value_count(name)
-        rounds, dialect = state.rounds, state.stored.database.dialect
-        sums: dict[str, Kind] = dict.fromkeys((*names("v", size), *names("i", size)), "float")
-        log_beliefs = dict(zip(names("b", size), rounds.log_beliefs(size), strict=True))
-        beliefs = ", ".join(f"{written(one, sums, dialect)} AS {b}" for b, one in log_beliefs.items())
-        of_beliefs: dict[str, Kind] = dict.fromkeys(log_beliefs, "float")
-        expressions = [
-            written(one, of_beliefs, dialect) for one in probabilities(list(map(column, log_beliefs)))
-        ]
-        totals = f"SELECT atom, {beliefs} FROM totals_{size}"
-        source = f"({evidence.every_atom(name)}) x"
-        settled = atoms.settled(name)
-        if settled is not None:
-            source += f" LEFT JOIN ({settled}) k ON {equal('k', 'x', columns)}"
-        number = atoms.number(name, [f"x.{column}" for column in columns])
+    def _marginals(self, name: str, state: StoredBeliefState, totals: Stored) -> Table:
+        """Those of a predicate's atoms, settled ones among them."""
+        evidence, size = state.evidence, state.evidence.program.value_count(name)
+        columns = evidence.columns(name)
+        log_beliefs = dict(zip(names("b", size), state.rounds.log_beliefs(size), strict=True))
+        shares = dict(zip(names("p", size), probabilities(list(map(column, log_beliefs))), strict=True))
+        found = totals.let(**log_beliefs).select(atom=column("atom"), **shares)
+        rows = evidence.every_atom(name).left_join(evidence.settled(name), columns, value=LATENT)
+        rows = rows.let(atom=state.atoms.number(name, list(map(column, columns))))
         if state.rounds.lifted:
-            source += f" LEFT JOIN {COLOURS} c ON c.atom = {number} LEFT JOIN ({totals}) t ON t.atom = c.c"
-        else:
-            source += f" LEFT JOIN ({totals}) t ON t.atom = {number}"
-        fact = "k.f" if settled is not None else "CAST(NULL AS INT)"
-        chosen = [f"x.{column}" for column in columns]
+            classes = evidence.queries.table(COLOURS, atom="int", c="int")
+            rows = rows.left_join(classes, ["atom"], c=LATENT).let(atom=column("c"))
+        rows = rows.left_join(found, ["atom"], **dict.fromkeys(shares, 0.0))
+        rows = rows.let(latent=column("value") == LATENT)
         if not evidence.is_valued(name):
-            query = f"SELECT {', '.join((*chosen, f'{expressions[1]} AS p', f'{fact} AS f'))} FROM {source}"
-            q = "CASE WHEN f IS NULL THEN p ELSE CAST(f AS DOUBLE) END AS q"
-            return Table(f"(SELECT {', '.join((*columns, q, 'f'))} FROM ({query}) r) m", 0)
-        parts = [
-            f"SELECT {', '.join((*chosen, f'{value} AS val', f'{expressions[value]} AS p', f'{fact} AS f'))} "
-            f"FROM {source}"
+            q = choose(column("latent"), column("p1"), cast(column("value"), "float"))
+            return Table(rows.let(q=q).only(*columns, "q", "latent"), 0)
+        first, *others = (
+            rows.where(column("latent") | (column("value") == value))
+            .let(val=value, q=choose(column("latent"), column(f"p{value}"), 1.0))
+            .only(*columns, "val", "q", "latent")
             for value in range(size)
-        ]
-        q = "CASE WHEN f IS NULL THEN p ELSE CAST(1 AS DOUBLE) END AS q"
-        query = f"SELECT {', '.join((*columns, 'val', q, 'f'))} FROM ({' UNION ALL '.join(parts)}) r"
-        return Table(f"({query} WHERE f IS NULL OR f = val) m", 0)
+        )
+        return Table(first.stack(*others), 0)
 
     def _keep(self, state: StoredBeliefState) -> None:
         families = [

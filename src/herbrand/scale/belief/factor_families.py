@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from herbrand.engines.belief.parallel_rounds import Family
 from herbrand.factors.graph import Array
 from herbrand.factors.refinement import canonical_table
-from herbrand.relations.database import Database
-from herbrand.scale.sql_phrases import equal
+from herbrand.relations.expression import choose, column
+from herbrand.relations.fold import total
+from herbrand.relations.memory import Memory
+from herbrand.relations.stored import Scratch, Stored
 
 FamilyKey = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
@@ -38,87 +39,55 @@ class StoredFamily(Family):
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """Factors of one shape with one table: a part of what the factors over their atoms will be.
+    """Factors of one shape with one table: a part of what the factors over their atoms will be. ``scopes``
+    are their atoms ``s0`` ..."""
 
-    ``query`` gives their atoms ``s0`` ..., and a ``layer`` whose number is still to be filled in.
-    """
-
-    query: str
+    scopes: Stored
     table: Array
 
 
-@dataclass(eq=False)
-class Staged:
-    """Tables that are needed for a while only."""
-
-    database: Database
-    names: list[str] = field(default_factory=list)
-
-    def make(self, kind: str, query: str) -> str:
-        """A table of the query's rows; its name."""
-        name = self._next(kind)
-        self.database.make(name, query)
-        return name
-
-    def put(self, kind: str, columns: Sequence[str], rows: Sequence[tuple[int, ...]]) -> str:
-        """A table of small numbers; its name."""
-        name, data = self._next(kind), np.array(rows, dtype=np.int32).reshape(len(rows), len(columns))
-        self.database.put(name, pa.table({column: data[:, i] for i, column in enumerate(columns)}))
-        return name
-
-    def _next(self, kind: str) -> str:
-        self.names.append(f"{kind}_{len(self.names)}")
-        return self.names[-1]
-
-    def drop(self) -> None:
-        for name in self.names:
-            self.database.drop(name)
-
-
-def families_of(layers: Mapping[tuple[int, ...], Sequence[Layer]], staged: Staged) -> Iterator[StoredFamily]:
+def families_of(
+    layers: Mapping[tuple[int, ...], Sequence[Layer]], scratch: Scratch
+) -> Iterator[StoredFamily]:
     """Layers, by the shape of their tables: those over the same scope become one factor, and those alike up
     to the order of axes one family."""
     kinds: dict[FamilyKey, dict[object, Array]] = defaultdict(dict)
-    sources: dict[FamilyKey, list[str]] = defaultdict(list)
+    sources: dict[FamilyKey, list[Stored]] = defaultdict(list)
     for of_shape in layers.values():
-        for key, query in _ordered(of_shape, kinds, staged):
-            sources[key].append(query)
-    for number, (key, queries) in enumerate(sources.items()):
-        potentials = tuple(kinds[key].values())
-        staged.database.make(f"factors_{number}", " UNION ALL ".join(queries))
-        rows = staged.database.number(f"SELECT COUNT(*) FROM factors_{number}")
+        for key, factors in _ordered(of_shape, kinds, scratch):
+            sources[key].append(factors)
+    for number, (key, (first, *others)) in enumerate(sources.items()):
+        rows = first.stack(*others).kept_as(f"factors_{number}").count()
         sizes, symmetries = key
-        yield StoredFamily(number, sizes, potentials, symmetries, rows)
+        yield StoredFamily(number, sizes, tuple(kinds[key].values()), symmetries, rows)
 
 
 def _ordered(
-    layers: Sequence[Layer], kinds: dict[FamilyKey, dict[object, Array]], staged: Staged
-) -> Iterator[tuple[FamilyKey, str]]:
-    """Queries for the factors that layers over as many axes add up to, and the families they are of;
-    adds their potentials to ``kinds``."""
+    layers: Sequence[Layer], kinds: dict[FamilyKey, dict[object, Array]], scratch: Scratch
+) -> Iterator[tuple[FamilyKey, Stored]]:
+    """The factors that layers over as many axes add up to, and the families they are of; adds their
+    potentials to ``kinds``."""
     scope, counts = names("s", layers[0].table.ndim), names("n", len(layers))
-    union = " UNION ALL ".join(layer.query % number for number, layer in enumerate(layers))
-    often = [f"SUM(CASE WHEN layer = {i} THEN 1 ELSE 0 END) AS n{i}" for i in range(len(layers))]
-    grouped = f"SELECT {', '.join((*scope, *often))} FROM ({union}) u GROUP BY {', '.join(scope)}"
-    table = staged.make("scopes", grouped)
+    first, *others = (layer.scopes.let(layer=number) for number, layer in enumerate(layers))
+    often = {name: total(choose(column("layer") == number, 1, 0)) for number, name in enumerate(counts)}
+    scopes = first.stack(*others).group(scope, **often).kept()
     rows, wanted = [], {}
-    for found in staged.database.rows(f"SELECT DISTINCT {', '.join(counts)} FROM {table}"):
+    for found in scopes.only(*counts).distinct().rows():
         potential = np.zeros(layers[0].table.shape)
         for times, layer in zip(found, layers, strict=True):
-            potential = potential + int(times) * layer.table if times else potential
+            potential = potential + times * layer.table if times else potential
         kind, order, symmetries = canonical_table(potential)
         ordered = np.transpose(potential, order)
         key = ordered.shape, symmetries
         kinds[key].setdefault(kind, ordered)
         branch = wanted.setdefault((key, order), len(wanted))
-        rows.append((*map(int, found), list(kinds[key]).index(kind), branch))
+        rows.append((*found, list(kinds[key]).index(kind), branch))
     columns = (*counts, "kind", "branch")
-    known = staged.put("kinds", columns, rows)
-    matches = equal("k", "s", counts)
+    known = scratch.put(Memory.of_indices(np.array(rows).reshape(-1, len(columns)), columns))
+    joined = scopes.join(known, counts)
     for (key, order), branch in wanted.items():
-        slots = ", ".join(f"s.s{place} AS s{slot}" for slot, place in enumerate(order))
-        source = f"FROM {table} s JOIN {known} k ON {matches} WHERE k.branch = {branch}"
-        yield key, f"SELECT {slots}, k.kind {source}"
+        slots = {f"s{slot}": column(f"s{place}") for slot, place in enumerate(order)}
+        yield key, joined.where(column("branch") == branch).select(**slots, kind=column("kind"))
 
 
 def names(letter: str, count: int) -> list[str]:

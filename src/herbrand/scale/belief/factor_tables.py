@@ -20,11 +20,14 @@ from herbrand.factors.pieces import Piece, fits_a_table, merge_key, table_of
 from herbrand.language.show import statement_text
 from herbrand.program.ground import without_idle
 from herbrand.program.program import Conjunction, Literal, Template
+from herbrand.relations.expression import Expression, choose, column, every, literal, summed
+from herbrand.relations.fold import count, largest, total
+from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.atoms import StoredAtoms
-from herbrand.scale.belief.factor_families import Layer, Staged, StoredFamily, families_of, names
+from herbrand.scale.belief.factor_families import Layer, StoredFamily, families_of, names
 from herbrand.scale.groundings import expected_groundings, groundings
-from herbrand.scale.operands import refuse_quantifiers
-from herbrand.scale.sql_phrases import double, equal
+from herbrand.scale.operands import query_of, refuse_quantifiers
 
 # How many messages would be sent, and what disk they take
 
@@ -39,7 +42,7 @@ def expected_size(atoms: StoredAtoms) -> tuple[float, float]:
     program = atoms.evidence.program
     messages = values = 0.0
     for name in atoms.starts:
-        values += atoms.evidence.known(name).latent_count() * atoms.value_count(name)
+        values += atoms.evidence.known(name).latent_count() * program.value_count(name)
     for template in program.templates:
         refuse_quantifiers(template, program, "belief propagation")
         conjunction, multiplicity = without_idle(template, program)
@@ -48,11 +51,14 @@ def expected_size(atoms: StoredAtoms) -> tuple[float, float]:
             continue
         rows = expected_groundings(conjunction, atoms)
         messages += rows * len(latent)
-        values += rows * sum(atoms.value_count(x.predicate) for x in latent)
+        values += rows * sum(program.value_count(x.predicate) for x in latent)
     return messages, values * BYTES_A_VALUE
 
 
 # The tables
+
+NO_ATOM = -1
+"""Stands for the atoms of a piece that is not there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,24 +103,24 @@ class _Part:
 class _Building:
     atoms: StoredAtoms
     layers: dict[tuple[int, ...], list[Layer]] = field(default_factory=lambda: defaultdict(list))
-    unary: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    unary: dict[int, list[Relation]] = field(default_factory=lambda: defaultdict(list))
     constant: float = 0.0
     barring: bool = False
 
     def __post_init__(self) -> None:
         self.program = self.atoms.evidence.program
         self.database = self.atoms.evidence.database
-        self.staged = Staged(self.database)
+        self.scratch = Scratch(self.database, "factor_parts")
 
     def finished(self) -> FactorTables:
-        for parts in self._merged():
-            self._add(parts)
-        self._add_opinions()
-        sizes = tuple(sorted({self.atoms.value_count(name) for name in self.atoms.starts}))
-        for size in sizes:
-            self._make_axes(size)
-        families = tuple(families_of(self.layers, self.staged))
-        self.staged.drop()
+        with self.scratch:
+            for parts in self._merged():
+                self._add(parts)
+            self._add_opinions()
+            sizes = tuple(sorted({self.program.value_count(name) for name in self.atoms.starts}))
+            for size in sizes:
+                self._make_axes(size)
+            families = tuple(families_of(self.layers, self.scratch))
         return FactorTables(self.atoms, sizes, families, self.constant, self.barring)
 
     def _merged(self) -> Iterator[list[_Part]]:
@@ -136,17 +142,16 @@ class _Building:
 
     def _add(self, parts: Sequence[_Part]) -> None:
         """The factors of some pieces of a formula."""
-        table = self.staged.make("rows", _with_slots(*self._aligned(parts)))
-        starts = np.cumsum([0, *(len(part.latent) for part in parts)]).tolist()
         literals = [literal for part in parts for literal in part.literals]
+        starts = np.cumsum([0, *(len(part.latent) for part in parts)]).tolist()
         slots, alive = names("z", len(literals)), names("l", len(parts))
-        listed = ", ".join((*slots, *alive, "COUNT(*)"))
-        for found in self.database.rows(
-            f"SELECT {listed} FROM {table} GROUP BY {', '.join((*slots, *alive))}"
-        ):
-            places, there = found[: len(slots)], found[len(slots) : -1]
+        rows = self._aligned(parts)
+        rows = rows.let(**{name: _rank(own, len(slots)) for own, name in enumerate(slots)})
+        table = self.scratch.make(query_of(rows), rows.kinds)
+        for *found, number in table.group([*slots, *alive], number=count()).rows():
+            places, there = found[: len(slots)], found[len(slots) :]
             columns = [places.index(slot) for slot in range(max(places, default=-1) + 1)]
-            sizes = [self.atoms.value_count(literals[column].predicate) for column in columns]
+            sizes = [self.program.value_count(literals[place].predicate) for place in columns]
             pieces = [
                 Piece(
                     tuple(
@@ -161,96 +166,77 @@ class _Building:
             ]
             if not fits_a_table(sizes):
                 raise self._too_wide(parts[0].template, sizes)
-            fits = [f"{name} = {value}" for name, value in zip((*slots, *alive), found, strict=False)]
-            where = f"FROM {table} WHERE {' AND '.join(fits)}"
-            self._add_table(columns, where, table_of(pieces, sizes), found[-1], parts)
+            same = (column(name) == value for name, value in zip((*slots, *alive), found, strict=True))
+            scope = {f"s{slot}": column(f"c{place}") for slot, place in enumerate(columns)}
+            self._add_table(table.where(every(*same)).select(**scope), table_of(pieces, sizes), number, parts)
 
-    def _add_table(
-        self, columns: Sequence[int], where: str, table: Array, count: int, parts: Sequence[_Part]
-    ) -> None:
+    def _add_table(self, scopes: Stored, table: Array, number: int, parts: Sequence[_Part]) -> None:
+        """A table over the atoms ``s0`` ... of each row; how many rows there are."""
         self.barring = self.barring or bool(np.isneginf(table).any())
-        if not columns:
+        if not table.ndim:
             if np.isneginf(table):
-                raise self._broken(parts, count)
-            self.constant += float(table) * count
-        elif len(columns) == 1:
-            values = ", ".join(f"{double(value)} AS u{v}" for v, value in enumerate(table.tolist()))
-            self.unary[len(table)].append(f"SELECT c{columns[0]} AS atom, {values} {where}")
+                raise self._broken(parts, number)
+            self.constant += float(table) * number
+        elif table.ndim == 1:
+            values = dict(zip(names("u", len(table)), table.tolist(), strict=True))
+            self.unary[len(table)].append(scopes.select(atom=column("s0"), **values))
         else:
-            scope = ", ".join(f"c{column} AS s{slot}" for slot, column in enumerate(columns))
-            self.layers[table.shape].append(Layer(f"SELECT {scope}, %d AS layer {where}", table))
+            self.layers[table.shape].append(Layer(scopes, table))
 
-    def _aligned(self, parts: Sequence[_Part]) -> tuple[str, int, int]:
-        """A query for the latent atoms of all pieces side by side, ``c0`` ..., and which pieces are there,
-        ``l0`` ...; a row an instance of the formula. How many there are of each."""
+    def _aligned(self, parts: Sequence[_Part]) -> Relation:
+        """The latent atoms of all pieces side by side, ``c0`` ..., and which pieces are there, ``l0`` ...; a
+        row an instance of the formula."""
         width = sum(len(part.latent) for part in parts)
-        if len(parts) == 1:
-            (part,) = parts
-            query = groundings(part.conjunction, (), self.atoms)
-            chosen = [f"c{place} AS c{number}" for number, place in enumerate(part.latent)]
-            return f"SELECT {', '.join((*chosen, '1 AS l0'))} FROM ({query}) g", width, 1
-        keys = names("k", len(parts[0].instance))
+        keys = names("k", len(parts[0].instance)) if len(parts) > 1 else []
         rows, start = [], 0
         for number, part in enumerate(parts):
-            columns = [f"CAST(-1 AS BIGINT) AS c{column}" for column in range(width)]
-            for offset, place in enumerate(part.latent):
-                columns[start + offset] = f"c{place} AS c{start + offset}"
+            columns: dict[str, Expression] = dict.fromkeys(names("c", width), literal(NO_ATOM))
+            for offset, place in enumerate(part.latent, start):
+                columns[f"c{offset}"] = column(f"c{place}")
             start += len(part.latent)
-            there = [f"{int(number == other)} AS l{other}" for other in range(len(parts))]
-            query = groundings(part.conjunction, part.instance, self.atoms)
-            rows.append(f"SELECT {', '.join((*keys, *columns, *there))} FROM ({query}) g")
-        most = [f"MAX({name}) AS {name}" for name in (*names("c", width), *names("l", len(parts)))]
-        groups = f" GROUP BY {', '.join(keys)}" if keys else " HAVING COUNT(*) > 0"
-        return f"SELECT {', '.join(most)} FROM ({' UNION ALL '.join(rows)}) u{groups}", width, len(parts)
+            there = {name: int(number == other) for other, name in enumerate(names("l", len(parts)))}
+            found = groundings(part.conjunction, part.instance if len(parts) > 1 else (), self.atoms)
+            rows.append(found.select(**{key: column(key) for key in keys}, **columns, **there))
+        if len(parts) == 1:
+            return rows[0]
+        most = {name: largest(column(name)) for name in (*names("c", width), *names("l", len(parts)))}
+        return rows[0].stack(*rows[1:]).group(keys, **most)
 
     def _add_opinions(self) -> None:
         """Soft evidence, and values that atoms are known not to have."""
         evidence = self.atoms.evidence
         for name in self.program.signature.predicates:
             tables, columns = evidence.tables(name), evidence.columns(name)
-            valued, count = evidence.is_valued(name), self.program.value_count(name)
-            value = f"o.a{len(columns)}" if valued else "1"
-            others = double(math.log(max(1, count - 1))) if valued else double(0.0)
-            opinions = []
             if tables.counts[2]:
-                opinions.append((f"{tables.soft} o", f"o.odds + {others}"))
-            if valued and tables.counts[1]:
-                opinions.append((f"{tables.false} o", double(-math.inf)))
+                self._add_opinion(name, evidence.opinion_rows(name))
+            if evidence.is_valued(name) and tables.counts[1]:
+                barred = evidence.relation(tables.false, name).renamed(about=f"a{len(columns)}")
+                self._add_opinion(name, barred.let(worth=-math.inf))
                 self.barring = True
-            for source, worth in opinions:
-                self._add_opinion(name, source, value, worth)
 
-    def _add_opinion(self, name: str, source: str, value: str, worth: str) -> None:
-        columns, settled = self.atoms.evidence.columns(name), self.atoms.settled(name)
-        matches = equal("k", "o", columns)
-        if settled is not None:
-            agreeing = (
-                f"SELECT SUM({worth}) FROM {source} JOIN ({settled}) k ON {matches} WHERE k.f = {value}"
-            )
-            self.constant += self.database.number(agreeing) or 0.0
-            source += f" LEFT JOIN ({settled}) k ON {matches} WHERE k.f IS NULL"
-        if name not in self.atoms.starts:
-            return
-        count = self.atoms.value_count(name)
-        number = self.atoms.number(name, [f"o.{column}" for column in columns])
-        zero = double(0.0)
-        values = [f"CASE WHEN {value} = {v} THEN {worth} ELSE {zero} END AS u{v}" for v in range(count)]
-        self.unary[count].append(f"SELECT {', '.join((f'{number} AS atom', *values))} FROM {source}")
+    def _add_opinion(self, name: str, rows: Relation) -> None:
+        """``about`` a value of some atoms, and the ``worth`` of having it."""
+        columns, known = self.atoms.evidence.columns(name), self.atoms.evidence.settled(name)
+        agreeing = rows.join(known, columns).where(column("value") == column("about"))
+        self.constant += agreeing.scalar(total(column("worth")))
+        if name in self.atoms.starts:
+            size, number = self.program.value_count(name), self.atoms.number(name, list(map(column, columns)))
+            values = {
+                u: choose(column("about") == value, column("worth"), 0.0)
+                for value, u in enumerate(names("u", size))
+            }
+            self.unary[size].append(rows.without(known, columns).select(atom=number, **values))
 
     def _make_axes(self, size: int) -> None:
         """The latent atoms that have so many values, with their own weights."""
         own, columns = [], names("u", size)
         for name in self.atoms.starts:
-            if self.atoms.value_count(name) == size:
-                arguments = [f"x.{column}" for column in self.atoms.evidence.columns(name)]
-                zeros = [f"{double(0.0)} AS {column}" for column in columns]
-                number = f"{self.atoms.number(name, arguments)} AS atom"
-                own.append(f"SELECT {', '.join((number, *zeros))} FROM ({self.atoms.latent(name)}) x")
-        everything = " UNION ALL ".join((*own, *self.unary[size]))
-        if self.unary[size]:
-            sums = ", ".join(f"SUM({column}) AS {column}" for column in columns)
-            everything = f"SELECT atom, {sums} FROM ({everything}) u GROUP BY atom"
-        self.database.make(f"axes_{size}", everything)
+            if self.program.value_count(name) == size:
+                number = self.atoms.number(name, list(map(column, self.atoms.evidence.columns(name))))
+                own.append(self.atoms.latent(name).select(atom=number, **dict.fromkeys(columns, 0.0)))
+        first, *others = (*own, *self.unary[size])
+        every_part = first.stack(*others).group(["atom"], **{name: total(column(name)) for name in columns})
+        self.database.make(f"axes_{size}", query_of(every_part))
 
     def _too_wide(self, template: Template, sizes: Sequence[int]) -> UnsupportedError:
         statement = self.program.statements[template.statement]
@@ -270,16 +256,11 @@ class _Building:
         )
 
 
-def _with_slots(query: str, width: int, parts: int) -> str:
-    """With ``z0`` ...: how many different atoms of its row are smaller than each; -1 where there is none."""
-    slots = []
-    for own in range(width):
-        smaller = []
-        for other in range(width):
-            if other != own:
-                new = [f"c{other} <> c{before}" for before in range(other)]
-                tests = " AND ".join((f"c{other} >= 0", f"c{other} < c{own}", *new))
-                smaller.append(f"CASE WHEN {tests} THEN 1 ELSE 0 END")
-        slots.append(f"CASE WHEN c{own} < 0 THEN -1 ELSE {' + '.join(smaller) or '0'} END AS z{own}")
-    columns = (*names("c", width), *names("l", parts), *slots)
-    return f"SELECT {', '.join(columns)} FROM ({query}) a"
+def _rank(own: int, width: int) -> Expression:
+    """How many different atoms of its row are smaller than one of them; -1 where there is none."""
+    mine, smaller = column(f"c{own}"), [literal(0)]
+    for other in (other for other in range(width) if other != own):
+        theirs = column(f"c{other}")
+        new = (theirs != column(f"c{before}") for before in range(other))
+        smaller.append(choose(every(theirs >= 0, theirs < mine, *new), 1, 0))
+    return choose(mine < 0, NO_ATOM, summed(*smaller))

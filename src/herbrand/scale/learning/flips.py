@@ -185,12 +185,12 @@ def _change(example: StoredExample, flip: StoredFlips, parameters: Parameters) -
 
 def _labelled(example: StoredExample, flip: StoredFlips) -> str:
     """A query for the counted atoms that have labels, each with its ``label``."""
-    label = "l.value" if example.lists_all_labels(flip.predicate) else "COALESCE(l.value, 0)"
-    join = "JOIN" if example.lists_all_labels(flip.predicate) else "LEFT JOIN"
-    return (
-        f"SELECT f.*, {label} AS label FROM {flip.table} f "
-        f"{join} ({example.evidence.known_query(flip.predicate)}) l ON l.code = f.code"
-    )
+    evidence, predicate = example.evidence, flip.predicate
+    label = "l.value" if example.lists_all_labels(predicate) else "COALESCE(l.value, 0)"
+    join = "JOIN" if example.lists_all_labels(predicate) else "LEFT JOIN"
+    code = mixed(evidence.columns(predicate), evidence.sizes(predicate))
+    labels = f"SELECT {code} AS code, value FROM ({evidence.settled(predicate).text}) k"
+    return f"SELECT f.*, {label} AS label FROM {flip.table} f {join} ({labels}) l ON l.code = f.code"
 
 
 def _refuse_broken(example: StoredExample, flip: StoredFlips) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from herbrand.engines.mean_field.products import Observed
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom, statement_text
@@ -27,11 +28,11 @@ from herbrand.learning.example import (
     refuse_unlabelled,
 )
 from herbrand.program.evidence import LATENT
-from herbrand.program.program import FALSE, Literal, literals_of
+from herbrand.program.program import Literal, literals_of
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence, mixed
 from herbrand.scale.facts import StoredFacts
-from herbrand.scale.operands import Rows, fitting
+from herbrand.scale.operands import Rows, known_operand
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +50,7 @@ class StoredExample(Example):
 
         An atom of which nothing is known makes no literal hold.
         """
-        evidence, tables = self.evidence, self.evidence.tables(literal.predicate)
-        latent = evidence.known(literal.predicate).default == LATENT
-        valued, among_false = evidence.is_valued(literal.predicate), literal.allowed == FALSE
-        stated_false = among_false and latent and not valued
-        source, count = (tables.false, tables.counts[1]) if stated_false else (tables.true, tables.counts[0])
-        axes = tuple(dict.fromkeys(a for a in literal.arguments if isinstance(a, str)))
-        rows, columns = fitting(literal, source, axes, evidence)
-        if among_false and not valued and not stated_false:
-            return axes, Rows(rows.let(v=0.0), columns, 1.0, count)
-        return axes, Rows(rows, columns, None, count)
+        return Observed(literal).axes, known_operand(literal, self.evidence)
 
     def codes(self, predicate: str, arguments: Sequence[str]) -> str:
         """The code of an atom, by expressions for its arguments."""
