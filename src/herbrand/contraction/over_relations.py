@@ -98,7 +98,8 @@ def _added(parts: Sequence[Relation], columns: Sequence[str], algebra: Algebra) 
 
 @dataclass(frozen=True)
 class _Slot:
-    """A relation with a column for each axis and ``v``; or, without one, 1 where its two axes differ."""
+    """A relation with a column for each axis, and ``v`` if not all entries are one; or, without a relation, 1
+    where its two axes differ."""
 
     axes: Axes
     rows: Relation | None
@@ -150,7 +151,9 @@ class _Walk:
         if not slots:
             return (), self._ones()
         (slot,) = slots.values()
-        return slot.axes, slot.rows if slot.rows is not None else self._joined([slot], slot.axes)
+        return slot.axes, self._valued(slot.rows) if slot.rows is not None else self._joined(
+            [slot], slot.axes
+        )
 
     def _inputs(self) -> Iterator[_Slot]:
         """Every operand with repeated axes, zero diagonals and backgrounds taken care of; then the masks."""
@@ -166,8 +169,8 @@ class _Walk:
     def _operand(
         self, operand: Operand, axes: Axes, order: Axes, hollow: Sequence[tuple[int, int]]
     ) -> Relation:
-        rows, columns = operand.rows, operand.columns
-        value = column(VALUE) if VALUE in rows.columns else self.algebra.constant(self.algebra.one)
+        rows, columns, is_one = operand.rows, operand.columns, VALUE not in operand.rows.columns
+        value = self.algebra.constant(self.algebra.one) if is_one else column(VALUE)
         if VALUE in rows.columns and self.algebra.name != self.route.term.contraction.algebra:
             value = choose(value, 1, 0)
         if operand.background is not None and self.algebra.has_subtraction:
@@ -181,7 +184,12 @@ class _Walk:
             first.setdefault(axis, name)
         for left, right in hollow:
             rows = rows.where(column(columns[left]) != column(columns[right]))
-        return rows.select(**{self.names[axis]: column(first[axis]) for axis in order}, **{VALUE: value})
+        chosen = {self.names[axis]: column(first[axis]) for axis in order}
+        return (
+            rows.select(**chosen)
+            if is_one and operand.background is None
+            else rows.select(**chosen, **{VALUE: value})
+        )
 
     def _written_out(self, operand: Operand, axes: Axes, value: Expression) -> Relation:
         """The relation with a row for every entry."""
@@ -211,6 +219,7 @@ class _Walk:
                 self._column(mask[0]) != self._column(mask[1]) if len(mask) == 2 else literal(False)
             )
         names = [self.names[axis] for axis in output]
+        rows = self._valued(rows)
         if set(axes) == set(output):
             return rows
         return rows.group(names, **{VALUE: self.algebra.fold(column(VALUE))})
@@ -218,6 +227,8 @@ class _Walk:
     def _product(self, rows: Relation, axes: Sequence[str], slot: _Slot) -> Relation:
         assert slot.rows is not None
         shared = [self.names[axis] for axis in slot.axes if axis in axes]
+        if VALUE not in rows.columns or VALUE not in slot.rows.columns:
+            return rows.join(slot.rows, shared)  # a product with one for every row takes its time
         joined = rows.join(slot.rows.renamed(**{_OTHER: VALUE}), shared)
         kept = {name: column(name) for name in joined.columns if name not in (VALUE, _OTHER)}
         return joined.select(**kept, **{VALUE: self.algebra.times(column(VALUE), column(_OTHER))})
@@ -227,6 +238,11 @@ class _Walk:
 
     def _every(self, axis: str) -> Relation:
         return self.numbers(self.names[axis], self.route.term.contraction.sizes[axis])
+
+    def _valued(self, rows: Relation) -> Relation:
+        """With the value of each entry."""
+        one = self.algebra.constant(self.algebra.one)
+        return rows if VALUE in rows.columns else rows.let(**{VALUE: one})
 
     def _ones(self) -> Relation:
         """One row, of the algebra's one."""

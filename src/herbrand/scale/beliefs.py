@@ -1,9 +1,9 @@
 """The marginals of latent atoms as tables: made once from the evidence, then replaced step after step.
 
-A row is an atom: its arguments ``a0`` ..., soft evidence ``u`` and known truth ``f`` (null where latent), its
-logit ``z``, its marginal ``q`` and the one before, ``b``; ``g`` is its part of the bound's slope. A
-many-valued atom has a row for each value ``val`` that is possible. Where most atoms receive the same, only
-exceptions have rows, and one :class:`Others` stands for the rest.
+A row is an atom: its arguments ``a0`` ..., whether it is ``latent``, its soft evidence ``u``, its logit
+``z``, its marginal ``q`` and the one before, ``b``; ``g`` is its part of the bound's slope. A many-valued
+atom has a row for each value ``val`` that is possible. Where most atoms receive the same, only exceptions
+have rows, and one :class:`Others` stands for the rest.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from herbrand.contraction.over_relations import contracted, planned
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import SHARE, SMALLEST, Observed, Product, is_relation
 from herbrand.engines.mean_field.stride import Slope
-from herbrand.relations.database import Database
-from herbrand.relations.expression import Kind, column
-from herbrand.relations.fold import total
+from herbrand.program.evidence import LATENT
+from herbrand.relations.expression import Kind, cast, choose, column, exp, greater, log, magnitude
+from herbrand.relations.fold import largest, log_sum, total
 from herbrand.relations.relation import Relation
-from herbrand.relations.stored import Scratch
+from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.operands import Marginals, Sender, query_of
-from herbrand.scale.sql_phrases import double, equal, sigmoid_of
+from herbrand.scale.operands import Marginals, Sender
 
 BYTES_A_ROW = 64
 """On disk, of one atom in both of its tables; measured without compression."""
+NUMBERS = ("u", "z", "q", "b", "g")
 
 
 @dataclass(frozen=True)
@@ -62,27 +62,41 @@ class BeliefLayout:
     number: int
     columns: tuple[str, ...]
     valued: bool
-    rows: int
+    count: int
     others: Others | None = None
 
     @classmethod
     def of(
-        cls, evidence: StoredEvidence, predicate: str, rows: int, others: Others | None = None
+        cls, evidence: StoredEvidence, predicate: str, count: int, others: Others | None = None
     ) -> BeliefLayout:
         number = list(evidence.program.signature.predicates).index(predicate)
         columns, valued = tuple(evidence.columns(predicate)), evidence.is_valued(predicate)
-        return cls(number, columns, valued, rows, others)
+        return cls(number, columns, valued, count, others)
 
     def table(self, step: int) -> str:
         """Two tables take turns, so that one is whole while the other is made."""
         return f"belief_{self.number}_{step % 2}"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that tell rows apart."""
+        return (*self.columns, "val") if self.valued else self.columns
+
+    def rows(self, step: int, queries: Scratch) -> Relation:
+        numbers: dict[str, Kind] = dict.fromkeys(NUMBERS, "float")
+        arguments: dict[str, Kind] = dict.fromkeys(self.names, "int")
+        return queries.table(self.table(step), **arguments, latent="bool", **numbers)
+
+    def make(self, step: int, rows: Relation) -> None:
+        """The table of a step; numbers of constants stay short, as in the tables of facts."""
+        arguments = [f"CAST({name} AS INT) AS {name}" for name in self.names]
+        chosen = ", ".join((*arguments, "latent", *NUMBERS))
+        assert isinstance(rows, Stored)
+        rows.scratch.database.make(self.table(step), f"SELECT {chosen} FROM ({rows.text}) r")
+
     def marginals(self, step: int, queries: Scratch) -> Marginals:
-        kinds: dict[str, Kind] = {**dict.fromkeys(self.columns, "int"), "q": "float", "latent": "bool"}
-        if self.valued:
-            kinds["val"] = "int"
-        rows = queries.query(f"SELECT *, f IS NULL AS latent FROM {self.table(step)}", kinds)
-        return Marginals(rows, self.rows, None if self.others is None else self.others.q)
+        rows = self.rows(step, queries).only(*self.names, "q", "latent")
+        return Marginals(rows, self.count, None if self.others is None else self.others.q)
 
 
 @dataclass(frozen=True)
@@ -104,61 +118,48 @@ def laid_out(
     return {name: _filled(name, evidence, _exceptions(name, products, evidence), room) for name in latent}
 
 
-def _filled(predicate: str, evidence: StoredEvidence, listed: str | None, room: int | None) -> BeliefLayout:
+def _filled(
+    predicate: str, evidence: StoredEvidence, listed: Relation | None, room: int | None
+) -> BeliefLayout:
     layout, sizes = BeliefLayout.of(evidence, predicate, 0), evidence.sizes(predicate)
     atoms = math.prod(sizes) * (evidence.program.value_count(predicate) if layout.valued else 1)
     if listed is None:
         said = f"mean field keeps a row for each of the {atoms:,} latent atoms of {predicate}:"
         hint = f"declare {predicate} as observed if what is not listed is false, or use another disk"
         refuse_beyond_disk(atoms * BYTES_A_ROW, room, said, hint)
-    source = listed or query_of(evidence.every_atom(predicate))
-    start = _valued_start if layout.valued else _start
-    evidence.database.make(layout.table(0), start(predicate, source, evidence))
-    rows = evidence.database.number(f"SELECT COUNT(*) FROM {layout.table(0)}")
-    return replace(layout, rows=rows, others=None if listed is None else Others(atoms - rows))
+    layout.make(0, _start(predicate, listed or evidence.every_atom(predicate), layout, evidence))
+    count = layout.rows(0, evidence.queries).count()
+    return replace(layout, count=count, others=None if listed is None else Others(atoms - count))
 
 
-def _start(predicate: str, source: str, evidence: StoredEvidence) -> str:
-    tables, columns = evidence.tables(predicate), evidence.columns(predicate)
-    known = evidence.settled(predicate).text
-    values = "COALESCE(o.odds, 0) AS u", "CAST(k.value AS DOUBLE) AS f"
-    atoms = _listed([f"CAST(x.{column} AS INT) AS {column}" for column in columns], *values)
-    joined = (
-        f"SELECT {atoms} FROM ({source}) x LEFT JOIN ({known}) k ON {equal('k', 'x', columns)} "
-        f"LEFT JOIN {tables.soft} o ON {equal('o', 'x', columns)}"
-    )
-    q = f"CASE WHEN f IS NULL THEN {sigmoid_of('u')} ELSE f END"
-    chosen = _listed(columns, "u", "f", "u AS z", f"{q} AS q", f"{q} AS b", "CAST(0 AS DOUBLE) AS g")
-    return f"SELECT {chosen} FROM ({joined}) j"
+def _start(predicate: str, atoms: Relation, layout: BeliefLayout, evidence: StoredEvidence) -> Relation:
+    """What facts say of these atoms; many-valued ones have a row for each value that is left to them."""
+    tables, columns, value = evidence.tables(predicate), layout.columns, column("value")
+    rows = atoms.left_join(evidence.settled(predicate), columns, value=LATENT).let(latent=value == LATENT)
+    opinions = evidence.opinion_rows(predicate).renamed(u="worth", val="about")
+    if layout.valued:
+        barred = evidence.relation(tables.false, predicate).renamed(val=f"a{len(columns)}")
+        rows = rows.join(evidence.queries.numbers("val", evidence.program.value_count(predicate)))
+        rows = rows.where(column("latent") | (value == column("val"))).without(barred, layout.names)
+    rows = rows.left_join(opinions.only(*layout.names, "u"), layout.names, u=0.0)
+    rows = rows.let(z=column("u"), b=cast(value, "float"), g=0.0)
+    return _with_marginals(layout, rows).let(b=column("q"))
 
 
-def _valued_start(predicate: str, source: str, evidence: StoredEvidence) -> str:
-    """A row for each value that facts leave to an atom."""
-    tables, columns = evidence.tables(predicate), evidence.columns(predicate)
-    count, value = evidence.program.value_count(predicate), f"a{len(columns)}"
-    numbers = evidence.database.dialect.numbers.format(count=count)
-    all_columns = [*columns, value]
-    atoms = [f"CAST(x.{column} AS INT) AS {column}" for column in columns]
-    atoms = _listed(atoms, f"CAST(v.i AS INT) AS {value}")
-    every = f"SELECT {atoms} FROM ({source}) x CROSS JOIN {numbers} v"
-    worth = f"COALESCE(o.odds + {double(math.log(max(1, count - 1)))}, 0) AS u"
-    known = f"CASE WHEN k.{value} IS NULL THEN NULL ELSE CAST(1 AS DOUBLE) END AS f"
-    chosen = _listed([f"e.{column}" for column in columns], f"e.{value} AS val", worth, known)
-    joined = (
-        f"SELECT {chosen} FROM ({every}) e LEFT JOIN {tables.true} k ON {equal('k', 'e', columns)} "
-        f"LEFT JOIN {tables.false} n ON {equal('n', 'e', all_columns)} "
-        f"LEFT JOIN {tables.soft} o ON {equal('o', 'e', all_columns)} "
-        f"WHERE n.{value} IS NULL AND (k.{value} IS NULL OR k.{value} = e.{value})"
-    )
-    shares = _shares(f"SELECT *, u AS z FROM ({joined}) j", columns)
-    chosen = _listed(columns, "val", "u", "f", "z", "q", "q AS b", "CAST(0 AS DOUBLE) AS g")
-    return f"SELECT {chosen} FROM ({shares}) s"
+def _with_marginals(layout: BeliefLayout, rows: Relation) -> Relation:
+    """With ``q`` by ``z``: of a settled atom it stays what it was, ``b``."""
+    z = column("z")
+    if layout.valued:
+        totals = rows.group(layout.columns, whole=log_sum(z))
+        return rows.join(totals, layout.columns).let(q=exp(z - column("whole")))
+    share = choose(z >= 0.0, 1.0 / (1.0 + exp(-z)), exp(z) / (1.0 + exp(z)))
+    return rows.let(q=choose(column("latent"), share, column("b")))
 
 
 def moved(
-    database: Database,
     layout: BeliefLayout,
     step: int,
+    queries: Scratch,
     received: Sequence[Relation],
     everywhere: float,
     stride: float,
@@ -167,49 +168,45 @@ def moved(
 
     ``received``: messages with arguments and ``v``; ``everywhere`` is added to all atoms.
     """
-    columns, now = layout.columns, layout.table(step)
-    names = (*columns, "val") if layout.valued else columns
-    target, source = f"s.u + {double(everywhere)}", f"{now} s"
+    target, names = column("u") + everywhere, layout.names
+    rows = layout.rows(step, queries)
     if received:
         messages = received[0].stack(*received[1:]).group(names, v=total(column("v")))
-        source += f" LEFT JOIN ({query_of(messages)}) m ON {equal('m', 's', names)}"
-        target += " + COALESCE(m.v, 0)"
-    kept = [f"s.{name}" for name in names]
-    before = _listed(kept, "s.u", "s.f", "s.z AS old", "s.q AS now", "s.b AS was", f"{target} AS t")
-    part, whole = double(stride), double(1 - stride)
-    z = f"old + {part} * (t - old)" if stride < 0.5 else f"t - {whole} * (t - old)"
-    after = f"SELECT {_listed(names, 'u', 'f', f'{z} AS z', 'now', '(t - old) * (now - was) AS g')}"
-    after = f"{after} FROM (SELECT {before} FROM {source}) w"
-    if layout.valued:
-        found = _listed(names, "u", "f", "z", "q", "now AS b", "g")
-        database.make(layout.table(step + 1), f"SELECT {found} FROM ({_shares(after, columns)}) s")
-    else:
-        q = f"CASE WHEN f IS NULL THEN {sigmoid_of('z')} ELSE f END"
-        found = _listed(names, "u", "f", "z", f"{q} AS q", "now AS b", "g")
-        database.make(layout.table(step + 1), f"SELECT {found} FROM ({after}) s")
-    value, lacked, far = database.rows(
-        f"SELECT SUM(g), SUM(ABS(g)), MAX(ABS(q - b)) FROM {layout.table(step + 1)} WHERE f IS NULL"
-    )[0]
-    came = database.rows(f"SELECT SUM(ABS(q - b) * (1 + ABS(z))) FROM {now} WHERE f IS NULL")[0][0]
-    move = Move(Slope(value or 0.0, (lacked or 0.0) + (came or 0.0)), far or 0.0)
+        rows, target = rows.left_join(messages, names, v=0.0), target + column("v")
+    z, t, lacks = column("z"), column("t"), column("t") - column("z")
+    after = z + stride * lacks if stride < 0.5 else t - (1 - stride) * lacks
+    rows = rows.let(t=target).let(z=after, b=column("q"), g=lacks * (column("q") - column("b")))
+    layout.make(step + 1, _with_marginals(layout, rows))
+    move = _move(layout.rows(step, queries), layout.rows(step + 1, queries))
     if layout.others is None:
         return layout, move
-    before, after = layout.others, layout.others.moved(everywhere, stride)
-    return replace(layout, others=after), move + Move(before.slope(everywhere), abs(after.q - before.q))
+    old, new = layout.others, layout.others.moved(everywhere, stride)
+    return replace(layout, others=new), move + Move(old.slope(everywhere), abs(new.q - old.q))
 
 
-def bound_part(database: Database, layout: BeliefLayout, step: int) -> float:
+def _move(before: Relation, after: Relation) -> Move:
+    """Of the atoms that have rows."""
+    g, far = column("g"), magnitude(column("q") - column("b"))
+    way = before.where(column("latent")).scalar(total(far * (1.0 + magnitude(column("z")))))
+    folds = {"value": total(g), "size": total(magnitude(g)), "far": largest(far)}
+    found = after.where(column("latent")).group([], **folds).rows()
+    value, size, farthest = found[0] if found else (0.0, 0.0, 0.0)
+    return Move(Slope(value, size + way), farthest)
+
+
+def bound_part(layout: BeliefLayout, step: int, queries: Scratch) -> float:
     """The soft evidence and the entropy of a predicate's atoms."""
-    q = "CASE WHEN f IS NULL AND q > 0 THEN q * LN(q) ELSE 0 END"
-    entropy = f"-({q})"
-    if not layout.valued:
-        entropy = "CASE WHEN f IS NULL THEN GREATEST(z, 0) + LN(1 + EXP(-ABS(z))) - z * q ELSE 0 END"
-    listed = database.number(f"SELECT COALESCE(SUM(u * q + {entropy}), 0) FROM {layout.table(step)}")
+    q, z = column("q"), column("z")
+    entropy = greater(z, 0.0) + log(1.0 + exp(-magnitude(z))) - z * q
+    if layout.valued:
+        entropy = choose(q > 0.0, -q * log(q), 0.0)
+    worth = column("u") * q + choose(column("latent"), entropy, 0.0)
+    listed = layout.rows(step, queries).scalar(total(worth))
     return listed + (layout.others.entropy if layout.others is not None else 0.0)
 
 
-def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvidence) -> str | None:
-    """The atoms to list, as a query; None where every atom gets a row.
+def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvidence) -> Relation | None:
+    """The atoms to list; None where every atom gets a row.
 
     As :func:`herbrand.engines.mean_field.listing.exceptions`, by which both sides keep the same tables.
     """
@@ -227,7 +224,7 @@ def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvi
                     return None
                 parts += found
     every = parts[0].stack(*parts[1:]).distinct()
-    return query_of(every) if every.count() * SHARE <= atoms else None
+    return every if every.count() * SHARE <= atoms else None
 
 
 def _singled_out(
@@ -254,16 +251,5 @@ def _singled_out(
     return [] if found.rows is None else [found.rows.select(**names)]
 
 
-def _shares(query: str, columns: Sequence[str]) -> str:
-    """With ``q``: each row's share of its atom, by its ``z``."""
-    over = f"PARTITION BY {', '.join(columns)}" if columns else ""
-    peaks = f"SELECT *, EXP(z - MAX(z) OVER ({over})) AS e FROM ({query}) p"
-    return f"SELECT *, e / SUM(e) OVER ({over}) AS q FROM ({peaks}) e"
-
-
 def _sigmoid(z: float) -> float:
     return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
-
-
-def _listed(columns: Iterable[str], *more: str) -> str:
-    return ", ".join((*columns, *more))

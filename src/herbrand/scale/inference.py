@@ -59,7 +59,7 @@ from herbrand.scale.loading import LOADING
 from herbrand.scale.place import DatabasePlace, folder_of, opened
 from herbrand.scale.queries import StoredProofs, StoredRules
 from herbrand.scale.reading import refuse_unanswerable
-from herbrand.scale.run import RUN, StoredProgram, StoredRun, nothing_to_resume, refuse_unserved
+from herbrand.scale.run import LAYOUT, RUN, StoredProgram, StoredRun, nothing_to_resume, refuse_unserved
 from herbrand.scale.sources import StoreOf, refuse_connections
 
 
@@ -328,7 +328,7 @@ class StoredModel:
         """Equal for runs that go through the same states."""
         known = self.knowledge
         stamps = evidence.stored.stamps
-        said = (engine, show(known.used), tuple(given), known.open, known.closed, option, stamps)
+        said = (LAYOUT, engine, show(known.used), tuple(given), known.open, known.closed, option, stamps)
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
 

@@ -141,8 +141,8 @@ class StoredMeanField:
         to_all = sums(everywhere)
         move, layouts = Move(Slope(), 0.0), {}
         for name, layout in state.layouts.items():
-            same, database = to_all.get(layout.number, 0.0), state.stored.database
-            layouts[name], own = moved(database, layout, state.step, received[name], same, state.stride)
+            same, queries = to_all.get(layout.number, 0.0), state.evidence.queries
+            layouts[name], own = moved(layout, state.step, queries, received[name], same, state.stride)
             move += own
         stride = after_slope(state.stride, move.slope) if self.damping is None else state.stride
         residual = min(1.0, move.far / state.stride)
@@ -166,11 +166,11 @@ class StoredMeanField:
 
     def bound(self, state: StoredMeanFieldState) -> float:
         """The expected log-weight plus the entropy: at most log Z."""
-        evidence, database = state.evidence, state.stored.database
+        evidence, step = state.evidence, state.step
         weights = _weights(evidence.program)
         products = ((sender, _worth(own, weights)) for sender, own in (*state.constants, *state.senders))
         total = expected(products, state.beliefs)
-        rows = math.fsum(bound_part(database, layout, state.step) for layout in state.layouts.values())
+        rows = math.fsum(bound_part(layout, step, evidence.queries) for layout in state.layouts.values())
         constant = sum(
             evidence.settled_opinions(name)
             for name in evidence.program.signature.predicates
@@ -182,7 +182,7 @@ class StoredMeanField:
         raise explained_in_memory()
 
     def _keep(self, state: StoredMeanFieldState) -> None:
-        layouts = {name: layout.rows for name, layout in state.layouts.items()}
+        layouts = {name: layout.count for name, layout in state.layouts.items()}
         others = {name: astuple(own.others) for name, own in state.layouts.items() if own.others is not None}
         state.stored.run.keep(
             {

@@ -22,6 +22,8 @@ from herbrand.relations.database import Database
 from herbrand.scale.evidence import StoredEvidence
 
 RUN = "run"
+LAYOUT = 2
+"""Of the tables of steps; a run that left others is begun anew."""
 
 
 @dataclass(frozen=True)

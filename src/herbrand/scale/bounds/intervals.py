@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-import pyarrow as pa
 
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
@@ -23,12 +22,15 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.engine import MOST_PASSES
 from herbrand.engines.credal.ariel.messages import CROSSED
 from herbrand.engines.credal.network import Atoms
-from herbrand.engines.credal.question import BoundQuery, BoundQuestion, BoundSettings, Progress
+from herbrand.engines.credal.question import BoundQuestion, BoundSettings, Progress
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal
 from herbrand.engines.loop import Resumed
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.language.show import statement_text
 from herbrand.relations.database import Database
+from herbrand.relations.memory import Memory
+from herbrand.relations.relation import Relation
+from herbrand.relations.stored import Scratch
 from herbrand.row_keys import Places
 from herbrand.scale.bounds.parts import Shelves, shelved
 from herbrand.scale.bounds.sentences import Sentences, StoredLowering
@@ -38,9 +40,6 @@ from herbrand.scale.reading import refuse_long_answer
 from herbrand.scale.run import StoredRun, explained_in_memory
 
 # What a database is asked, and the rows of the answer
-
-
-ASKED_AT_ONCE = 1000
 
 
 def refuse_other_questions(question: BoundQuestion, atoms: Atoms, budget: Budget) -> None:
@@ -59,33 +58,21 @@ def intervals_in(
     database: Database, table: str, question: BoundQuestion, atoms: Atoms
 ) -> tuple[Sequence[str], np.ndarray, np.ndarray]:
     """What is asked, and the ends of its intervals; of atoms that no sentence speaks of nothing is known."""
-    if question.everything:
-        texts: Sequence[str] = atoms.texts()
-        numbers = np.arange(len(texts))
-        found = database.arrow(f"SELECT atom, lower, upper FROM {table}")
-    else:
-        texts = [query.text for query in question.queries]
-        numbers = np.array([_atom(query) for query in question.queries], np.int64)
-        found = _some(database, table, np.unique(numbers))
-    at = Places(found["atom"].to_numpy().astype(np.int64)).of(numbers)
+    with Scratch(database, "asked") as scratch:
+        rows: Relation = scratch.table(table, atom="int", lower="float", upper="float")
+        if question.everything:
+            texts: Sequence[str] = atoms.texts()
+            numbers = np.arange(len(texts))
+        else:
+            texts = [query.text for query in question.queries]
+            numbers = np.array([query.event.atoms[0] for query in question.queries], np.int64)
+            rows = rows.matching(scratch.put(Memory.of(atom=numbers)), ["atom"])
+        found = rows.arrays()
+    at = Places(found["atom"]).of(numbers)
     lower, upper = np.zeros(len(numbers)), np.ones(len(numbers))
-    lower[at >= 0] = found["lower"].to_numpy()[at[at >= 0]]
-    upper[at >= 0] = found["upper"].to_numpy()[at[at >= 0]]
+    lower[at >= 0] = found["lower"][at[at >= 0]]
+    upper[at >= 0] = found["upper"][at[at >= 0]]
     return texts, lower, upper
-
-
-def _atom(query: BoundQuery) -> int:
-    return query.event.atoms[0]
-
-
-def _some(database: Database, table: str, numbers: np.ndarray) -> pa.Table:
-    """The intervals of these atoms."""
-    tables = []
-    for first in range(0, len(numbers), ASKED_AT_ONCE):
-        listed = ", ".join(map(str, numbers[first : first + ASKED_AT_ONCE].tolist()))
-        query = f"SELECT atom, lower, upper FROM {table} WHERE atom IN ({listed})"
-        tables.append(database.arrow(query))
-    return pa.concat_tables(tables)
 
 
 # The engine

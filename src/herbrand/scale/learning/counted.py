@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from herbrand.language.show import show_statement
 from herbrand.learning.parameters import Parameters
 from herbrand.relations.database import Database
+from herbrand.relations.stored import Scratch
 from herbrand.scale.learning.conditionals import merged
 from herbrand.scale.learning.flips import Report, StoredFlips, changes, stored_flips
 from herbrand.scale.learning.lesson import StoredExample
+from herbrand.scale.operands import query_of
 
 COUNTED = "counted"
 
@@ -48,19 +50,20 @@ def counted(example: StoredExample, room: int | None, report: Report) -> Counted
     tables = dict(_merged(example, flips, parameters))
     for flip in flips:
         database.drop(flip.table)
-        database.drop(f"{flip.table}_places")
     return Counted(database, parameters, tables)
 
 
 def _merged(
     example: StoredExample, flips: list[StoredFlips], parameters: Parameters
 ) -> Iterator[tuple[str, tuple[str, int]]]:
-    for number, target in enumerate(example.targets):
-        query = changes(example, target, flips, parameters)
-        if query is not None:
-            changed = f"change_{number}"
-            example.stored.database.make(changed, query)
-            yield target, merged(example.stored.database, changed)
+    database = example.stored.database
+    with Scratch(database, "places") as scratch:
+        for number, target in enumerate(example.targets):
+            rows = changes(example, target, flips, parameters, scratch)
+            if rows is not None:
+                changed = f"change_{number}"
+                database.make(changed, query_of(rows))
+                yield target, merged(database, changed)
 
 
 def kept_counts(example: StoredExample) -> Counted | None:

@@ -7,11 +7,11 @@ for each target, a table of what other values of labelled atoms would add to eac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from herbrand.budget import refuse_beyond_disk
 from herbrand.contraction.expression import Contraction, Sizes
@@ -20,20 +20,20 @@ from herbrand.learning.contradiction import broken, refuse_contradiction
 from herbrand.learning.parameters import Parameters
 from herbrand.program.ground import choices_of
 from herbrand.program.program import Argument, Conjunction, Template
-from herbrand.relations.expression import column
-from herbrand.relations.fold import total
+from herbrand.relations.expression import Kind, choose, column, literal
+from herbrand.relations.fold import least, total
+from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
-from herbrand.relations.stored import Scratch
-from herbrand.scale.evidence import keys_of_mixed, mixed
+from herbrand.relations.stored import Scratch, Stored
+from herbrand.row_keys import fit
+from herbrand.scale.evidence import among, keys_of_mixed, mixed
 from herbrand.scale.learning.lesson import StoredExample
 from herbrand.scale.operands import Rows, query_of
-from herbrand.scale.sql_phrases import double
 
 BYTES_A_ROW = 48
 """On disk, of one atom's count."""
 FIXED = -1
 """The column of what does not depend on weights that are learned."""
-IMPOSSIBLE = "CAST('-Infinity' AS DOUBLE)"
 
 Report = Callable[[str, float], None]
 
@@ -140,82 +140,79 @@ def _everywhere(found: Contracted, sizes: Sequence[int], queries: Scratch, room:
 
 
 def changes(
-    example: StoredExample, target: str, flips: Sequence[StoredFlips], parameters: Parameters
-) -> str | None:
-    """A query for what other values of labelled atoms change: ``code``, ``alternative``, ``place``, ``d``.
+    example: StoredExample,
+    target: str,
+    flips: Sequence[StoredFlips],
+    parameters: Parameters,
+    scratch: Scratch,
+) -> Relation | None:
+    """What other values of labelled atoms change: ``code``, ``alternative``, ``place``, ``d``.
 
     ``place`` is the column of a weight, ``FIXED`` for all others. None where nothing bears on the target. New
     columns are given to constants that are met. Raises where facts contradict a hard statement.
     """
     own = [flip for flip in flips if flip.predicate == target]
-    parts = [part for flip in own if (part := _change(example, flip, parameters)) is not None]
+    parts = [_change(example, flip, parameters, scratch) for flip in own]
     if not parts:
         return None
-    union = " UNION ALL ".join(parts)
-    summed = (
-        f"SELECT code, alternative, place, SUM(d) AS d FROM ({union}) u GROUP BY code, alternative, place"
-    )
-    return f"SELECT * FROM ({summed}) s WHERE d <> 0"
+    summed = parts[0].stack(*parts[1:]).group(["code", "alternative", "place"], d=total(column("d")))
+    return summed.where(column("d") != 0.0)
 
 
-def _change(example: StoredExample, flip: StoredFlips, parameters: Parameters) -> str | None:
-    database, number = example.stored.database, flip.template.weight
-    valued, labelled = example.evidence.is_valued(flip.predicate), _labelled(example, flip)
-    alternatives = example.program.value_count(flip.predicate) - 1
-    source = f"({labelled}) x CROSS JOIN {database.dialect.numbers.format(count=alternatives)} n"
-    value = "n.i + CASE WHEN n.i >= x.label THEN 1 ELSE 0 END"
-    if not valued:
-        source, value = f"({labelled}) x CROSS JOIN (SELECT 0 AS i) n", "1 - x.label"
-    now, then = _among("x.label", flip.allowed), _among(f"({value})", flip.allowed)
+def _change(example: StoredExample, flip: StoredFlips, parameters: Parameters, scratch: Scratch) -> Relation:
+    number, label, alternative = flip.template.weight, column("label"), column("alternative")
+    others = scratch.numbers("alternative", example.program.value_count(flip.predicate) - 1)
+    rows = _labelled(example, flip).join(others)
+    now = among(label, flip.allowed)
+    then = among(alternative + choose(alternative >= label, 1, 0), flip.allowed)
     if number is None:
         _refuse_broken(example, flip)
-        chosen = f"x.code, n.i AS alternative, {FIXED} AS place, {IMPOSSIBLE} AS d"
-        return f"SELECT {chosen} FROM {source} WHERE {then}"
-    by = f"(CASE WHEN {then} THEN 1 ELSE 0 END - CASE WHEN {now} THEN 1 ELSE 0 END) * x.v"
-    weight = example.program.weights[number]
-    if not weight.learned:
-        worth = double(weight.value * flip.template.sign)
-        return f"SELECT x.code, n.i AS alternative, {FIXED} AS place, {by} * {worth} AS d FROM {source}"
-    places = _placed(example, flip, parameters)
-    return (
-        f"SELECT x.code, n.i AS alternative, w.place, {by} * {flip.template.sign} AS d FROM {source} "
-        f"JOIN {places} w ON w.weight_row = x.weight_row"
-    )
+        place, d = literal(FIXED), literal(-math.inf)
+        rows = rows.where(then)
+    else:
+        place, d = column("place"), (choose(then, 1.0, 0.0) - choose(now, 1.0, 0.0)) * column("v")
+        weight = example.program.weights[number]
+        if weight.learned:
+            rows = rows.join(scratch.put(_placed(example, flip, parameters)), ["weight_row"])
+        else:
+            place, d = literal(FIXED), d * weight.value
+        d = d * flip.template.sign
+    return rows.select(code=column("code"), alternative=alternative, place=place, d=d)
 
 
-def _labelled(example: StoredExample, flip: StoredFlips) -> str:
-    """A query for the counted atoms that have labels, each with its ``label``."""
+def _counts(example: StoredExample, flip: StoredFlips) -> Stored:
+    kinds: dict[str, Kind] = {"code": _kind_of_codes(example, flip), "weight_row": "int", "v": "float"}
+    return example.evidence.queries.table(flip.table, **kinds)
+
+
+def _kind_of_codes(example: StoredExample, flip: StoredFlips) -> Kind:
+    return "int" if fit(example.evidence.sizes(flip.predicate)) else "text"
+
+
+def _labelled(example: StoredExample, flip: StoredFlips) -> Relation:
+    """The counted atoms that have labels, each with its ``label``."""
     evidence, predicate = example.evidence, flip.predicate
-    label = "l.value" if example.lists_all_labels(predicate) else "COALESCE(l.value, 0)"
-    join = "JOIN" if example.lists_all_labels(predicate) else "LEFT JOIN"
     code = mixed(evidence.columns(predicate), evidence.sizes(predicate))
-    labels = f"SELECT {code} AS code, value FROM ({evidence.settled(predicate).text}) k"
-    return f"SELECT f.*, {label} AS label FROM {flip.table} f {join} ({labels}) l ON l.code = f.code"
+    query = f"SELECT {code} AS code, value AS label FROM ({query_of(evidence.settled(predicate))}) k"
+    labels = evidence.queries.query(query, {"code": _kind_of_codes(example, flip), "label": "int"})
+    counts: Relation = _counts(example, flip)
+    if example.lists_all_labels(predicate):
+        return counts.join(labels, ["code"])
+    return counts.left_join(labels, ["code"], label=0)
 
 
 def _refuse_broken(example: StoredExample, flip: StoredFlips) -> None:
     """Raise where the facts break a hard statement as they stand."""
-    now = _among("x.label", flip.allowed)
-    broken = example.stored.database.rows(
-        f"SELECT x.code FROM ({_labelled(example, flip)}) x WHERE {now} LIMIT 1"
-    )
-    codes = keys_of_mixed([code for (code,) in broken], example.evidence.sizes(flip.predicate))
+    code = _labelled(example, flip).where(among(column("label"), flip.allowed)).scalar(least(column("code")))
+    codes = keys_of_mixed([] if code is None else [code], example.evidence.sizes(flip.predicate))
     refuse_contradiction(example, flip.template, flip.predicate, codes)
 
 
-def _among(value: str, allowed: Sequence[int]) -> str:
-    return f"{value} IN ({', '.join(map(str, allowed))})" if allowed else "FALSE"
-
-
-def _placed(example: StoredExample, flip: StoredFlips, parameters: Parameters) -> str:
-    """The column of each row of a weight, as a table."""
-    number, database = flip.template.weight, example.stored.database
+def _placed(example: StoredExample, flip: StoredFlips, parameters: Parameters) -> Memory:
+    """The column of each row of a weight."""
+    number = flip.template.weight
     assert number is not None
     if not example.program.weights[number].by:
-        return f"(SELECT CAST(0 AS BIGINT) AS weight_row, {parameters.column(number)} AS place)"
-    found = database.rows(f"SELECT DISTINCT weight_row FROM {flip.table} ORDER BY weight_row")
-    rows = np.array([row for (row,) in found], np.int64)
-    columns = parameters.columns(number, rows, example.program)
-    table = f"{flip.table}_places"
-    database.put(table, pa.table({"weight_row": rows, "place": columns}))
-    return table
+        return Memory.of(weight_row=[0], place=[parameters.column(number)])
+    rows = np.sort(_counts(example, flip).only("weight_row").distinct().arrays()["weight_row"])
+    return Memory.of(weight_row=rows, place=parameters.columns(number, rows, example.program))
