@@ -190,13 +190,12 @@ def size_report(
         if not states_bounds(program) and not any(isinstance(told, Cost) for told in engines.values()):
             engines, on_database = _ON_DATABASE.measured_instead(model.stored_at, engines, allowed, asked)
     else:
-        found = (
+        evidence, engines = (
             _ON_DATABASE.measured(model.stored, allowed, asked)
             if too_large is None
             else _ON_DATABASE.measured_on_scratch(model.stored_at, too_large, allowed, asked)
         )
-        program, evidence, engines = found.program, found.evidence, found.engines
-        on_database = True
+        program, on_database = evidence.program, True
     bounded = states_bounds(program) and not too_large
     known = {name: evidence.known(name) for name in program.signature.named}
     return SizeReport(

@@ -11,11 +11,9 @@ from herbrand.program.bindings import WEIGHT, columns_of
 from herbrand.program.clause_rows import ClauseRows
 from herbrand.program.clauses import Clause
 from herbrand.relations.expression import TYPES, Kind
-from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.facts import StoredFacts
-from herbrand.scale.sql_phrases import equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,22 +33,15 @@ class StoredFactRelations:
         if self.evidence is not None and self.signature.predicates[predicate].value_type is not None:
             self.evidence.known(predicate)
         tables, names = self.stored.tables[predicate], self._columns(predicate)
-        kinds: dict[str, Kind] = dict.fromkeys(names, "int")
-        weight = "w" if tables.weighted else "CAST(1 AS DOUBLE)"
-        chosen = [*names, f"{weight} AS {WEIGHT}"]
-        rows = f"SELECT {', '.join(chosen)} FROM {tables.true}"
+        weights: dict[str, Kind] = {"w": "float"} if tables.weighted else {}
+        true = self._rows(predicate, tables.true, **weights)
+        rows = true.renamed(**{WEIGHT: "w"}) if tables.weighted else true.let(**{WEIGHT: 1.0})
         if tables.counts[2]:
-            chosen = [*(f"s.{name}" for name in names), f"s.p AS {WEIGHT}"]
-            rows += f" UNION ALL SELECT {', '.join(chosen)} FROM {tables.soft} s"
             arguments = names[: self.signature.predicates[predicate].arity]  # a known value excludes others
-            settled = ((tables.true, arguments), (tables.false, names))
-            rows += " WHERE " + " AND ".join(
-                f"NOT EXISTS (SELECT 1 FROM {stated} t WHERE {equal('t', 's', same)})"
-                for stated, same in settled
-            )
-        if self.weighted and (tables.weighted or tables.counts[2]):
-            kinds[WEIGHT] = "float"
-        return self.scratch.query(rows, kinds)
+            soft = self._rows(predicate, tables.soft, p="float").renamed(**{WEIGHT: "p"})
+            rows = rows.stack(soft.without(true, arguments).without(self.false(predicate), names))
+        weighs = self.weighted and (tables.weighted or tables.counts[2])
+        return rows if weighs else rows.only(*names)
 
     def rows(self, predicate: str) -> int:
         return sum(self.stored.tables[predicate].counts)
@@ -71,11 +62,13 @@ class StoredFactRelations:
     def unit(self) -> Stored:
         return self.scratch.numbers("one", 1).only()
 
-    def false(self, predicate: str) -> Relation:
+    def false(self, predicate: str) -> Stored:
         """What is stated to be false."""
-        names = self._columns(predicate)
-        table = self.stored.tables[predicate].false
-        return self.scratch.query(f"SELECT * FROM {table}", dict.fromkeys(names, "int"))
+        return self._rows(predicate, self.stored.tables[predicate].false)
+
+    def _rows(self, predicate: str, table: str, **more: Kind) -> Stored:
+        kinds: dict[str, Kind] = dict.fromkeys(self._columns(predicate), "int")
+        return self.scratch.table(table, **kinds, **more)
 
     def query_of(self, clause: Clause) -> str:
         """A query for the heads of a clause over facts alone."""

@@ -5,7 +5,7 @@ A model that would not fit into memory is measured on a scratch database, as it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from herbrand.budget import allowed_bytes, holds_database, readable
 from herbrand.engines.choice import Refused, offered
@@ -14,7 +14,6 @@ from herbrand.engines.engine import Cost, Refusal, Settings
 from herbrand.engines.registry import DATABASE, ENGINES, INFERENCE, engine_named
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.facts.load import TooLarge
-from herbrand.program.program import Program
 from herbrand.program.question import Question
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.inference import StoredModel
@@ -22,17 +21,9 @@ from herbrand.scale.place import opened
 from herbrand.scale.run import StoredProgram, StoredRun
 from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, scratch
 
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """The program, how many of its atoms are known, and the engines; the database is closed again.
-
-    Only counts may be asked of the evidence.
-    """
-
-    program: Program
-    evidence: StoredEvidence
-    engines: dict[str, Cost | Refusal]
+Measured = tuple[StoredEvidence, dict[str, Cost | Refusal]]
+"""How many atoms are known, and the engines. The database is closed again: only counts may be asked of the
+evidence."""
 
 
 def measured_on_scratch(
@@ -51,7 +42,8 @@ def measured_instead(
     if not holds_database(allowed_bytes(memory)):
         return engines, False
     try:
-        there = measured_on_scratch(stored_at, TooLarge("no engine fits into memory"), memory, asked).engines
+        reason = TooLarge("no engine fits into memory")
+        _, there = measured_on_scratch(stored_at, reason, memory, asked)
     except HerbrandError:
         return engines, False
     able = {
@@ -70,7 +62,7 @@ def measured(model: StoredModel, memory: int | None = None, asked: CostQuestion 
         for predicate in evidence.program.signature.predicates:
             evidence.known(predicate)
         engines = {name: _told(name, evidence, question, str(model.place)) for name in INFERENCE}
-        return Measured(evidence.program, evidence, engines)
+        return evidence, engines
 
 
 def _told(name: str, evidence: StoredEvidence, question: Question, where: str) -> Cost | Refusal:
