@@ -11,6 +11,7 @@ from herbrand.program.bindings import WEIGHT, columns_of
 from herbrand.program.clause_rows import ClauseRows
 from herbrand.program.clauses import Clause
 from herbrand.relations.expression import TYPES, Kind
+from herbrand.relations.relation import Relation
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.facts import StoredFacts
@@ -39,7 +40,9 @@ class StoredFactRelations:
         if tables.counts[2]:
             arguments = names[: self.signature.predicates[predicate].arity]  # a known value excludes others
             soft = self._rows(predicate, tables.soft, p="float").renamed(**{WEIGHT: "p"})
-            rows = rows.stack(soft.without(true, arguments).without(self.false(predicate), names))
+            rows = rows.stack(
+                soft.without(true, arguments).without(self._rows(predicate, tables.false), names)
+            )
         weighs = self.weighted and (tables.weighted or tables.counts[2])
         return rows if weighs else rows.only(*names)
 
@@ -62,7 +65,7 @@ class StoredFactRelations:
     def unit(self) -> Stored:
         return self.scratch.numbers("one", 1).only()
 
-    def false(self, predicate: str) -> Stored:
+    def false(self, predicate: str) -> Relation:
         """What is stated to be false."""
         return self._rows(predicate, self.stored.tables[predicate].false)
 
