@@ -16,7 +16,7 @@ from herbrand.engines.credal.ariel.published import PublishedMessages, _least_of
 from herbrand.engines.credal.ariel.scopes import Scope, scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
-from herbrand.errors import ContradictionError
+from herbrand.errors import ContradictionError, UnsupportedError
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 from tests.laws import tries
 from tests.oracles.ariel import Independence, Sentence, atoms_of, extremes
@@ -161,6 +161,13 @@ def test_the_refusal_of_paper_mode_says_what_it_supposes() -> None:
     told = str(raised.value)
     assert told.startswith("no distribution satisfies the factor of P(b | ")
     assert "as paper mode takes them to be" in told and "try --mode sound" in told
+
+
+def test_wide_bounds_are_refused_by_paper_mode_alone() -> None:
+    model = hb.Model(hb.parse(f"P({' or '.join(f'a{n}' for n in range(13))}) <= 0.4"))
+    with pytest.raises(UnsupportedError, match=r"names 13 open atoms, and --mode paper .* at most 12"):
+        model.bound(engine="ariel", mode="paper")
+    assert {round(row.upper, 9) for row in model.bound(engine="ariel").rows()} == {0.4}
 
 
 def test_kinds_of_published_factors_cover_every_scope() -> None:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.engines.credal.ariel.factors import intervals_at_once, truths_of
+from herbrand.engines.credal.ariel.factors import WIDEST, intervals_at_once, truths_of
 from herbrand.engines.credal.ariel.independence import cells_of, pairwise
 from herbrand.engines.credal.ariel.messages import CROSSED, FoundContradictionError, single_atoms
 from herbrand.engines.credal.ariel.scopes import Scope
+from herbrand.errors import UnsupportedError
 from herbrand.loops import loop, often
 
 Array = NDArray[Any]
@@ -77,6 +78,12 @@ class PublishedMessages:
     """Steps and measures as an engine does."""
 
     def start(self, scopes: tuple[Scope, ...], count: int) -> PublishedState:
+        widest = max((scope.arity for scope in scopes), default=0)
+        if widest > WIDEST:
+            raise UnsupportedError(
+                f"a bound names {widest} open atoms, and --mode paper solves messages of at most {WIDEST}",
+                hint="--mode sound takes bounds of more",
+            )
         factors = tuple(PublishedFactors(scope) for scope in scopes if scope.arity > 1)
         single = np.stack(single_atoms(scopes, count), axis=1)
         vacuous = tuple(np.tile([0.0, 1.0], (*f.atoms.shape, 1)) for f in factors)
