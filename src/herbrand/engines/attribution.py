@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -225,7 +225,7 @@ class _Problem:
         program, core = self.ground.program, self.elimination.core
         is_near = np.isin(np.arange(core.graph.factor_count), core.factors)
         tables = (self.built.in_tables, self.elimination.table_places, is_near)
-        groundings = cache(partial(_groundings, self.ground))
+        groundings = cache(partial(_groundings, self.ground, _names_of_formulas(self.ground)))
         for origins, begins, near in (tables, (self.built.on_axes, core.graph.starts, core.present)):
             for origin in origins:
                 template = self.ground.templates[origin.template].template
@@ -252,11 +252,22 @@ class _Problem:
             )
 
 
-def _groundings(ground: Ground, number: int) -> Callable[[int], Sequence[Where]]:
+def _names_of_formulas(ground: Ground) -> Mapping[int, set[str]]:
+    """The variables that the pieces of each formula name."""
+    named: dict[int, set[str]] = defaultdict(set)
+    for one in ground.templates:
+        named[one.template.formula].update(one.bound_names)
+    return named
+
+
+def _groundings(
+    ground: Ground, named: Mapping[int, set[str]], number: int
+) -> Callable[[int], Sequence[Where]]:
     """The groundings of its formula that each row of a template is an equal part of."""
     found, domain = ground.templates[number], ground.program.domain
     rows = found.groundings(ground.program)
-    choices = _unnamed(ground, number, MOST_LINES // max(len(rows), 1))
+    most = MOST_LINES // max(len(rows), 1)
+    choices = _unnamed(ground, number, named[found.template.formula], most)
     instance = [*zip(found.template.free, found.template.instance, strict=True)]
 
     def spread(row: int) -> Sequence[Where]:
@@ -273,17 +284,15 @@ def _groundings(ground: Ground, number: int) -> Callable[[int], Sequence[Where]]
     return spread if choices else lambda row: (rows[row],)
 
 
-def _unnamed(ground: Ground, number: int, most: int) -> list[dict[Argument, int]]:
-    """The constants of the variables that a template leaves open and other pieces of its formula name, in
-    every way that its inequalities allow.
+def _unnamed(ground: Ground, number: int, named: set[str], most: int) -> list[dict[Argument, int]]:
+    """The constants of the variables that a template leaves open and pieces of its formula name, in every way
+    that its inequalities allow.
 
     A variable that no piece names is left out, and all are where there were more than ``most`` ways: what is
     said is then of all their constants together.
     """
     found = ground.templates[number]
     template, conjunction = found.template, found.template.conjunction
-    others = (t for t in ground.templates if t.template.formula == template.formula)
-    named = {name for other in others for name in other.bound_names}
     wanted = {
         became for (name, _), became in zip(template.free, template.instance, strict=True) if name in named
     }

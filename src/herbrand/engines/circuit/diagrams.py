@@ -136,7 +136,7 @@ def _nearest_first(subject: Subject) -> np.ndarray:
     for variable in order:  # which grows
         below = dict.fromkeys(x >> 1 for x in subject.conjunctions.get(variable, ()))
         order += [v for v in below if v not in met]
-        met |= below.keys()
+        met.update(below)  # `|=` with keys makes a new set
     rank = np.full(len(subject.net), len(order))
     rank[order] = np.arange(len(order))
     return rank
