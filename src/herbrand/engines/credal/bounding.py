@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import compress
 from typing import Any
 
 from herbrand.answers.bounds import Bounds
@@ -95,15 +94,19 @@ def named_in(queries: Iterable[str], signature: Signature) -> frozenset[str]:
 
 def with_tables(queries: Sequence[str], knowledge: Knowledge) -> tuple[Knowledge, tuple[str | Bound, ...]]:
     """The knowledge with what queries compute in tables of their own, and the queries over these."""
-    read = [
-        Bound(in_formula(event), given and in_formula(given), 0.0, 1.0, span=event.span)
-        for event, given in _read(queries, knowledge.signature)
-    ]
-    computing = [any(map(computes, formulas_in(bound))) for bound in read]
-    known, found = knowledge.asking_probabilities(tuple(compress(read, computing)))
+    read = [_computing(text, knowledge.signature.valued_names) for text in queries]
+    known, found = knowledge.asking_probabilities(tuple(one for one in read if one is not None))
     over_tables = iter(found)
-    both = zip(queries, computing, strict=True)
-    return known, tuple(next(over_tables) if has_values else text for text, has_values in both)
+    both = zip(queries, read, strict=True)
+    return known, tuple(text if one is None else next(over_tables) for text, one in both)
+
+
+@lru_cache(maxsize=1024)
+def _computing(query: str, valued: frozenset[str]) -> Bound | None:
+    """A query that computes values, as a bound."""
+    event, given = parse_probability(query, valued=valued, computes=True)
+    found = Bound(in_formula(event), given and in_formula(given), 0.0, 1.0, span=event.span)
+    return found if any(map(computes, formulas_in(found))) else None
 
 
 def _read(queries: Iterable[str], signature: Signature) -> Iterator[tuple[Formula, Formula | None]]:
