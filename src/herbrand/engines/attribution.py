@@ -99,14 +99,14 @@ def integrated(rates: Callable[[Array], Array], worths: Array, total: Callable[[
     """The integral of slopes over the scales from 0 to 1; times the ``worths`` they add up to how much the
     ``total`` rises.
 
-    ``rates`` [scale, weight] are slopes times the scale. Huge weights and tiny probabilities make steps at
-    scales of any size, so an interval in which the points miss a part of the rise is cut.
+    ``rates`` [scale, weight] are slopes times the scale; ``total`` is asked for the ends of intervals again.
+    Huge weights and tiny probabilities make steps at scales of any size, so an interval in which the points
+    miss a part of the rise is cut.
     """
     found, waiting, cuts = np.zeros(len(worths)), [(0.0, 1.0)], 0
-    risen = cache(total)
     while waiting:
         low, high = waiting.pop()
-        part, is_close = _over(rates, worths, low, high, risen(high) - risen(low))
+        part, is_close = _over(rates, worths, low, high, total(high) - total(low))
         if is_close or cuts == MOST_CUTS:
             found += part
             continue
@@ -196,11 +196,8 @@ class _Problem:
             scaled[:, case, graph.starts[self.atom] + own[(own == self.value) != holds]] = FORBIDDEN
         copies = np.resize(scaled, (self.elimination.copies, len(values)))  # rows again where these are more
         totals, gradients = self.elimination.joint_shares_of(copies)
-        count = len(scales)
-        return (
-            totals[: 2 * count].reshape(count, 2),
-            gradients[: 2 * count].reshape(count, 2, len(values)),
-        )
+        pairs = totals.reshape(-1, 2), gradients.reshape(-1, 2, len(values))
+        return pairs[0][: len(scales)], pairs[1][: len(scales)]
 
     def log_odds(self, scale: float) -> float:
         ((yes, no),), _ = self.sums(np.array([scale]))

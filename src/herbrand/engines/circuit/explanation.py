@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -53,8 +54,9 @@ def attributed(worlds: Worlds, literal: int) -> Attributed:
         value = float(literal == TRUE)
         return Attributed(value, value, (), 0.0)
     rates = _Rates(worlds, literal, [drawn for _, drawn in choices])
-    value, base = rates.probability(1.0), rates.probability(0.0)
-    found = integrated(rates.at, np.ones(rates.size), rates.probability)
+    probability = cache(rates.probability)
+    value, base = probability(1.0), probability(0.0)
+    found = integrated(rates.at, np.ones(rates.size), probability)
     reasons = _reasons(worlds, choices, found)
     return Attributed(value, base, tuple(reasons), value - base - float(found.sum()))
 
