@@ -151,9 +151,9 @@ class _Walk:
         if not slots:
             return (), self._ones()
         (slot,) = slots.values()
-        return slot.axes, self._valued(slot.rows) if slot.rows is not None else self._joined(
-            [slot], slot.axes
-        )
+        if slot.rows is None:
+            return slot.axes, self._joined([slot], slot.axes)
+        return slot.axes, self._valued(slot.rows)
 
     def _inputs(self) -> Iterator[_Slot]:
         """Every operand with repeated axes, zero diagonals and backgrounds taken care of; then the masks."""
@@ -171,7 +171,7 @@ class _Walk:
     ) -> Relation:
         rows, columns, is_one = operand.rows, operand.columns, VALUE not in operand.rows.columns
         value = self.algebra.constant(self.algebra.one) if is_one else column(VALUE)
-        if VALUE in rows.columns and self.algebra.name != self.route.term.contraction.algebra:
+        if not is_one and self.algebra.name != self.route.term.contraction.algebra:
             value = choose(value, 1, 0)
         if operand.background is not None and self.algebra.has_subtraction:
             value = value - self.algebra.constant(operand.background)
@@ -184,12 +184,10 @@ class _Walk:
             first.setdefault(axis, name)
         for left, right in hollow:
             rows = rows.where(column(columns[left]) != column(columns[right]))
-        chosen = {self.names[axis]: column(first[axis]) for axis in order}
-        return (
-            rows.select(**chosen)
-            if is_one and operand.background is None
-            else rows.select(**chosen, **{VALUE: value})
-        )
+        chosen: dict[str, Expression] = {self.names[axis]: column(first[axis]) for axis in order}
+        if not is_one or operand.background is not None:
+            chosen[VALUE] = value
+        return rows.select(**chosen)
 
     def _written_out(self, operand: Operand, axes: Axes, value: Expression) -> Relation:
         """The relation with a row for every entry."""

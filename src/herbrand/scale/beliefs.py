@@ -127,7 +127,8 @@ def _filled(
         said = f"mean field keeps a row for each of the {atoms:,} latent atoms of {predicate}:"
         hint = f"declare {predicate} as observed if what is not listed is false, or use another disk"
         refuse_beyond_disk(atoms * BYTES_A_ROW, room, said, hint)
-    layout.make(0, _start(predicate, listed or evidence.every_atom(predicate), layout, evidence))
+    rows = evidence.every_atom(predicate) if listed is None else listed
+    layout.make(0, _start(predicate, rows, layout, evidence))
     count = layout.rows(0, evidence.queries).count()
     return replace(layout, count=count, others=None if listed is None else Others(atoms - count))
 
