@@ -33,7 +33,7 @@ from herbrand.induction.task import Sample, Task
 from herbrand.induction.training import Plan, Training
 from herbrand.induction.weighted import weighted
 from herbrand.language.show import show, statement_text
-from herbrand.language.syntax import PredicateDeclaration, Statement, Theory, refuse_no_theory
+from herbrand.language.syntax import FactRows, PredicateDeclaration, Statement, Theory, refuse_no_theory
 from herbrand.options.kinds import check_functions
 from herbrand.options.table import check, check_all
 
@@ -492,7 +492,7 @@ def _result(
 ) -> Theory:
     """The given theory without facts, declarations of invented predicates if it has any, and the rules; those
     of the target, which ``reports`` are about in their order, with ``weights`` if any are asked for."""
-    statements: list[Statement] = [s for s in theory.statements if s not in theory.facts]
+    statements: list[Statement] = [s for s in theory.statements if not isinstance(s, FactRows)]
     if theory.predicates:
         types = {p.name: p.types for p in theory.predicates}
         for clause in clauses:

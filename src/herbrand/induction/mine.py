@@ -17,7 +17,7 @@ from herbrand.induction.link_prediction import LinkScores, link_scores
 from herbrand.induction.mining import MinedRule, MiningLimits
 from herbrand.induction.mining import mine as mined
 from herbrand.language.show import show
-from herbrand.language.syntax import Statement, Theory, refuse_no_theory
+from herbrand.language.syntax import FactRows, Statement, Theory, refuse_no_theory
 from herbrand.options.kinds import check_functions
 from herbrand.options.table import check, check_all
 
@@ -157,5 +157,5 @@ def _digest(theory: Theory, graph: KnowledgeGraph) -> str:
 
 
 def _theory(theory: Theory, graph: KnowledgeGraph, rules: list[MinedRule], weights: str) -> Theory:
-    kept: list[Statement] = [s for s in theory.statements if s not in theory.facts]
+    kept: list[Statement] = [s for s in theory.statements if not isinstance(s, FactRows)]
     return Theory((*kept, *(rule.statement(graph, weights) for rule in rules)))

@@ -32,29 +32,29 @@ class NearbyFacts:
     markov: bool
 
     @cached_property
-    def component(self) -> np.ndarray:
+    def _component(self) -> np.ndarray:
         """The component of each atom."""
         return components(self.network)
 
     @cached_property
     def _by_component(self) -> dict[int, dict[int, bool]]:
         facts, found = self.network.facts, dict[int, dict[int, bool]]()
-        rows = facts.atoms.tolist(), facts.truths.tolist(), self.component[facts.atoms].tolist()
+        rows = facts.atoms.tolist(), facts.truths.tolist(), self._component[facts.atoms].tolist()
         for atom, truth, component in zip(*rows, strict=True):
             found.setdefault(component, {})[atom] = truth
         return found
 
     @cached_property
-    def cyclic(self) -> frozenset[int]:
+    def _cyclic(self) -> frozenset[int]:
         """The components with cycles."""
-        return frozenset(self.component[graph_of(self.network).is_core].tolist())
+        return frozenset(self._component[graph_of(self.network).is_core].tolist())
 
     def _near(self, atoms: Sequence[int]) -> set[int]:
         """The components with facts that may bear on these atoms."""
         if not self.markov or not self._by_component:
             return set(self._by_component)
-        near = set(self.component[np.asarray(atoms, np.int64)].tolist())
-        tied = near if near.isdisjoint(self.cyclic) else near | self.cyclic
+        near = set(self._component[np.asarray(atoms, np.int64)].tolist())
+        tied = near if near.isdisjoint(self._cyclic) else near | self._cyclic
         return tied & self._by_component.keys()
 
     def bearing_on(self, atoms: Sequence[int]) -> dict[int, bool]:
