@@ -96,6 +96,14 @@ def test_reasons_that_round_to_nothing_are_counted_and_not_shown() -> None:
     assert [row[1] for row in idle.cells()] == ["-0.0: p"], "but where nothing else is told, they are"
 
 
+def test_reasons_that_differ_by_rounding_alone_keep_their_order() -> None:
+    """Which of two equal contributions comes out larger depends on the processor."""
+    contributions = [0.125, math.nextafter(0.125, 1), -0.125, 0.126, math.inf]
+    listed = tuple(Reason(f"r{place}", {}, number) for place, number in enumerate(contributions))
+    why = Explanation("p", "log-odds", math.inf, "exact", Guarantee.EXACT, listed)
+    assert [reason.statement for reason in why.reasons] == ["r4", "r3", "r0", "r1", "r2"]
+
+
 def test_nothing_to_tell() -> None:
     why = Explanation("p", "weight", 0.0, "proof", Guarantee.EXACT, ())
     assert repr(why) == "p: weight 0.0000 (proof; exact)\ncontribution  statement  where"

@@ -125,6 +125,12 @@ class Proofs:
         return {"proofs": [one.to_dict() for one in self.listed], "provenance": self.formula}
 
 
+def _lightness(reason: Reason) -> float:
+    """Ascending for the heaviest first; nine digits, so that what is equal up to rounding, which differs from
+    one processor to another, keeps the order of the program."""
+    return -float(f"{abs(reason.contribution):.9g}")
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation(Sheet):
     """``value`` is the ``quantity`` of ``subject``; it equals base + contributions + remainder.
@@ -147,7 +153,7 @@ class Explanation(Sheet):
     words = (1, 2)
 
     def __post_init__(self) -> None:
-        heaviest = sorted(self.reasons, key=lambda reason: -abs(reason.contribution))
+        heaviest = sorted(self.reasons, key=_lightness)
         object.__setattr__(self, "reasons", tuple(heaviest))
 
     def respelled(self, names: Mapping[str, str]) -> Explanation:
