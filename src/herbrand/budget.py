@@ -95,8 +95,8 @@ def resident_bytes() -> int:
 
 def lacks_memory(error: Exception) -> bool:
     """Whether it is Python's way to say that no memory is left, or torch's or DuckDB's (not loaded here)."""
-    said = str(error).lower()
-    return isinstance(error, MemoryError) or "allocate memory" in said or "out of memory" in said
+    text = str(error).lower()
+    return isinstance(error, MemoryError) or "allocate memory" in text or "out of memory" in text
 
 
 def readable(amount: float) -> str:
@@ -112,21 +112,21 @@ def readable(amount: float) -> str:
 def refuse_beyond(
     needed: float,
     allowed: float,
-    said: str,
+    what: str,
     hint: str = "allow more by --memory",
     span: Span | None = None,
 ) -> None:
-    """Raise where what is ``said`` takes more bytes of memory than are allowed."""
+    """Raise where ``what`` takes more bytes of memory than are allowed."""
     if needed > allowed:
-        message = f"{said} about {readable(needed)}, and {readable(allowed)} are allowed"
+        message = f"{what} about {readable(needed)}, and {readable(allowed)} are allowed"
         raise BudgetError(message, hint=hint, span=span)
 
 
-def refuse_beyond_disk(needed: float, free: int | None, said: str, hint: str) -> None:
-    """Raise where what is ``said`` takes more bytes of disk than are free; ``None``: that is not known."""
+def refuse_beyond_disk(needed: float, free: int | None, what: str, hint: str) -> None:
+    """Raise where ``what`` takes more bytes of disk than are free; ``None``: that is not known."""
     if free is not None and needed > free:
         raise BudgetError(
-            f"{said} about {readable(needed)} of disk, and {readable(free)} are free", hint=hint
+            f"{what} about {readable(needed)} of disk, and {readable(free)} are free", hint=hint
         )
 
 

@@ -132,8 +132,8 @@ class LinkClassifier:
             sources = (*sources, *fact_sources({ASKED: rows}))
         model = Model(theory, sources, open=self.target)
         asked = [row for row in dict.fromkeys(rows) if row not in known]
-        found = {**self._inferred(model, asked), **known}
-        holds = np.array([found[row] for row in rows], np.float64)
+        probabilities = {**self._inferred(model, asked), **known}
+        holds = np.array([probabilities[row] for row in rows], np.float64)
         return np.stack([1 - holds, holds], axis=1)
 
     def _inferred(self, model: Model, rows: Sequence[Row]) -> dict[Row, float]:
@@ -142,15 +142,15 @@ class LinkClassifier:
             return {}
         options: InferOptions = {"seed": self.seed}
         latent = model.infer(shown_name(self.target), engine=self.engine, **options)
-        found: dict[Row, float] = {}
+        probabilities: dict[Row, float] = {}
         if self.target in latent:
             table = latent[self.target]
-            found = {row: table[row] for row in rows if row in table}
-        settled = {row: show_atom(self.target, row) for row in rows if row not in found}
+            probabilities = {row: table[row] for row in rows if row in table}
+        settled = {row: show_atom(self.target, row) for row in rows if row not in probabilities}
         if settled:
             named = model.infer(settled.values(), engine=self.engine, **options)
-            found |= {row: named[atom] for row, atom in settled.items()}
-        return found
+            probabilities |= {row: named[atom] for row, atom in settled.items()}
+        return probabilities
 
     def _sources(self, labels: Mapping[Row, bool]) -> tuple[FactSource, ...]:
         """The facts, and the labels as a table of true and false rows."""
@@ -195,11 +195,11 @@ class LinkClassifier:
 
 def _each_once(rows: Sequence[Row], labels: Sequence[bool]) -> dict[Row, bool]:
     """The label of each row; a row that has both is refused."""
-    found: dict[Row, bool] = {}
+    truths: dict[Row, bool] = {}
     for row, label in zip(rows, labels, strict=True):
-        if found.setdefault(row, label) != label:
+        if truths.setdefault(row, label) != label:
             raise ValueError(f"the row {row} of X is labelled both True and False")
-    return found
+    return truths
 
 
 def _stated(theory: Any) -> Theory:

@@ -44,10 +44,10 @@ def imported(module: str) -> ModuleType:
 def require(package: str) -> None:
     """Raise :class:`MissingPackageError` where a package of an extra is missing; it is not imported."""
     try:
-        found = importlib.util.find_spec(package)
+        spec = importlib.util.find_spec(package)
     except ModuleNotFoundError:
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         raise _missing(package)
 
 
@@ -78,8 +78,8 @@ class Late:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        found = self.__dict__[name] = member(f"{self._module}:{name}")
-        return found
+        value = self.__dict__[name] = member(f"{self._module}:{name}")
+        return value
 
 
 duckdb, pc = Late("duckdb"), Late("pyarrow.compute")

@@ -28,14 +28,14 @@ Item = TypeVar("Item")
 
 def reached(starts: Iterable[Key], following: Callable[[Key], Iterable[Key]]) -> list[Key]:
     """The starts and all that can be reached from them, each once."""
-    found = dict.fromkeys(starts)
-    waiting = list(found)
+    met = dict.fromkeys(starts)
+    waiting = list(met)
     while waiting:
         for other in following(waiting.pop()):
-            if other not in found:
-                found[other] = None
+            if other not in met:
+                met[other] = None
                 waiting.append(other)
-    return list(found)
+    return list(met)
 
 
 class Classes(Generic[Key]):
@@ -123,8 +123,8 @@ def component_of(count: int, links: npt.NDArray[np.integer]) -> npt.NDArray[np.i
     classes, numbers = Classes[int](), dict[int, int]()
     for one, other in links.tolist():
         classes.join(one, other)
-    found = [numbers.setdefault(classes.leader(vertex), len(numbers)) for vertex in range(count)]
-    return np.array(found, np.int64)
+    components = [numbers.setdefault(classes.leader(vertex), len(numbers)) for vertex in range(count)]
+    return np.array(components, np.int64)
 
 
 def _components_by_rounds(count: int, links: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:

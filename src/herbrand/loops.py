@@ -152,13 +152,13 @@ def _fingerprint(module: str) -> str:
     were. Wheels have one fixed time for all files, and what a loop calls or the types of its arguments may
     stand elsewhere, so that a new version would run loops of the one before.
     """
-    found, left = set[str](), [module]
+    modules, left = set[str](), [module]
     while left:
         name = left.pop()
-        if name not in found:
-            found.add(name)
+        if name not in modules:
+            modules.add(name)
             left += _imported_by(name)
-    files = [Path(sys.modules[name].__file__ or "") for name in sorted(found)]
+    files = [Path(sys.modules[name].__file__ or "") for name in sorted(modules)]
     return blake2b(b"".join(file.read_bytes() for file in files), digest_size=8).hexdigest()
 
 

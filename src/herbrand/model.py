@@ -242,12 +242,12 @@ class Model:
         call = Call(asked or tuple(own), texts(given), engine, settings, map, top, min, resume, note)
         if chosen:
             return self._best_of(chosen, call)
-        found = self._marginals(call)
+        marginals = self._marginals(call)
         if not own:
-            return found
+            return marginals
         whole = not map and top is None and min is None
-        found = found.with_unanswered(self._own_queries.values()) if whole else found
-        return found.respelled(self.theory.spelled, own)
+        marginals = marginals.with_unanswered(self._own_queries.values()) if whole else marginals
+        return marginals.respelled(self.theory.spelled, own)
 
     def _marginals(self, call: Call) -> Marginals:
         """The answer of :meth:`infer`."""
@@ -412,9 +412,9 @@ class Model:
             return prover.explain(begun, Status(False, 0)).respelled(self.theory.spelled)
         bounds_only = self._knowledge.states("bounds") and not self._knowledge.states("weights")
         explained = self._explained_bounds if is_probability(asked) or bounds_only else self._explained_atom
-        found = explained(asked, texts(given), engine, note, chosen, limits)
-        found = found.respelled(self.theory.spelled)
-        return found if top is None else found.top(top)
+        explanation = explained(asked, texts(given), engine, note, chosen, limits)
+        explanation = explanation.respelled(self.theory.spelled)
+        return explanation if top is None else explanation.top(top)
 
     def _explained_atom(
         self,
@@ -521,23 +521,25 @@ class Model:
         several = () if isinstance(goal, str) else tuple(map(str, goals.each))
         if any(computing_goal(one, valued) for one in several):
             within = request.budget  # each such goal has rules of its own
-            found = (self.query(one, given=given, engine=engine, within=within, **options) for one in several)
-            return cast("tuple[Bindings, ...]", tuple(found))
+            result = (
+                self.query(one, given=given, engine=engine, within=within, **options) for one in several
+            )
+            return cast("tuple[Bindings, ...]", tuple(result))
         computing = computing_goal(goal, valued) if isinstance(goal, str) else None
         if computing is not None:
             literals = [with_own_names(one, self.signature) for one in computing.literals]
             knowledge, asked = knowledge.asking_goal(literals, computing.made)
             goals = _goals(asked, bindings)
-        found: Any
+        result: Any
         with self._elsewhere(request.budget) as there:
             if there is not None:
-                found = there.of(knowledge).query(goals, evidence, request)
+                result = there.of(knowledge).query(goals, evidence, request)
             elif computing is not None:
                 rules = _planned(knowledge, evidence, request.budget, apart and bool(evidence))
-                found = run(prover, rules, goals)
+                result = run(prover, rules, goals)
             else:
-                found = run(prover, self._rules(evidence, request.budget, apart), goals)
-        return found if computing is None else found.without(computing.made)
+                result = run(prover, self._rules(evidence, request.budget, apart), goals)
+        return result if computing is None else result.without(computing.made)
 
     def _chosen(
         self,
@@ -564,11 +566,11 @@ class Model:
         def answers(goal: Any) -> Bindings:
             atom, rules = drawn.read_goal(goal, self.signature)
             model, asked = (self._deriving(atom, rules), ()) if rules else (self, goal)
-            found = model.infer(asked, given=given, engine=engine, within=within, **kept)
-            return drawn.answers(atom, found, request)
+            marginals = model.infer(asked, given=given, engine=engine, within=within, **kept)
+            return drawn.answers(atom, marginals, request)
 
-        found = tuple(map(answers, goals.each))
-        return found if isinstance(goals.asked, tuple) else found[0]
+        bindings = tuple(map(answers, goals.each))
+        return bindings if isinstance(goals.asked, tuple) else bindings[0]
 
     def _deriving(self, asked: Atom, rules: tuple[Rule, ...]) -> Model:
         """The model with rules for one atom, which is what its file asks."""

@@ -114,11 +114,11 @@ class HerbrandMagics(Magics):
         if equals and place in self._namespace:
             return {name: self._namespace[place]}
         if not equals and name in self._namespace:
-            found = self._namespace[name]
-            whole = isinstance(found, Mapping | str | FactSource) or type(found).__name__.endswith(
+            value = self._namespace[name]
+            whole = isinstance(value, Mapping | str | FactSource) or type(value).__name__.endswith(
                 "Connection"
             )
-            return found if whole else {name: found}
+            return value if whole else {name: value}
         return {name: place} if equals else text
 
 

@@ -99,10 +99,10 @@ def rows_at(
     >>> rows_at([(1, 2), (3, 2)], [1])
     {(2,): [(1, 2), (3, 2)]}
     """
-    found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    by_key: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     for row in rows:
-        found.setdefault(tuple([row[place] for place in places]), []).append(row)
-    return found
+        by_key.setdefault(tuple([row[place] for place in places]), []).append(row)
+    return by_key
 
 
 def unique_rows(
@@ -180,25 +180,25 @@ class Places:
 
     def of(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The place of each, that of ``like``; -1 for one that is not there."""
-        found = np.empty(len(wanted), np.int64)
+        places = np.empty(len(wanted), np.int64)
         for start in range(0, len(wanted), BLOCK):
-            found[start : start + BLOCK] = self._of_block(wanted[start : start + BLOCK])
-        return found
+            places[start : start + BLOCK] = self._of_block(wanted[start : start + BLOCK])
+        return places
 
     def _of_block(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         entries, rests = self._parts(wanted)
         held = self._table[entries]
         rests ^= held
-        found = rests.view(np.int64)
+        at = rests.view(np.int64)
         absent = rests >= self._count
         if absent.any():
-            np.copyto(found, -1, where=absent)
+            np.copyto(at, -1, where=absent)
             absent &= held != _FREE  # a free entry ends the search
             left = np.flatnonzero(absent)
             if self._others is not None and len(left):
                 places = self._others._of_block(wanted[left])
-                found[left] = np.where(places < 0, -1, self._left[places])
-        return found
+                at[left] = np.where(places < 0, -1, self._left[places])
+        return at
 
     def _parts(self, keys: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
         """The entry of each key, and the rest of its product in the highest bits."""
@@ -346,8 +346,8 @@ def counted(keys: Keys, sizes: Sequence[int]) -> tuple[Keys, npt.NDArray[np.int6
     size = math.prod(max(1, size) for size in sizes)
     if size <= SPREAD * len(keys):
         counts = np.bincount(keys, minlength=size)
-        found = np.flatnonzero(counts)
-        return found, counts[found]
+        kept = np.flatnonzero(counts)
+        return kept, counts[kept]
     ordered = keys if ascend(keys) else _sorted(keys, sizes)
     starts = run_starts(ordered)
     counts = np.full(len(starts), len(keys))

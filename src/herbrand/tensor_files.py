@@ -40,8 +40,8 @@ def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping
     """
     refuse_losing(path)
     plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    told = {**about, FORMAT: OURS, SUM: _sum(plain, about)}
-    data = to_bytes(plain, {ABOUT: json.dumps(told, sort_keys=True)})
+    header = {**about, FORMAT: OURS, SUM: _sum(plain, about)}
+    data = to_bytes(plain, {ABOUT: json.dumps(header, sort_keys=True)})
     with written_whole(path, folders=True) as file:
         file.write(data)
 
@@ -76,10 +76,10 @@ def _sum(tensors: dict[str, Tensor], about: Mapping[str, Any]) -> str:
     return made.hexdigest()
 
 
-def _refuse_another_format(path: str | Path, found: object) -> None:
-    if found != OURS:
+def _refuse_another_format(path: str | Path, its_format: object) -> None:
+    if its_format != OURS:
         raise HerbrandError(
-            f"'{path}' was saved by another version of herbrand: its format is {found}, not {OURS}",
+            f"'{path}' was saved by another version of herbrand: its format is {its_format}, not {OURS}",
             hint="read it with the version that wrote it, or train anew",
         )
 

@@ -42,8 +42,8 @@ def shortened(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
     if character in _LETTERS:
         return _LETTERS[character]
     units = character.encode("utf-16-be", "surrogatepass").hex()

@@ -270,7 +270,7 @@ def test_a_theory_without_sentences_has_no_parts() -> None:
         program = hb.Model(hb.parse("predicate a\nP(true) <= 1")).program
         made = Sentences(database, StoredLowering(program, credal_network(program).atoms), True)
         assert shelved(made, 10**6, no_report) == Shelves(0, 0)
-        assert made.all_of("said", "atoms") == "" and made.count == 0
+        assert made.all_of("stated", "atoms") == "" and made.count == 0
 
 
 def test_sentences_are_rows_and_those_about_one_atom_intervals() -> None:
@@ -281,7 +281,7 @@ def test_sentences_are_rows_and_those_about_one_atom_intervals() -> None:
         made = Sentences(database, StoredLowering(program, network.atoms), True)
         made._add(network)
         rows = database.rows(
-            f"SELECT * FROM ({made.all_of('said', 'atoms, arity, lower, upper, statement')}) s"
+            f"SELECT * FROM ({made.all_of('stated', 'atoms, arity, lower, upper, statement')}) s"
         )
         assert sorted(rows, key=lambda row: row[4]) == [
             ([0], 1, 0.0, 0.5, 0),
@@ -299,7 +299,7 @@ def test_sentences_are_rows_and_those_about_one_atom_intervals() -> None:
         made._add(network)
         assert len(made.patterns) == 5 and made.count == 10
         made.clear()
-        assert not database.has("single_0") and not database.has("link_0") and database.has("said_0")
+        assert not database.has("single_0") and not database.has("link_0") and database.has("stated_0")
 
 
 # What is asked, and what is refused

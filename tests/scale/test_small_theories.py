@@ -132,7 +132,7 @@ def test_every_sentence_of_several_atoms_is_in_one_part(monkeypatch: pytest.Monk
 
         monkeypatch.setattr(DuckDB, "drop", look)
         shelves = parts.shelved(sentences, 10**9, lambda what, share: None)
-        every = sentences.all_of("said", "atoms, arity, number")
+        every = sentences.all_of("stated", "atoms, arity, number")
         said = database.rows(f"SELECT atoms, number FROM ({every}) s WHERE arity > 1")
         assert sorted((number, atoms) for _, atoms, number in kept) == sorted((n, a) for a, n in said)
         part_of: dict[tuple[int, ...], set[int]] = {}

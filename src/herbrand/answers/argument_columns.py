@@ -91,10 +91,10 @@ def atom_columns(queries: Sequence[str]) -> dict[str, pa.Array]:
 
 def _ground_atom(query: str) -> tuple[str | None, list[Value], Value | None]:
     """The predicate, arguments and value of a query for one ground atom; constants are printed as JSON."""
-    found = GROUND_ATOM.fullmatch(query)
-    if found is None or found[1] in NO_ATOMS:
+    match = GROUND_ATOM.fullmatch(query)
+    if match is None or match[1] in NO_ATOMS:
         return None, [], None
-    name, arguments, value = found.groups()
+    name, arguments, value = match.groups()
     return name.strip("`"), json.loads(f"[{arguments or ''}]"), None if value is None else json.loads(value)
 
 

@@ -126,10 +126,10 @@ class AtomTable(Sheet):
         wanted = arguments if isinstance(arguments, tuple) else (arguments,)
         if wanted not in self._position:
             raise KeyError(f"{show_atom(self.predicate, wanted)} is not among the answers")
-        found = self.probabilities[self._position[wanted]]
+        row = self.probabilities[self._position[wanted]]
         if self.values is None:
-            return float(found[1])
-        return {value: float(p) for value, p in zip(self.values, found, strict=False)}
+            return float(row[1])
+        return {value: float(p) for value, p in zip(self.values, row, strict=False)}
 
     @cached_property
     def _position(self) -> dict[tuple[Value, ...], int]:
@@ -346,13 +346,13 @@ class Marginals(Sheet):
 
     @cached_property
     def _by_text(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        by_text: dict[str, Any] = {}
         for row in self.rows():
             if row.value is None:
-                found[row.atom] = row.probability
+                by_text[row.atom] = row.probability
             else:
-                found.setdefault(row.atom, {})[row.value] = row.probability
-        return found
+                by_text.setdefault(row.atom, {})[row.value] = row.probability
+        return by_text
 
     def respelled(self, predicates: Mapping[str, str], formulas: Mapping[str, str]) -> Marginals:
         """The same under other names of predicates and other texts of queried formulas."""

@@ -412,13 +412,13 @@ def gradients(total: Array, wanted: Sequence[Array]) -> list[np.ndarray | None]:
 def _leading_to(total: Array, wanted: Sequence[Array]) -> list[tuple[Array, list[tuple[Array, Pull]]]]:
     """What the total was computed from by way of wanted arrays, earliest first, each with such parents."""
     leading = {id(array) for array in wanted}
-    found = []
+    links = []
     for array in _earliest_first(total):
         parents = [(parent, pull) for parent, pull in array.parents if id(parent) in leading]
         if parents:
             leading.add(id(array))
-            found.append((array, parents))
-    return found
+            links.append((array, parents))
+    return links
 
 
 def summed_to(table: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

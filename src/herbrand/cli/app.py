@@ -167,8 +167,8 @@ class _StandardOutput:
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._stream, name)
-        return _StandardOutput(found) if name == "buffer" else found
+        value = getattr(self._stream, name)
+        return _StandardOutput(value) if name == "buffer" else value
 
 
 @contextlib.contextmanager

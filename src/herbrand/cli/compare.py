@@ -17,10 +17,10 @@ from herbrand.cli.tables import Table
 def command(opened: Opened, written: Written, engine: list[str] | None = None, **options: Any) -> None:
     """Several engines on one theory, with time and the largest difference from the exact answer."""
     budget = budget_of(options)
-    found = hb.compare(open_model(opened, budget), engine or (), within=budget, **options)
+    comparison = hb.compare(open_model(opened, budget), engine or (), within=budget, **options)
 
     def tables() -> list[Table]:
         heads = ("engine", "guarantee", "seconds", "log partition", "largest difference")
-        return [Table(heads, found.summary), Table(found.heads, found.cells)]
+        return [Table(heads, comparison.summary), Table(comparison.heads, comparison.cells)]
 
-    write_result(written, found.to_dict, tables, found.to_arrow)
+    write_result(written, comparison.to_dict, tables, comparison.to_arrow)

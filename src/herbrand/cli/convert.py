@@ -32,12 +32,12 @@ def command(
     --to does.
     """
     format: str = to or (written_by_ending(output) if output else "hb")
-    said = hb.read(theory, dialect)
+    source = hb.read(theory, dialect)
     if format == "hb":
-        _note_opened(said)
-    text, facts = hb.written(said, format), hb.written_facts(said, format)
-    if said.queries and format not in ASKING:
-        asked = few_of([f"--query '{_shown(each.formula)}'" for each in said.queries], " ", MOST_NAMED)
+        _note_opened(source)
+    text, facts = hb.written(source, format), hb.written_facts(source, format)
+    if source.queries and format not in ASKING:
+        asked = few_of([f"--query '{_shown(each.formula)}'" for each in source.queries], " ", MOST_NAMED)
         note(f"queries are left out, as a file of this format has none: infer {asked}")
     if facts is None:
         write_text(text, output)

@@ -48,23 +48,23 @@ def command(
         return
     if save is not None and options.get("engine") == "search":
         raise UnsupportedError("--engine search trains no machine to save", hint="--engine nlm trains one")
-    found = hb.induce(given, header=has_header(header), watch=bar.show, note=note, **options)
+    result = hb.induce(given, header=has_header(header), watch=bar.show, note=note, **options)
     bar.show("induced", 1.0)
     if output is not None:
-        write_text(found.text, output)
+        write_text(result.text, output)
     if format == Format.json:
-        write_json(found.to_json(), None)
+        write_json(result.to_json(), None)
     else:
-        note(found.title)
-        for report in found.reports:
+        note(result.title)
+        for report in result.reports:
             note(report.text)
         if output is None:
-            write_text(found.text, None)
-    if save is not None and found.machine is None:
+            write_text(result.text, None)
+    if save is not None and result.machine is None:
         note(f"no machine was trained, so '{save}' is not written; --engine nlm trains one")
     elif save is not None:
-        found.save(save)
-    if not found.perfect:
+        result.save(save)
+    if not result.perfect:
         note("the rules are not right everywhere; see the errors above")
         raise typer.Exit(NOT_PERFECT)
 
@@ -77,14 +77,14 @@ def _mine(
     output: str | None,
     options: dict[str, Any],
 ) -> None:
-    found = hb.mine(theory, header=has_header(header), watch=bar.show, note=note, **options)
+    result = hb.mine(theory, header=has_header(header), watch=bar.show, note=note, **options)
     bar.show("mined", 1.0)
     if output is not None:
-        write_text(found.text, output)
+        write_text(result.text, output)
     if format == Format.json:
-        write_json(found.to_json(), None)
+        write_json(result.to_json(), None)
         return
-    note(found.title)
-    note(found.report)
+    note(result.title)
+    note(result.report)
     if output is None:
-        write_text(found.text, None)
+        write_text(result.text, None)

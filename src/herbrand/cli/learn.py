@@ -31,18 +31,18 @@ def command(opened: Opened, format: str = Format.table, output: str | None = Non
         bar.show(f"{progress.metric} {progress.value:.4f}", min(done, 1.0))
 
     budget = budget_of(options)
-    found = open_model(opened, budget).learn(watch=watch, note=note, within=budget, **options)
+    learning = open_model(opened, budget).learn(watch=watch, note=note, within=budget, **options)
     bar.show("learned", 1.0)
     if output is not None:
-        write_text(found.text, output)
+        write_text(learning.text, output)
     if output is None and format == Format.table:
-        note(found.title)
-        write_text(found.text, None)
+        note(learning.title)
+        write_text(learning.text, None)
     else:
         write_result(
             Written(format, None),
-            found.to_dict,
-            lambda: [sheet_table(found)],
-            found.to_arrow,
+            learning.to_dict,
+            lambda: [sheet_table(learning)],
+            learning.to_arrow,
         )
-    leave_unconverged(found.status)
+    leave_unconverged(learning.status)

@@ -88,10 +88,10 @@ def _formula(table: pa.Table) -> str | None:
     for column in table.columns:
         texts = compute.list_flatten(column) if pyarrow.types.is_list(column.type) else column
         if pyarrow.types.is_string(texts.type) or pyarrow.types.is_large_string(texts.type):
-            found = texts.filter(compute.match_substring_regex(texts, FORMULA))
-            found = found.filter(compute.invert(compute.match_substring_regex(found, NUMBER)))
-            if len(found):
-                return found[0].as_py()
+            formulas = texts.filter(compute.match_substring_regex(texts, FORMULA))
+            formulas = formulas.filter(compute.invert(compute.match_substring_regex(formulas, NUMBER)))
+            if len(formulas):
+                return formulas[0].as_py()
     return None
 
 
@@ -166,8 +166,8 @@ class Bar:
             import rich.console
             import rich.progress as bars
 
-            said = bars.TextColumn("{task.description}", markup=False)
-            columns = (said, bars.BarColumn(), bars.TimeRemainingColumn())
+            text = bars.TextColumn("{task.description}", markup=False)
+            columns = (text, bars.BarColumn(), bars.TimeRemainingColumn())
             console = rich.console.Console(file=sys.__stderr__)
             self._progress = bars.Progress(*columns, console=console, transient=True)
             self._task = self._progress.add_task(self._title, total=1.0)

@@ -100,9 +100,9 @@ def _recorded(algebra: Softmax, operands: Sequence[Array], shapes: Shapes, leadi
         def back(slope: np.ndarray) -> np.ndarray:
             if not pulled:
                 pulled.extend(pull_back(algebra, leading, bare, result, Array(slope), wanted))
-            found = pulled[place]
-            assert found is not None
-            return found.data.reshape(operands[place].shape)
+            gradient = pulled[place]
+            assert gradient is not None
+            return gradient.data.reshape(operands[place].shape)
 
         return back
 

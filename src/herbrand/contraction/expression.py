@@ -179,10 +179,10 @@ class Term:
     @cached_property
     def diagonals(self) -> Mapping[int, Sequence[tuple[int, int]]]:
         """The pairs of dimensions that are hollow, for every operand that has any."""
-        found: dict[int, list[tuple[int, int]]] = {}
+        diagonals: dict[int, list[tuple[int, int]]] = {}
         for operand, left, right in self.hollow:
-            found.setdefault(operand, []).append((left, right))
-        return found
+            diagonals.setdefault(operand, []).append((left, right))
+        return diagonals
 
 
 def expand(
@@ -239,12 +239,12 @@ def _settle_locally(term: Term, unmaskable: frozenset[int]) -> Term:
 
 def _holders(operands: Sequence[Axes], but: Collection[int]) -> Mapping[str, set[int]]:
     """Which operands have each axis."""
-    found = defaultdict[str, set[int]](set)
+    holders = defaultdict[str, set[int]](set)
     for operand, axes in enumerate(operands):
         if operand not in but:
             for axis in axes:
-                found[axis].add(operand)
-    return found
+                holders[axis].add(operand)
+    return holders
 
 
 def _merge(term: Term, pair: Pair) -> Term | None:

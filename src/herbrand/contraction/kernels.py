@@ -23,13 +23,13 @@ INTO_MASK, INTO_LEFT, INTO_RIGHT = 0, 1, 2
 @loop
 def sampled_products(pointers: Array, columns: Array, left: Array, right: Array) -> Array:
     """For every entry (i, j) of a matrix in compressed rows, the inner product of left[i] and right[j]."""
-    found = np.zeros(len(columns), left.dtype)
+    products = np.zeros(len(columns), left.dtype)
     for row in range(len(pointers) - 1):
         for entry in range(pointers[row], pointers[row + 1]):
             column = columns[entry]
             for place in range(left.shape[1]):
-                found[entry] += left[row, place] * right[column, place]
-    return found
+                products[entry] += left[row, place] * right[column, place]
+    return products
 
 
 @loop
@@ -45,7 +45,7 @@ def triangle_by_rows(
     mask_columns: Array,
     mask: Array,
     width: int,
-    found: Array,
+    sums: Array,
 ) -> None:
     """Σ over i, j, k of left[i, j] right[j, k] mask[i, k], differentiated by the values of ``target``.
 
@@ -64,11 +64,11 @@ def triangle_by_rows(
                 entry = place[right_columns[other]]
                 if entry >= 0:
                     if target == INTO_MASK:
-                        found[entry] += left[one] * right[other]
+                        sums[entry] += left[one] * right[other]
                     elif target == INTO_LEFT:
-                        found[one] += mask[entry] * right[other]
+                        sums[one] += mask[entry] * right[other]
                     else:
-                        found[other] += mask[entry] * left[one]
+                        sums[other] += mask[entry] * left[one]
         for entry in range(start, stop):
             place[mask_columns[entry]] = -1
 
@@ -85,7 +85,7 @@ def triangle_by_entries(
     mask_pointers: Array,
     mask_columns: Array,
     mask: Array,
-    found: Array,
+    sums: Array,
 ) -> None:
     """The same as :func:`triangle_by_rows`, with ``right`` in compressed columns.
 
@@ -103,11 +103,11 @@ def triangle_by_entries(
                 ahead, behind = left_columns[one], right_rows[other]
                 if ahead == behind:
                     if target == INTO_MASK:
-                        found[entry] += left[one] * right[other]
+                        sums[entry] += left[one] * right[other]
                     elif target == INTO_LEFT:
-                        found[one] += mask[entry] * right[other]
+                        sums[one] += mask[entry] * right[other]
                     else:
-                        found[other] += mask[entry] * left[one]
+                        sums[other] += mask[entry] * left[one]
                     one += 1
                     other += 1
                 elif ahead < behind:

@@ -161,10 +161,10 @@ class _Graph:
         return order
 
     def _breadth_first(self, start: int) -> list[int]:
-        found = {start: None}
+        reached = {start: None}
         for axis in (queue := [start]):
-            new = [other for other in sorted(self.edges[axis]) if other not in found]
-            found.update(dict.fromkeys(new))
+            new = [other for other in sorted(self.edges[axis]) if other not in reached]
+            reached.update(dict.fromkeys(new))
             queue += new
         return queue
 
@@ -253,8 +253,8 @@ def _pairwise(operands: list[Axes], output: Axes, sizes: Mapping[str, int]) -> l
     ]
     if len(operands) <= IN_ORDER:  # not alone: it remembers what a pair leaves, though the others decide that
         searches.insert(0, paths.optimal)
-    found = [search(inputs, bound, dict(sizes), None) for search in searches]
-    joins = [_joins(operands, output, paths.linear_to_ssa(pairs)) for pairs in found]
+    orders = [search(inputs, bound, dict(sizes), None) for search in searches]
+    joins = [_joins(operands, output, paths.linear_to_ssa(pairs)) for pairs in orders]
     return min(joins, key=lambda trees: _entries(trees, operands, sizes))
 
 

@@ -146,8 +146,8 @@ class _Walk:
         """What the last step makes, over the axes that are left."""
         slots = dict(enumerate(self._inputs()))
         for number, step in enumerate(self.route.steps, len(slots)):
-            found = self._joined([slots.pop(slot) for slot in step.slots], step.output)
-            slots[number] = _Slot(step.output, found)
+            rows = self._joined([slots.pop(slot) for slot in step.slots], step.output)
+            slots[number] = _Slot(step.output, rows)
         if not slots:
             return (), self._ones()
         (slot,) = slots.values()
@@ -200,11 +200,11 @@ class _Walk:
 
     def _joined(self, slots: Sequence[_Slot], output: Axes) -> Relation:
         """Slots joined where they share axes, multiplied, and grouped by the output's axes."""
-        found, masks = (
+        tables, masks = (
             [slot for slot in slots if slot.rows is not None],
             [x.axes for x in slots if x.rows is None],
         )
-        first, *others = found or [_Slot((), self._ones())]
+        first, *others = tables or [_Slot((), self._ones())]
         rows, axes = first.rows, list(first.axes)
         assert rows is not None
         for slot in others:

@@ -159,10 +159,10 @@ def plan(
     statistics = tuple(operands) if operands is not None else (Statistics(),) * len(contraction.operands)
     if len(statistics) != len(contraction.operands):
         raise ValueError(f"{len(contraction.operands)} operands, but statistics for {len(statistics)}")
-    found = _planned(contraction, statistics, allowed_bytes(memory), gradient, executor, budget)
-    if found.bytes > found.budget:
-        raise _refusal(found)
-    return found
+    planned = _planned(contraction, statistics, allowed_bytes(memory), gradient, executor, budget)
+    if planned.bytes > planned.budget:
+        raise _refusal(planned)
+    return planned
 
 
 def forget() -> None:

@@ -107,20 +107,20 @@ def _run_triangle(triangle: Triangle, target: int, values: tuple[Tensor | None, 
     left, right, mask = triangle.left, triangle.right, triangle.mask
     given = [None if value is None else value.detach().contiguous() for value in values]
     like = next(value for value in given if value is not None)
-    found = like.new_zeros(len((mask, left, right)[target].columns))
-    third, one, other = (found if value is None else value for value in given)
+    sums = like.new_zeros(len((mask, left, right)[target].columns))
+    third, one, other = (sums if value is None else value for value in given)
     rows = (left.pointers, left.columns, one.numpy())
     masked = (mask.pointers, mask.columns, third.numpy())
     if not triangle.by_entries:
         columns = (right.pointers, right.columns, other.numpy())
-        compiled(kernels.triangle_by_rows)(target, *rows, *columns, *masked, right.shape[1], found.numpy())
-        return found
+        compiled(kernels.triangle_by_rows)(target, *rows, *columns, *masked, right.shape[1], sums.numpy())
+        return sums
     flipped = triangle.right_by_columns
     columns = (flipped.pointers, flipped.columns, _in_order(flipped, other).numpy())
-    compiled(kernels.triangle_by_entries)(target, *rows, *columns, *masked, found.numpy())
+    compiled(kernels.triangle_by_entries)(target, *rows, *columns, *masked, sums.numpy())
     if target == RIGHT and flipped.inverse is not None:
-        return found[torch.from_numpy(flipped.inverse)]
-    return found
+        return sums[torch.from_numpy(flipped.inverse)]
+    return sums
 
 
 def _in_order(matrix: Compressed, values: Tensor) -> Tensor:

@@ -254,13 +254,13 @@ class _Walk:
                 self.algebra.full((1, 1), self.algebra.one, self.like),
             )
         if isinstance(second.values, Sparse):
-            found, entries, inner = support.once(
+            pattern, entries, inner = support.once(
                 ("found", first.axes, second.axes),
                 lambda: _found(support, first.axes, second.support, second.axes),
                 second.support,
             )
-            if found is not None:
-                first = _Table(first.axes, Sparse(found, first.tensor[_index(entries)], self.algebra.zero))
+            if pattern is not None:
+                first = _Table(first.axes, Sparse(pattern, first.tensor[_index(entries)], self.algebra.zero))
             return first, inner, second.tensor.unsqueeze(1)
         shared = tuple(axis for axis in first.axes if axis in second.axes)
         columns = tuple(axis for axis in second.axes if axis not in first.axes)

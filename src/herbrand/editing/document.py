@@ -315,9 +315,9 @@ class Document:
         known = self.signature
         closed = known.types[kind].values if known and kind and kind in known.types else None
         if closed is not None:
-            found = [f'"{value}"' if isinstance(value, str) else str(value) for value in closed[:1000]]
+            texts = [f'"{value}"' if isinstance(value, str) else str(value) for value in closed[:1000]]
         else:
-            found = [
+            texts = [
                 each.text
                 for each in self.words
                 if each.role in ("text", "number")
@@ -325,7 +325,7 @@ class Document:
                 and each.start != word.start
                 and (kind and self._column_type(each.inside, each.position)) == kind
             ]
-        for text in dict.fromkeys(found):
+        for text in dict.fromkeys(texts):
             if quoted:
                 yield Completion(text, "constant", kind or "")
             elif text.startswith('"') and text.endswith('"') and len(text) > 1:
@@ -333,15 +333,15 @@ class Document:
 
     def symbols(self) -> list[Symbol]:
         """The outline: declarations, rules and formulas; facts that follow each other are one entry."""
-        found: list[Symbol] = []
+        symbols: list[Symbol] = []
         for start, statement, group in statements(self.text):
             symbol = _symbol(statement, group)
-            last = found[-1] if found else None
+            last = symbols[-1] if symbols else None
             if last and symbol.kind == last.kind == "facts" and symbol.name == last.name:
-                found[-1] = Symbol(last.name, "facts", last.start, start + symbol.end)
+                symbols[-1] = Symbol(last.name, "facts", last.start, start + symbol.end)
             else:
-                found.append(symbol.moved(start))
-        return found
+                symbols.append(symbol.moved(start))
+        return symbols
 
 
 @lru_cache(MOST_KEPT)

@@ -42,10 +42,10 @@ def fixes(document: Document, mistake: Mistake) -> list[Fix]:
     """What can be done about a mistake of this document; often nothing."""
     if mistake.span is None or len(document.text) > LONGEST_TRIED:
         return []
-    found: dict[tuple[int, int, str], Fix] = {}
+    by_change: dict[tuple[int, int, str], Fix] = {}
     for fix in _proposed(document, mistake):
-        found.setdefault((fix.start, fix.end, fix.text), fix)
-    return [fix for fix in found.values() if _helps(document, fix)]
+        by_change.setdefault((fix.start, fix.end, fix.text), fix)
+    return [fix for fix in by_change.values() if _helps(document, fix)]
 
 
 def _helps(document: Document, fix: Fix) -> bool:

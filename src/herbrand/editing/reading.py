@@ -71,13 +71,13 @@ def checked_together(texts: Mapping[str, str]) -> Checked:
             starts[id(own)] = whole, start + shift
             keep.append(own)
             readings.append(reading)
-    theory, signature, found = examined(readings)
-    if not found:
+    theory, signature, mistakes = examined(readings)
+    if not mistakes:
         try:
             resting_on_choices(theory.choices, theory.rules)
         except LanguageError as error:
-            found = error.mistakes
-    return Checked(theory, signature, tuple(in_order(_moved(mistake, starts) for mistake in found)))
+            mistakes = error.mistakes
+    return Checked(theory, signature, tuple(in_order(_moved(mistake, starts) for mistake in mistakes)))
 
 
 def _is_own(name: str) -> bool:

@@ -144,14 +144,14 @@ def server(version: str) -> LanguageServer:
     def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
         uri = params.text_document.uri
         document, places = opened(uri)
-        found = document.references(places.offset(params.position))
-        return [lsp.Location(uri, places.range(word.start, word.end)) for word in found]
+        words = document.references(places.offset(params.position))
+        return [lsp.Location(uri, places.range(word.start, word.end)) for word in words]
 
     @made.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
         document, places = opened(params.text_document.uri)
-        found = document.references(places.offset(params.position))
-        return [lsp.DocumentHighlight(places.range(word.start, word.end)) for word in found]
+        words = document.references(places.offset(params.position))
+        return [lsp.DocumentHighlight(places.range(word.start, word.end)) for word in words]
 
     @made.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     def prepare_rename(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:

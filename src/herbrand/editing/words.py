@@ -79,13 +79,13 @@ class _Bracket:
 
 def words(text: str) -> list[Word]:
     """All words of a text in order, comments among them."""
-    found: list[Word] = []
+    listed: list[Word] = []
     passed = 0
     for start, statement, own in statements(text):
-        found += _comments(text, passed, start)
-        found += (word.moved(start) for word in own)
+        listed += _comments(text, passed, start)
+        listed += (word.moved(start) for word in own)
         passed = start + len(statement)
-    return found + _comments(text, passed, len(text))
+    return listed + _comments(text, passed, len(text))
 
 
 def statements(text: str) -> Iterator[tuple[int, str, tuple[Word, ...]]]:
@@ -103,9 +103,9 @@ _DECLARED = re.compile(
 
 def _declared(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The declared predicates that are named as functions are, and those with values and no arguments."""
-    found = [(name.strip("`"), valued) for name, valued in _DECLARED.findall(text)]
-    functions = frozenset(name for name, _ in found if name in AGGREGATES or name in FUNCTIONS)
-    return functions, frozenset(name for name, valued in found if valued)
+    declared = [(name.strip("`"), valued) for name, valued in _DECLARED.findall(text)]
+    functions = frozenset(name for name, _ in declared if name in AGGREGATES or name in FUNCTIONS)
+    return functions, frozenset(name for name, valued in declared if valued)
 
 
 @lru_cache(MOST_KEPT)

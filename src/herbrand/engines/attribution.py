@@ -103,34 +103,34 @@ def integrated(rates: Callable[[Array], Array], worths: Array, total: Callable[[
     Huge weights and tiny probabilities make steps at scales of any size, so an interval in which the points
     miss a part of the rise is cut.
     """
-    found, waiting, cuts = np.zeros(len(worths)), [(0.0, 1.0)], 0
+    integral, waiting, cuts = np.zeros(len(worths)), [(0.0, 1.0)], 0
     while waiting:
         low, high = waiting.pop()
         part, is_close = _over(rates, worths, low, high, total(high) - total(low))
         if is_close or cuts == MOST_CUTS:
-            found += part
+            integral += part
             continue
         cuts += 1
         middle = max(math.sqrt(low) * math.sqrt(high), SMALLEST_CUT * high)
         waiting += [(low, middle), (middle, high)]
-    return found
+    return integral
 
 
 def _over(
     rates: Callable[[Array], Array], worths: Array, low: float, high: float, rise: float
 ) -> tuple[Array, bool]:
     """The integral over an interval, and whether it is good enough."""
-    found, is_close = np.zeros(len(worths)), False
+    integral, is_close = np.zeros(len(worths)), False
     for points in POINTS:
         places, shares = np.array(scales(points)).T
         at = low + places * (high - low)
-        before, found = found, ((high - low) / at * shares) @ rates(at)
-        within = CLOSE * (1 + float(np.abs(worths * found).sum()))
-        moved = np.abs(worths * (found - before)).max(initial=0.0)
-        is_close = bool(moved < within) and abs(float(worths @ found) - rise) < within
+        before, integral = integral, ((high - low) / at * shares) @ rates(at)
+        within = CLOSE * (1 + float(np.abs(worths * integral).sum()))
+        moved = np.abs(worths * (integral - before)).max(initial=0.0)
+        is_close = bool(moved < within) and abs(float(worths @ integral) - rise) < within
         if is_close and points > POINTS[0]:
             break
-    return found, is_close
+    return integral, is_close
 
 
 def log_odds(yes: float, no: float) -> float:
@@ -206,8 +206,8 @@ class _Problem:
     def slopes(self, scales: Array) -> Array:
         at_once = self.elimination.copies // 2
         parts = np.split(scales, range(at_once, len(scales), at_once))
-        found = np.concatenate([self.sums(part)[1] for part in parts])
-        return found[:, 0] - found[:, 1]
+        sums = np.concatenate([self.sums(part)[1] for part in parts])
+        return sums[:, 0] - sums[:, 1]
 
     def reasons(self, slopes: Array) -> tuple[Reason, ...]:
         sums: dict[Key, float] = defaultdict(float)
@@ -261,11 +261,11 @@ def _groundings(
     ground: Ground, named: Mapping[int, set[str]], number: int
 ) -> Callable[[int], Sequence[Where]]:
     """The groundings of its formula that each row of a template is an equal part of."""
-    found, domain = ground.templates[number], ground.program.domain
-    rows = found.groundings(ground.program)
+    grounded, domain = ground.templates[number], ground.program.domain
+    rows = grounded.groundings(ground.program)
     most = MOST_LINES // max(len(rows), 1)
-    choices = _unnamed(ground, number, named[found.template.formula], most)
-    instance = [*zip(found.template.free, found.template.instance, strict=True)]
+    choices = _unnamed(ground, number, named[grounded.template.formula], most)
+    instance = [*zip(grounded.template.free, grounded.template.instance, strict=True)]
 
     def spread(row: int) -> Sequence[Where]:
         known = dict(rows[row])
@@ -288,12 +288,12 @@ def _unnamed(ground: Ground, number: int, named: set[str], most: int) -> list[di
     A variable that no piece names is left out, and all are where there were more than ``most`` ways: what is
     said is then of all their constants together.
     """
-    found = ground.templates[number]
-    template, conjunction = found.template, found.template.conjunction
+    grounded = ground.templates[number]
+    template, conjunction = grounded.template, grounded.template.conjunction
     wanted = {
         became for (name, _), became in zip(template.free, template.instance, strict=True) if name in named
     }
-    unbound = {became for became in template.instance if not found.bindings.binds([became])}
+    unbound = {became for became in template.instance if not grounded.bindings.binds([became])}
     if unbound.isdisjoint(wanted):
         return []
     wanted |= {argument for pair in conjunction.distinct for argument in pair}

@@ -110,10 +110,10 @@ def offered(engine: AnyEngine, settings: Any, prepared: Prepared[Any] | Refusal)
     """What an engine says of a program, once it has looked at it."""
     if isinstance(prepared, Refusal):
         return Refused(engine.name, prepared)
-    told = prepared.cost()
-    if isinstance(told, Refusal):
-        return Refused(engine.name, told)
-    return Choice(engine.name, told, engine, prepared.begin, settings)
+    estimate = prepared.cost()
+    if isinstance(estimate, Refusal):
+        return Refused(engine.name, estimate)
+    return Choice(engine.name, estimate, engine, prepared.begin, settings)
 
 
 def best(offers: Iterable[AnyOffer | Refused]) -> AnyOffer:
@@ -223,12 +223,12 @@ class LatestChoice:
             note(str(choice))
         limits = Limits.of(choice.settings)
         try:
-            found = settle(choice.engine, choice.begin, limits, watching(progress, limits))
+            end = settle(choice.engine, choice.begin, limits, watching(progress, limits))
         except OutOfTimeError:
             raise
         except BudgetError as error:
             raise with_alternative(error, choice.name, settings, program, question) from None
-        return Settled(choice.engine, *found)
+        return Settled(choice.engine, *end)
 
     def _begun(self, key: tuple[Any, ...], choice: Choice) -> Any:
         state = choice.begin()
@@ -294,7 +294,7 @@ def choices(
     in_cells_once = cache(partial(in_cells, program))
 
     def known(engine: AnyEngine, read: Program) -> Prepared[Any] | Refusal | None:
-        return next((said for other, same, said in asked if other == engine and same is read), None)
+        return next((answer for other, same, answer in asked if other == engine and same is read), None)
 
     is_affordable = False
     for name in _in_turn(program, question):

@@ -362,13 +362,13 @@ class Elimination:
     @cached_property
     def table_places(self) -> Array:
         """Where the entries of each factor begin among the values."""
-        found, begun = np.empty(self.graph.factor_count, np.int64), len(self.core.unary)
+        places, begun = np.empty(self.graph.factor_count, np.int64), len(self.core.unary)
         for batch in self.batches:
             for place, table in enumerate(batch.tables):
                 size = table[0].size
-                found[batch.factors[:, place]] = begun + size * np.arange(len(batch))
+                places[batch.factors[:, place]] = begun + size * np.arange(len(batch))
                 begun += table.size
-        return found
+        return places
 
     def joint_shares(self, values: Array) -> tuple[float, Array]:
         """The total of all components at these ``values``, and its gradient by them: the share of the worlds
@@ -381,7 +381,7 @@ class Elimination:
 
     def joint_shares_of(self, values: Array) -> tuple[Array, Array]:
         """The same of each row of values, of which there are as many as ``copies``."""
-        begun, totals, found = len(self.core.unary), np.zeros(len(values)), np.zeros(values.shape)
+        begun, totals, shares = len(self.core.unary), np.zeros(len(values)), np.zeros(values.shape)
         for batch, made in zip(self.batches, self.plans, strict=True):
             own: list[slice | Array] = [batch.weights_in(self.graph)]
             for table in batch.tables:
@@ -394,9 +394,9 @@ class Elimination:
             parts, gradients = self._summed(batch, made, weights, tables, of_tables=True)
             totals += parts.reshape(len(values), -1).sum(axis=1)
             for places, gradient in zip(own, gradients, strict=True):
-                found[:, places] = gradient.reshape(found[:, places].shape)
-        alone = [self._sum_alone(*row).sum() for row in zip(values, found, strict=True)]
-        return totals + alone, found
+                shares[:, places] = gradient.reshape(shares[:, places].shape)
+        alone = [self._sum_alone(*row).sum() for row in zip(values, shares, strict=True)]
+        return totals + alone, shares
 
     def _summed(
         self,

@@ -206,7 +206,7 @@ def described(
 def options_in(command: str, settings: Any) -> dict[str, Any]:
     """The options of a command whose values are others than those of settings from nothing."""
     known, kind = options_of(command), settings.__class__
-    found = {
+    options = {
         name: value
         for name, default in _defaults(kind).items()
         if name in known and (value := getattr(settings, name)) is not default and not _equal(value, default)
@@ -214,8 +214,8 @@ def options_in(command: str, settings: Any) -> dict[str, Any]:
     for option, field in LIMITS.items():
         value = getattr(settings.budget, field)
         if value is not None and option in known:
-            found[option] = value
-    return found
+            options[option] = value
+    return options
 
 
 def _equal(value: Any, default: Any) -> bool:

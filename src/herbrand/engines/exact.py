@@ -55,12 +55,12 @@ def operations_in(budget: Budget, otherwise: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ExactState:
-    """A planned elimination, and after the one step what it found."""
+    """A planned elimination, and after the one step its sums."""
 
     lasting: ClassVar[bool] = True
     asked: AskedTables
     elimination: Elimination
-    found: Eliminated | None = None
+    sums: Eliminated | None = None
     formulas: tuple[Row, ...] = ()
 
     @property
@@ -103,10 +103,10 @@ class Exact:
         return ExactState(AskedTables(grounded, question), plan)
 
     def step(self, state: ExactState) -> ExactState:
-        found = state.elimination.run()
-        if found.total == -math.inf:
+        sums = state.elimination.run()
+        if sums.total == -math.inf:
             raise self._contradiction(state.ground)
-        return replace(state, found=found, formulas=self._formula_rows(state, found))
+        return replace(state, sums=sums, formulas=self._formula_rows(state, sums))
 
     def _contradiction(self, grounded: Ground) -> HerbrandError:
         """Why no world has a weight; a smallest set of statements is looked for among templates."""
@@ -121,18 +121,18 @@ class Exact:
         return 0.0
 
     def read(self, state: ExactState, status: Status) -> Marginals:
-        assert state.found is not None
+        assert state.sums is not None
         likeliest = state.question.most_probable
         return Marginals(
             self.name,
             Guarantee.EXACT,
             status,
-            tuple(state.asked.filled(np.clip(state.found.shares, 0.0, 1.0))),
+            tuple(state.asked.filled(np.clip(state.sums.shares, 0.0, 1.0))),
             state.formulas,
-            None if likeliest else state.found.total,
+            None if likeliest else state.sums.total,
             None if likeliest else PartitionGuarantee.EXACT,
             likeliest,
-            state.found.total if likeliest else None,
+            state.sums.total if likeliest else None,
         )
 
     def explain(self, state: ExactState, status: Status) -> Explanation:
@@ -140,11 +140,11 @@ class Exact:
         ground = state.ground
         asked = ExplainedAtom.of(state.question, ground.evidence)
         atom = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
-        found = _attributed(ground, atom, asked.value, self.refuse_too_much)
-        reasons = found.reasons
-        if not math.isfinite(found.value):
-            reasons = self._forcing(ground, atom, asked.value, found.value)
-        return asked.explained(found.value, self.name, Guarantee.EXACT, reasons, found.base)
+        shared_out = _attributed(ground, atom, asked.value, self.refuse_too_much)
+        reasons = shared_out.reasons
+        if not math.isfinite(shared_out.value):
+            reasons = self._forcing(ground, atom, asked.value, shared_out.value)
+        return asked.explained(shared_out.value, self.name, Guarantee.EXACT, reasons, shared_out.base)
 
     def _forcing(self, ground: Ground, atom: int, value: int, log_odds: float) -> tuple[Reason, ...]:
         """A smallest set of hard statements without which the atom could be otherwise."""
@@ -177,7 +177,7 @@ class Exact:
         """Whether some world has a weight."""
         return planned(graph, atom_count, "maximum", gradient=False).run().total > -math.inf
 
-    def _formula_rows(self, state: ExactState, found: Eliminated) -> tuple[Row, ...]:
+    def _formula_rows(self, state: ExactState, sums: Eliminated) -> tuple[Row, ...]:
         """The probability of every instance of the queried formulas; 1 or 0 in the most probable world."""
         asked = [
             pair for formula in state.question.formulas for pair in instances(formula, state.ground.program)
@@ -186,13 +186,14 @@ class Exact:
         if not closed:
             return ()
         if state.question.most_probable:
-            look_up = by_number(state.ground, found.shares)
+            look_up = by_number(state.ground, sums.shares)
             world = ChosenWorld(state.ground.evidence, look_up, self.budget)
             shares = [float(world.holds(formula)) for formula in closed]
         else:
             shares = FormulaShares(
-                state.ground, state.elimination, found, self.budget, self.refuse_too_much
+                state.ground, state.elimination, sums, self.budget, self.refuse_too_much
             ).of(closed)
         return tuple(
-            Row(show_formula(said), None, (), share) for (said, _), share in zip(asked, shares, strict=True)
+            Row(show_formula(written), None, (), share)
+            for (written, _), share in zip(asked, shares, strict=True)
         )

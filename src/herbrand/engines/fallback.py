@@ -131,8 +131,8 @@ class Fallback:
                 return self.first.explain(state.state, status)
             except HandOverError as reason:
                 state = self._handed(state.program, state.question, str(reason))
-        found = self.second.explain(state.state, status)
-        return replace(found, engine=self.name, note=self._since(state.why))
+        explanation = self.second.explain(state.state, status)
+        return replace(explanation, engine=self.name, note=self._since(state.why))
 
     def _begun(
         self, begin: Callable[[], Any], program: Program, question: Question
@@ -160,8 +160,8 @@ class Fallback:
         )
 
     def _cost(self, cost: Callable[[], Cost | Refusal], why: str) -> Cost | Refusal:
-        found = cost()
-        return found if isinstance(found, Refusal) else replace(found, handed=self._since(why))
+        expected = cost()
+        return expected if isinstance(expected, Refusal) else replace(expected, handed=self._since(why))
 
     def _both(self, why: str, error: HerbrandError) -> HerbrandError:
         return type(error)((Mistake(f"{self.refusal}: {why}"), *error.mistakes)) if self.refusal else error

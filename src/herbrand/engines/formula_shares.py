@@ -77,11 +77,11 @@ class _Lowered(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FormulaShares:
-    """``found``: what an ``elimination`` of all gave; ``allowed`` raises where another would be too much."""
+    """``sums``: what an ``elimination`` of all gave; ``allowed`` raises where another would be too much."""
 
     ground: Ground
     elimination: Elimination
-    found: Eliminated
+    sums: Eliminated
     budget: Budget
     allowed: Callable[[Elimination], None]
 
@@ -143,7 +143,7 @@ class FormulaShares:
     def _own(self, scope: Scope) -> Array:
         """The shares of the values of no atom, or of one."""
         sizes = [int(self.elimination.graph.sizes[atom]) for atom in scope]
-        return self.found.shares[scope[0], : sizes[0]] if sizes else np.ones(())
+        return self.sums.shares[scope[0], : sizes[0]] if sizes else np.ones(())
 
     def _joint(self, scopes: Sequence[Scope]) -> dict[Scope, Array]:
         """The shares of each choice of values of some atoms; without those that are as well asked alone."""
@@ -195,7 +195,7 @@ class FormulaShares:
         elimination = planned(graph, atom_count, self.elimination.algebra, False, self.budget)
         self.allowed(elimination)
         with_formula = elimination.run().total
-        return min(1.0, math.exp(with_formula - float(self.found.component_totals[touched].sum())))
+        return min(1.0, math.exp(with_formula - float(self.sums.component_totals[touched].sum())))
 
 
 def _table_of_cases(negated: Ground) -> TruthTable | None:

@@ -110,10 +110,10 @@ def optimum(
     ``whole`` says which variables take whole numbers; ``exactness`` is how far rows and prices may be off.
     """
     until = math.inf if seconds is None else time.monotonic() + seconds
-    found = _run(cost, program, whole, until, exactness, prepared=whole is not None)
-    if whole is None and not found.infeasible and found.point is None and time.monotonic() < until:
-        found = _run(cost, program, whole, until, exactness, prepared=True)
-    return found
+    result = _run(cost, program, whole, until, exactness, prepared=whole is not None)
+    if whole is None and not result.infeasible and result.point is None and time.monotonic() < until:
+        result = _run(cost, program, whole, until, exactness, prepared=True)
+    return result
 
 
 def _run(

@@ -74,11 +74,11 @@ class AskedTable:
         """The table with the probabilities of its latent atoms."""
         if not len(self.latent):
             return self.table
-        found = look_up(self.table.predicate, self.latent)[:, : self.table.probabilities.shape[1]]
+        latent_shares = look_up(self.table.predicate, self.latent)[:, : self.table.probabilities.shape[1]]
         if self.places is None:
-            return AtomTable(self.table.predicate, self.table.columns, found, self.table.values)
+            return AtomTable(self.table.predicate, self.table.columns, latent_shares, self.table.values)
         shares = self.table.probabilities.copy()
-        shares[self.places] = found
+        shares[self.places] = latent_shares
         return replace(self.table, probabilities=shares)
 
 
@@ -149,11 +149,11 @@ def asked_codes(
             rows = np.array([*dict.fromkeys(pattern.arguments for pattern in patterns)], np.int64)
             yield predicate, codes_of(rows, evidence.sizes(predicate))
             continue
-        found = [_codes(evidence, pattern, possible.get(predicate)) for pattern in patterns]
-        if len(found) == 1:
-            yield predicate, found[0]
+        parts = [_codes(evidence, pattern, possible.get(predicate)) for pattern in patterns]
+        if len(parts) == 1:
+            yield predicate, parts[0]
             continue
-        codes = np.concatenate(found)
+        codes = np.concatenate(parts)
         _, first = np.unique(codes, return_index=True)
         yield predicate, codes[np.sort(first)]
 
@@ -218,16 +218,16 @@ class ChosenWorld:
 
 
 def rows_that_hold(conjunction: GroundConjunction, values: np.ndarray) -> np.ndarray:
-    found = np.ones(len(conjunction), dtype=bool)
+    holds = np.ones(len(conjunction), dtype=bool)
     for column, allowed in zip(conjunction.atoms.T, conjunction.allowed, strict=True):
         latent = column != SATISFIED
-        found[latent] &= np.isin(values[column[latent]], allowed)
+        holds[latent] &= np.isin(values[column[latent]], allowed)
     for block in conjunction.blocks:
         some = np.zeros(len(conjunction), dtype=bool)
         for piece in block.pieces:
             some[piece.origin[rows_that_hold(piece, values)]] = True
-        found &= some == block.some
-    return found
+        holds &= some == block.some
+    return holds
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,8 +102,8 @@ def engine_named(
     if place == DATABASE:
         refuse_in_memory_only(command, name)
     own = command == "infer" and place == MEMORY
-    found = _inference_engine(name) if own else _named(known, name, command)
-    return found.with_settings(settings)
+    engine = _inference_engine(name) if own else _named(known, name, command)
+    return engine.with_settings(settings)
 
 
 def runs_on_database(command: str, name: str) -> bool:
@@ -199,10 +199,10 @@ def _named(table: Mapping[str, str | type], name: str, command: str, offered: It
             f"there is no engine '{name}' for {command}",
             hint=nearest(str(name), known) or f"engines: auto, {', '.join(known)}",
         )
-    found = table[name]
-    if isinstance(found, type):
-        return found
-    return imported(found)
+    entry = table[name]
+    if isinstance(entry, type):
+        return entry
+    return imported(entry)
 
 
 @dataclass(frozen=True)

@@ -85,11 +85,11 @@ class ClassAtoms:
 
 def _first_place(columns: list[Array], types: tuple[str, ...], place: int) -> Array:
     """For each atom the first argument that is the same constant as the one at this place."""
-    found = np.full(len(columns[place]), place)
+    firsts = np.full(len(columns[place]), place)
     for before in range(place - 1, -1, -1):
         if types[before] == types[place]:
-            found[columns[before] == columns[place]] = before
-    return found
+            firsts[columns[before] == columns[place]] = before
+    return firsts
 
 
 def class_graph(
@@ -102,7 +102,7 @@ def class_graph(
 
 def patterns(program: Program, classes: Mapping[str, Classes]) -> float:
     """About how many patterns a class graph is made of."""
-    counts = {name: len(found) for name, found in classes.items()}
+    counts = {name: len(own) for name, own in classes.items()}
 
     def of(conjunction: Conjunction, before: int) -> float:
         ways = 1.0
@@ -111,15 +111,15 @@ def patterns(program: Program, classes: Mapping[str, Classes]) -> float:
         inner = before + len(conjunction.variables)
         return ways * (1 + sum(of(piece, inner) for block in conjunction.blocks for piece in block.pieces))
 
-    found = sum(of(template.conjunction, 0) for template in program.templates)
+    total = sum(of(template.conjunction, 0) for template in program.templates)
     for name, predicate in program.signature.predicates.items():
         if program.is_open(name):
-            found += float(np.prod([counts[t] + place for place, t in enumerate(predicate.types)]))
-    return found
+            total += float(np.prod([counts[t] + place for place, t in enumerate(predicate.types)]))
+    return total
 
 
 @dataclass(frozen=True)
-class _Said:
+class _StatedPiece:
     """What one template says in one pattern."""
 
     number: int
@@ -241,16 +241,16 @@ class _Building:
                     types[place] = named.types[argument]
         typed = [place for place in places if place in types]
         for points in assignments([types[place] for place in typed], self.patterns.kinds):
-            said: dict[tuple[Argument, ...], list[_Said]] = defaultdict(list)
+            pieces_of: dict[tuple[Argument, ...], list[_StatedPiece]] = defaultdict(list)
             for number, named, multiplicity in group:
                 instance = self.program.templates[number].instance
                 binding = self._matching(named, [instance[place] for place in typed], points)
                 if binding is not None:
                     constants = tuple(instance[place] for place in places if place not in types)
-                    found = self._said(number, named, multiplicity, binding)
-                    if found is not None:
-                        said[constants].append(found)
-            for pieces in said.values():
+                    literals = self._stated(number, named, multiplicity, binding)
+                    if literals is not None:
+                        pieces_of[constants].append(literals)
+            for pieces in pieces_of.values():
                 self._add_pieces(pieces, choices(points, self.patterns.kinds))
 
     def _matching(
@@ -266,28 +266,30 @@ class _Building:
                 return None
         return binding if self.patterns.differ(conjunction, binding) else None
 
-    def _said(self, number: int, named: Conjunction, multiplicity: int, binding: Binding) -> _Said | None:
+    def _stated(
+        self, number: int, named: Conjunction, multiplicity: int, binding: Binding
+    ) -> _StatedPiece | None:
         columns = self.patterns.columns(named, binding, f"{number}")
         if columns is None:
             return None
         worth = self.program.worth(self.program.templates[number]) * multiplicity
-        return _Said(number, columns, worth)
+        return _StatedPiece(number, columns, worth)
 
-    def _add_pieces(self, said: Sequence[_Said], count: int) -> None:
+    def _add_pieces(self, stated: Sequence[_StatedPiece], count: int) -> None:
         """All that is said of one instance, ``count`` times in the ground."""
-        atoms = list(dict.fromkeys(column.atom for one in said for column in one.columns))
+        atoms = list(dict.fromkeys(column.atom for one in stated for column in one.columns))
         sizes = [self.patterns.size(atom) for atom in atoms]
         pieces = [
-            Piece(tuple((atoms.index(c.atom), c.allowed) for c in one.columns), one.worth) for one in said
+            Piece(tuple((atoms.index(c.atom), c.allowed) for c in one.columns), one.worth) for one in stated
         ]
-        if fits_a_table(sizes) or (len(said) > 1 and fits_any_table(sizes)):
-            self._add_table(atoms, pieces, count, [one.number for one in said])
-        elif len(said) > 1:
-            self.apart.update(one.number for one in said)
-            for one in said:
+        if fits_a_table(sizes) or (len(stated) > 1 and fits_any_table(sizes)):
+            self._add_table(atoms, pieces, count, [one.number for one in stated])
+        elif len(stated) > 1:
+            self.apart.update(one.number for one in stated)
+            for one in stated:
                 self._add_pieces([one], count)
         else:
-            self.wide[self._scope(atoms)].append(_Wide(atoms, pieces[0], count, said[0].number))
+            self.wide[self._scope(atoms)].append(_Wide(atoms, pieces[0], count, stated[0].number))
 
     def _scope(self, atoms: Sequence[PointAtom]) -> object:
         """Equal for conjunctions over the same atoms; where many points could be exchanged, these as they

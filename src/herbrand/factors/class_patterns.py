@@ -55,7 +55,7 @@ class Patterns:
     def __init__(self, program: Program, evidence: Evidence, classes: Mapping[str, Classes]) -> None:
         self.program, self.evidence, self.classes = program, evidence, classes
         self.kinds: dict[Kind, int] = {
-            (name, number): size for name, found in classes.items() for number, size in enumerate(found.sizes)
+            (name, number): size for name, own in classes.items() for number, size in enumerate(own.sizes)
         }
         self.axes: dict[PointAtom, int] = {}
         self.sizes: list[int] = []
@@ -104,7 +104,7 @@ class Patterns:
         self, conjunction: Conjunction, binding: Binding, place: str, nested: bool = False
     ) -> tuple[Column, ...] | None:
         """The literals that evidence leaves open, quantifiers as helpers; ``None`` where it rules one out."""
-        found = []
+        columns = []
         for literal in conjunction.literals:
             types = self.program.signature.predicates[literal.predicate].types
             points = tuple(
@@ -113,16 +113,16 @@ class Patterns:
             )
             status = self.status((literal.predicate, points))
             if status == LATENT:
-                found.append(Column((literal.predicate, points), literal.allowed))
+                columns.append(Column((literal.predicate, points), literal.allowed))
             elif status not in literal.allowed:
                 return None
         for number, block in enumerate(conjunction.blocks):
             holds = self._quantifier(block, binding, f"{place}.{number}", nested)
             if isinstance(holds, Column):
-                found.append(holds if block.some else self._failing(holds))
+                columns.append(holds if block.some else self._failing(holds))
             elif holds != block.some:
                 return None
-        return tuple(found)
+        return tuple(columns)
 
     def _failing(self, column: Column) -> Column:
         return Column(column.atom, other_values(self.size(column.atom), column.allowed))
@@ -158,14 +158,14 @@ class Patterns:
         if nested:
             helper = (f"some {place}", tuple(binding.values()))
             return self._helper(helper, block.pieces, binding)
-        said = quantified(block)
-        name = self._quantifiers.setdefault(said.pieces, f"some {len(self._quantifiers)}")
-        points = tuple(binding[outer] for outer in said.outer)
+        shape = quantified(block)
+        name = self._quantifiers.setdefault(shape.pieces, f"some {len(self._quantifiers)}")
+        points = tuple(binding[outer] for outer in shape.outer)
         helper = (name, points)
-        found = self._helper(helper, said.pieces, dict(zip(said.inside, points, strict=True)))
-        if isinstance(found, Column) and (axis := self.helper_columns.get(canonical(found.atom))) is not None:
+        made = self._helper(helper, shape.pieces, dict(zip(shape.inside, points, strict=True)))
+        if isinstance(made, Column) and (axis := self.helper_columns.get(canonical(made.atom))) is not None:
             self.quantified.append((int(place.split(".")[0]), axis))
-        return found
+        return made
 
     def _helper(self, helper: PointAtom, pieces: Sequence[Conjunction], binding: Binding) -> Column | bool:
         form = canonical(helper)
@@ -173,10 +173,10 @@ class Patterns:
             renamed = dict(zip(helper[1], form[1], strict=True))
             inside = {name: renamed[point] for name, point in binding.items()}
             self._helpers[form] = self._made_helper(form, pieces, inside)
-        found = self._helpers[form]
-        if isinstance(found, Column):
-            return Column(self._as_around(found.atom, form, helper), found.allowed)
-        return found if isinstance(found, bool) else Column(helper, (1,))
+        made = self._helpers[form]
+        if isinstance(made, Column):
+            return Column(self._as_around(made.atom, form, helper), made.allowed)
+        return made if isinstance(made, bool) else Column(helper, (1,))
 
     def _as_around(self, atom: PointAtom, form: PointAtom, helper: PointAtom) -> PointAtom:
         """The atom with the points of a helper in place of those of its form; another point of it is the only
@@ -203,15 +203,15 @@ class Patterns:
                     continue
                 if not literals:
                     return True
-                found = ordered(list(literals), fixed)
+                order = ordered(list(literals), fixed)
                 if len(literals) == 1:
                     (allowed,) = literals.values()
-                    known = singles.get(found.atoms[0], ())
-                    singles[found.atoms[0]] = tuple(sorted({*known, *allowed}))
+                    known = singles.get(order.atoms[0], ())
+                    singles[order.atoms[0]] = tuple(sorted({*known, *allowed}))
                 else:
-                    said, symmetries = _smallest(literals, found)
-                    points = [p for atom, _ in said for p in atom[1]]
-                    joint[said] = choices(points, self.kinds, fixed) // symmetries
+                    smallest, symmetries = _smallest(literals, order)
+                    points = [p for atom, _ in smallest for p in atom[1]]
+                    joint[smallest] = choices(points, self.kinds, fixed) // symmetries
         if not singles and not joint:
             return False
         if len(singles) == 1 and not joint:
@@ -224,8 +224,8 @@ class Patterns:
         members: dict[tuple[int, Allowed], int] = defaultdict(int)
         for atom, allowed in singles.items():
             members[self.axis(atom), allowed] += choices(atom[1], self.kinds, fixed)
-        for said, times in joint.items():
-            members[self.none_fails(said, count * times), (0,)] += times
+        for smallest, times in joint.items():
+            members[self.none_fails(smallest, count * times), (0,)] += times
         self.somes.append(Some(axis, count, members))
         return axis
 

@@ -84,11 +84,11 @@ def compiled(program: Program, budget: Budget, lift: bool = True) -> Compiled:
 def _collapsed(program: Program, evidence: Evidence, built: ProgramGraph, worth: float) -> Compiled:
     """With one part a class, where classes are at most that share of the axes."""
     graph = built.graph
-    found = lifted(graph, worth) if worth else None
-    if found is None:
+    smaller = lifted(graph, worth) if worth else None
+    if smaller is None:
         same = np.arange(graph.axis_count), np.arange(graph.edge_count)
         return Compiled(program, evidence, built, graph, *same)
-    return Compiled(program, evidence, built, found.graph, found.axis_class, found.edge_class)
+    return Compiled(program, evidence, built, smaller.graph, smaller.axis_class, smaller.edge_class)
 
 
 def _by_classes(program: Program, evidence: Evidence, classes: Mapping[str, Classes]) -> bool:

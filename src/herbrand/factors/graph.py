@@ -95,10 +95,10 @@ class FactorGraph(NamedTuple):
     @property
     def makers(self) -> Array:
         """The factor that makes each helper; -1 for an atom [axis]."""
-        found = np.full(self.axis_count, -1)
+        makers = np.full(self.axis_count, -1)
         somes = np.flatnonzero(self.table_starts == SOME)
-        found[self.edge_axes[self.factor_edges[somes]]] = somes
-        return found
+        makers[self.edge_axes[self.factor_edges[somes]]] = somes
+        return makers
 
     def edges_by_axis(self, edges: Array | None = None) -> tuple[Array, Array]:
         """Where each axis's edges (among these) begin, and the edges in that order."""

@@ -213,10 +213,10 @@ class _Building:
         template, worth = self.ground.templates[number], self.worths[number]
         if worth is None or not len(template.conjunction):
             return None
-        found = self.quantifiers.with_helpers(
+        columns = self.quantifiers.with_helpers(
             template.template.conjunction, template.conjunction, (number, template)
         )
-        return Literals(number, found.atoms, found.allowed, found.rows, worth)
+        return Literals(number, columns.atoms, columns.allowed, columns.rows, worth)
 
     def _aligned(self, parts: Sequence[Literals]) -> tuple[Array, Array, list[Array]]:
         """All parts' columns side by side, a row an instance; and the row of each part that is in it."""
@@ -242,7 +242,7 @@ class _Building:
 
     def _instances(self, parts: Sequence[Literals]) -> list[Array]:
         """The constants of the formula's variables that the parts name, a row each."""
-        found = []
+        instances = []
         for part in parts:
             template = self.ground.templates[part.number]
             bindings = template.bindings.take(part.rows)
@@ -251,12 +251,12 @@ class _Building:
                 for argument in template.template.instance
                 if isinstance(argument, int) or argument in bindings.columns
             ]
-            found.append(
+            instances.append(
                 np.stack([bindings.column(a) for a in named], axis=1).astype(np.int64)
                 if named
                 else np.zeros((len(part.rows), 0), np.int64)
             )
-        return found
+        return instances
 
     def _add_shape(self, parts: Sequence[Literals], shape: RowShape, rows: Sequence[Array]) -> None:
         """Factors of one shape: a table, or where it would be large each part by itself."""

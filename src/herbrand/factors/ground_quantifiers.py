@@ -50,10 +50,10 @@ class Axes:
 
     def sizes_of(self, axes: Array) -> Array:
         """The same of many; 2 for those that are absent."""
-        found = np.full(len(axes), 2, dtype=np.int64)
+        sizes = np.full(len(axes), 2, dtype=np.int64)
         atoms = (axes >= 0) & (axes < len(self.sizes[0]))
-        found[atoms] = self.sizes[0][axes[atoms]]
-        return found
+        sizes[atoms] = self.sizes[0][axes[atoms]]
+        return sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,24 +112,24 @@ class Quantifiers:
         alive = np.ones(len(rows), bool)
         columns, allowed = [rows.atoms], list(rows.allowed)
         for block, ground in zip(conjunction.blocks, rows.blocks, strict=True):
-            found = self._helpers(block, ground, len(rows), source)
-            alive &= (found.axes != ABSENT) | (found.settled == block.some)
-            for column, values in self._columns(found, block.some):
+            helpers = self._helpers(block, ground, len(rows), source)
+            alive &= (helpers.axes != ABSENT) | (helpers.settled == block.some)
+            for column, values in self._columns(helpers, block.some):
                 columns.append(column[:, None])
                 allowed.append(values)
         kept = np.flatnonzero(alive)
         return Columns(np.concatenate(columns, axis=1)[kept], tuple(allowed), kept)
 
-    def _columns(self, found: Found, some: bool) -> Iterator[tuple[Array, Allowed]]:
+    def _columns(self, helpers: Found, some: bool) -> Iterator[tuple[Array, Allowed]]:
         """A column for each set of values that make quantifiers hold, or fail, with the axes that have it."""
         patterns = list(self.allowed)
-        kinds = self.axes.sizes_of(found.axes) * len(patterns) + found.patterns
-        kinds[found.axes == ABSENT] = ABSENT
+        kinds = self.axes.sizes_of(helpers.axes) * len(patterns) + helpers.patterns
+        kinds[helpers.axes == ABSENT] = ABSENT
         for kind in np.unique(kinds[kinds != ABSENT]).tolist():
             size, pattern = divmod(kind, len(patterns))
             values = patterns[pattern]
             allowed = values if some else other_values(size, values)
-            yield np.where(kinds == kind, found.axes, ABSENT), allowed
+            yield np.where(kinds == kind, helpers.axes, ABSENT), allowed
 
     def none_fails(self, scopes: Array, literals: dict[int, Allowed]) -> Array:
         """Helpers that are false exactly where all literals over a scope hold."""
@@ -167,26 +167,26 @@ class Quantifiers:
         if source is None:
             return self._made(block.pieces, ground.pieces, np.arange(count), np.arange(count))
         number, template = source
-        said = quantified(block)
-        codes = self._outer_codes(said, template)
+        shape = quantified(block)
+        codes = self._outer_codes(shape, template)
         _, first, group = np.unique(codes, return_index=True, return_inverse=True)
-        known, found = self.shared.get(said.pieces, (np.empty(0, np.int64), Found.none(0)))
+        known, shared = self.shared.get(shape.pieces, (np.empty(0, np.int64), Found.none(0)))
         new = ~np.isin(codes[first], known)
         row_of = np.full(count, ABSENT)
         row_of[first[new]] = np.arange(new.sum())
         made = self._made(block.pieces, ground.pieces, row_of, np.flatnonzero(new))
         known = np.concatenate([known, codes[first[new]]])
         order = np.argsort(known)
-        self.shared[said.pieces] = known, found = known[order], found.beside(made).take(order)
-        own = found.take(np.searchsorted(known, codes[first])[group.reshape(-1)])
+        self.shared[shape.pieces] = known, shared = known[order], shared.beside(made).take(order)
+        own = shared.take(np.searchsorted(known, codes[first])[group.reshape(-1)])
         helpers = np.flatnonzero(own.axes >= self.ground.atoms.count)
         self.origins.append(Origin(number, helpers, own.axes[helpers]))
         return own
 
-    def _outer_codes(self, said: Quantified, template: GroundTemplate) -> Array:
+    def _outer_codes(self, shape: Quantified, template: GroundTemplate) -> Array:
         program, types = self.ground.program, template.template.conjunction.types
-        sizes = [len(program.domain(types[name])) for name in said.outer]
-        rows: Sequence[Argument] = said.outer
+        sizes = [len(program.domain(types[name])) for name in shape.outer]
+        rows: Sequence[Argument] = shape.outer
         if not rows:
             return np.zeros(len(template.conjunction), np.int64)
         return codes_of(np.stack([template.bindings.column(name) for name in rows], axis=1), sizes)
@@ -261,18 +261,18 @@ class Quantifiers:
 
     def _resting(self, alone: Array, joined: Array, settled: Array) -> Found:
         """A quantifier of one literal is that literal; others get a helper."""
-        found = Found.none(len(settled))
-        found.settled[:] = settled
+        helpers = Found.none(len(settled))
+        helpers.settled[:] = settled
         members = np.concatenate([alone, joined])
         counts = np.bincount(members[:, 0], minlength=len(settled))
         counts[joined[:, 0]] += 1  # a helper that fails with a conjunction is never the quantifier itself
-        found.axes[counts > 1] = self.axes.new(int((counts > 1).sum()))
+        helpers.axes[counts > 1] = self.axes.new(int((counts > 1).sum()))
         is_single = counts[members[:, 0]] == 1
         owner, axes, patterns = members[is_single].T
-        found.axes[owner], found.patterns[owner] = axes, patterns
+        helpers.axes[owner], helpers.patterns[owner] = axes, patterns
         owner, axes, patterns = members[~is_single].T
-        self._add(found.axes[owner], axes, patterns)
-        return found
+        self._add(helpers.axes[owner], axes, patterns)
+        return helpers
 
 
 def _taken(rows: GroundConjunction, kept: Array) -> GroundConjunction:

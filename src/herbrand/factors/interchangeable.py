@@ -101,7 +101,7 @@ def _sign(
 
 def _named(program: Program) -> dict[str, set[int]]:
     """The constants that statements name, by type."""
-    found: dict[str, set[int]] = defaultdict(set)
+    constants: dict[str, set[int]] = defaultdict(set)
 
     def look(conjunction: Conjunction, types: dict[str, str]) -> None:
         types = {**types, **conjunction.types}
@@ -110,16 +110,16 @@ def _named(program: Program) -> dict[str, set[int]]:
                 literal.arguments, program.signature.predicates[literal.predicate].types, strict=True
             ):
                 if isinstance(argument, int):
-                    found[name].add(argument)
+                    constants[name].add(argument)
         for left, right in conjunction.distinct:
             if isinstance(right, int) and isinstance(left, str):
-                found[types[left]].add(right)
+                constants[types[left]].add(right)
             elif isinstance(left, int) and isinstance(right, str):
-                found[types[right]].add(left)
+                constants[types[right]].add(left)
         for block in conjunction.blocks:
             for piece in block.pieces:
                 look(piece, types)
 
     for template in program.templates:
         look(template.conjunction, {})
-    return found
+    return constants

@@ -168,10 +168,10 @@ def merge_key(formula: int, instance: Sequence[Argument], named: frozenset[Argum
 
 def together(literals: Iterable[tuple[int, Allowed]]) -> dict[int, Allowed] | None:
     """Literals by slot, those of one slot intersected; ``None`` where they exclude each other."""
-    found: dict[int, Allowed] = {}
+    left: dict[int, Allowed] = {}
     for slot, allowed in literals:
-        found[slot] = tuple(v for v in found.get(slot, allowed) if v in allowed)
-    return found if all(found.values()) else None
+        left[slot] = tuple(v for v in left.get(slot, allowed) if v in allowed)
+    return left if all(left.values()) else None
 
 
 def table_of(pieces: Iterable[Piece], sizes: Sequence[int]) -> Array:

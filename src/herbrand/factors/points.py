@@ -63,12 +63,12 @@ class Ordered:
     def orbits(self) -> list[int]:
         """For each place the first one that a symmetry of the form exchanges it with."""
         first = self.orders[0]
-        found = list(range(len(first)))
+        orbits = list(range(len(first)))
         for order in self.orders[1:]:
             at = {atom: place for place, atom in enumerate(order)}
             for place, atom in enumerate(first):
-                found[place] = min(found[place], at[atom])
-        return found
+                orbits[place] = min(orbits[place], at[atom])
+        return orbits
 
 
 def ordered(atoms: Sequence[PointAtom], fixed: frozenset[Point] = frozenset()) -> Ordered:

@@ -37,14 +37,14 @@ def possible_values(graph: FactorGraph) -> Array | None:
 
 def _barring(graph: FactorGraph) -> Array:
     """The factors that forbid anything: those of quantifiers, and tables with an impossible entry."""
-    found = graph.table_starts == SOME
+    barring = graph.table_starts == SOME
     impossible = np.concatenate([[0], np.cumsum(graph.tables == FORBIDDEN)])
     if impossible[-1]:
-        tables = np.flatnonzero(~found)
+        tables = np.flatnonzero(~barring)
         entries = graph.entries_of(tables).astype(np.int64)
         starts = graph.table_starts[tables]
-        found[tables] = impossible[starts + entries] > impossible[starts]
-    return found
+        barring[tables] = impossible[starts + entries] > impossible[starts]
+    return barring
 
 
 @loop

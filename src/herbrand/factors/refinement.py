@@ -43,9 +43,9 @@ def mixed(state: Array, value: Array | int) -> Array:
     """What was mixed so far and one more value each."""
     added = np.uint64(value) if isinstance(value, int) else value.astype(np.uint64)
     with np.errstate(over="ignore"):
-        found = (state ^ (added + STEP)) * FIRST
-        found = (found ^ (found >> np.uint64(29))) * SECOND
-        return found ^ (found >> np.uint64(32))
+        key = (state ^ (added + STEP)) * FIRST
+        key = (key ^ (key >> np.uint64(29))) * SECOND
+        return key ^ (key >> np.uint64(32))
 
 
 def number_bits(values: Array) -> Array:
@@ -168,12 +168,12 @@ class _Refinement:
 
     def _received(self, colours: Array, sent: Array) -> Array:
         """New colours of axes."""
-        found = mixed(colours, 1)
+        received = mixed(colours, 1)
         if len(sent):
             with np.errstate(over="ignore"):
                 sums = np.add.reduceat((sent * self.times)[self.by_axis], self.begins)
-            found[self.axes_with_edges] = mixed(colours[self.axes_with_edges], sums)
-        return found
+            received[self.axes_with_edges] = mixed(colours[self.axes_with_edges], sums)
+        return received
 
 
 def _alike(graph: FactorGraph) -> Iterator[_Alike]:
@@ -254,11 +254,11 @@ class _Collapse:
         """For edges of example factors; of several that send the same, the first has it all."""
         shape = edges.shape
         sent = self.sent[edges].reshape(shape)
-        found = self.often[np.searchsorted(self.received, sent)]
+        exponents = self.often[np.searchsorted(self.received, sent)]
         for place in range(1, shape[1]):
             repeated = (sent[:, :place] == sent[:, place, None]).any(axis=1)
-            found[repeated, place] = 0.0
-        return found
+            exponents[repeated, place] = 0.0
+        return exponents
 
     def lifted(self) -> Lifted:
         graph = self.graph

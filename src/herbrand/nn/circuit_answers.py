@@ -21,26 +21,26 @@ from herbrand.errors import ContradictionError, UnsupportedError
 
 
 def answered(
-    road: Answering, told: Sources, questions: Sequence[Row], sources: Tensor, sizes: Sequence[int]
+    road: Answering, named: Sources, questions: Sequence[Row], sources: Tensor, sizes: Sequence[int]
 ) -> Tensor:
     """[question or scene, asked...], from ``sources`` [scene, scored facts and rules]."""
     for question in questions:
         road.prepare(question)
-    if told.stated:
-        stated = sources.new_tensor([*told.stated]).expand(sources.shape[0], -1)
+    if named.stated:
+        stated = sources.new_tensor([*named.stated]).expand(sources.shape[0], -1)
         sources = torch.cat([sources, stated], 1)
     answers = math.prod(sizes)
     count = sources.shape[0] if len(questions) == 1 else len(questions)
     if len(questions) == 1 and not road.needs_numbers:
-        found = _of_all(road.answers(questions[0], None), sources, answers)
-        return found if found.shape == (count, *sizes) else found.reshape(count, *sizes)
-    found = sources.new_zeros((count, answers))
+        summed = _of_all(road.answers(questions[0], None), sources, answers)
+        return summed if summed.shape == (count, *sizes) else summed.reshape(count, *sizes)
+    summed = sources.new_zeros((count, answers))
     for numbers, same in _by_form(_asked(road, questions, sources, count)):
         weights = _conditioned(same[0], evaluated(same[0].form, _table(same, numbers, sources)), numbers)
         places = torch.from_numpy(np.stack([one.places for one in same]))
-        examples = torch.tensor(numbers, device=found.device)[:, None].expand(places.shape)
-        found = found.index_put((examples, places.to(found.device)), weights)
-    return found.reshape(count, *sizes)
+        examples = torch.tensor(numbers, device=summed.device)[:, None].expand(places.shape)
+        summed = summed.index_put((examples, places.to(summed.device)), weights)
+    return summed.reshape(count, *sizes)
 
 
 def _asked(road: Answering, questions: Sequence[Row], sources: Tensor, count: int) -> list[ScoredAnswers]:

@@ -29,10 +29,10 @@ def attached(
     """What ``update`` makes of the marginals at its fixed point, with the gradients of the fixed point."""
     leaves = {name: table.detach().requires_grad_() for name, table in marginals.items()}
     with torch.enable_grad():
-        found = update(leaves)
-        names = list(found)
-        system = _System(unknowns, leaves, found)
-        values = _AtFixedPoint.apply(system, *(found[name] for name in names))
+        updated = update(leaves)
+        names = list(updated)
+        system = _System(unknowns, leaves, updated)
+        values = _AtFixedPoint.apply(system, *(updated[name] for name in names))
     return dict(zip(names, values, strict=True))
 
 
@@ -92,26 +92,26 @@ class _System:
             return [torch.zeros_like(v) for v in vector]
         outputs, cotangents = zip(*tracked, strict=True)
         leaves = [self.marginals[name] for name in self.names]
-        found = torch.autograd.grad(outputs, leaves, cotangents, retain_graph=True, allow_unused=True)
+        gradients = torch.autograd.grad(outputs, leaves, cotangents, retain_graph=True, allow_unused=True)
         tables = {
             name: torch.zeros_like(leaf) if g is None else g
-            for name, leaf, g in zip(self.names, leaves, found, strict=True)
+            for name, leaf, g in zip(self.names, leaves, gradients, strict=True)
         }
         gathered = self.unknowns.gathered(tables)
         return [self._only_free(name, gathered[name]) for name in self.names]
 
     def _root(self, vector: list[Tensor], transposed: bool = False) -> list[Tensor]:
         """B, or Bᵀ, times a vector."""
-        found = []
+        roots = []
         for name, v in zip(self.names, vector, strict=True):
             q = self.marginals[name].detach()
             if self.unknowns.tables[name].true_or_false:
-                found.append(self._only_free(name, (q * (1 - q)).sqrt() * v))
+                roots.append(self._only_free(name, (q * (1 - q)).sqrt() * v))
             elif transposed:
-                found.append(_without(q.sqrt(), q.sqrt() * v))
+                roots.append(_without(q.sqrt(), q.sqrt() * v))
             else:
-                found.append(q.sqrt() * _without(q.sqrt(), v))
-        return found
+                roots.append(q.sqrt() * _without(q.sqrt(), v))
+        return roots
 
     def _only_free(self, name: str, table: Tensor) -> Tensor:
         """0 where evidence or another atom decides."""

@@ -225,12 +225,12 @@ class LogicLayer(Layer):
         it is. ``present``: for each ``ragged`` type which constants an example has; all, if it is left out.
         Atoms of absent constants are false, and nothing is said to others because of them.
         """
-        found = self.problem.unknowns.marginals(self.log_odds(logits, facts, present))
-        for name, table in found.items():
+        marginals = self.problem.unknowns.marginals(self.log_odds(logits, facts, present))
+        for name, table in marginals.items():
             if present and not self.problem.unknowns.tables[name].true_or_false:
                 mask = self._mask(name, present, table.dim() - len(self.shapes[name]))
-                found[name] = table if mask is None else table * mask.unsqueeze(-1).to(table)
-        return found
+                marginals[name] = table if mask is None else table * mask.unsqueeze(-1).to(table)
+        return marginals
 
     def log_odds(
         self,
@@ -252,13 +252,13 @@ class LogicLayer(Layer):
             prepared = self._prepared(given, call, 1.0)
             sources = (*given.values(), *self.weights, *call.facts.values())
             recorded = torch.is_grad_enabled() and any(source.requires_grad for source in sources)
-            found = masks.put(self._settled(finite(given), masks, prepared, recorded))
+            tables = masks.put(self._settled(finite(given), masks, prepared, recorded))
         else:
-            found = self._unrolled(self._sure(given), call)
-        found = self.problem.unknowns.settled(found)
+            tables = self._unrolled(self._sure(given), call)
+        tables = self.problem.unknowns.settled(tables)
         if len(lead) == 1:
-            return found
-        return {name: table.reshape((*lead, *self.shapes[name])) for name, table in found.items()}
+            return tables
+        return {name: table.reshape((*lead, *self.shapes[name])) for name, table in tables.items()}
 
     def messages(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What the rules say to each atom (log-odds) or value, differentiable in marginals and weights.
@@ -271,8 +271,8 @@ class LogicLayer(Layer):
         zeros = {name: torch.zeros_like(table) for name, table in tables.items()}
         self._refuse_call("messages")
         prepared = self._prepared(tables, Call({}, {}), 1.0)
-        found = self._update(self._base(zeros, prepared), tables, prepared)
-        return {name: table.squeeze(0) if plain[name] else table for name, table in found.items()}
+        messages = self._update(self._base(zeros, prepared), tables, prepared)
+        return {name: table.squeeze(0) if plain[name] else table for name, table in messages.items()}
 
     def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
         """The expected log-weight [batch] of worlds drawn atom by atom from the marginals."""
@@ -343,12 +343,12 @@ class LogicLayer(Layer):
         """The logits that the marginals call for, on top of what is ``base`` for any of them."""
         if self.problem.clip is not None:
             return self._clipped(base, marginals, prepared)
-        found = self._plan()(marginals, prepared[0], base)
+        messages = self._plan()(marginals, prepared[0], base)
         if self.rests[0] is not None:
             rest_weights = self._all_weights(next(iter(marginals.values())))
             more = _slopes(self.rests[0], marginals, rest_weights)
-            found = {name: table + more[name] for name, table in found.items()}
-        return found
+            messages = {name: table + more[name] for name, table in messages.items()}
+        return messages
 
     def _clipped(
         self, unary: dict[str, Tensor], marginals: dict[str, Tensor], prepared: Sequence[Prepared]
@@ -359,16 +359,20 @@ class LogicLayer(Layer):
         def speak(weights: Sequence[float]) -> dict[str, Tensor]:
             number = list(weights).index(1.0)
             plan, rest = self._plan(number), self.rests[number]
-            found = plan(marginals, prepared[number], plan.constant(prepared[number], zeros))
+            messages = plan(marginals, prepared[number], plan.constant(prepared[number], zeros))
             if rest is not None:
                 more = _slopes(rest, marginals, weights)
-                found = {name: table + more[name] for name, table in found.items()}
-            return found
+                messages = {name: table + more[name] for name, table in messages.items()}
+            return messages
 
         assert self.problem.clip is not None
         weights = self._all_weights(next(iter(marginals.values()), torch.zeros(())))
-        said = clipped(self.problem.unknowns, speak, weights, self.problem.clip)
-        return {name: table + said[name] for name, table in unary.items()} if said else unary
+        clipped_messages = clipped(self.problem.unknowns, speak, weights, self.problem.clip)
+        return (
+            {name: table + clipped_messages[name] for name, table in unary.items()}
+            if clipped_messages
+            else unary
+        )
 
     def _unary(
         self, logits: Mapping[str, Tensor], facts: Mapping[str, Tensor], present: Mapping[str, Tensor]
@@ -387,21 +391,21 @@ class LogicLayer(Layer):
                 return table
             return table.expand((*lead, *shape)).reshape((count, *shape))
 
-        found = {}
+        unary = {}
         for name, shape in self.shapes.items():
             table = logits[name].to(like) if name in logits else like.new_zeros(shape)
             opinion = self.problem.unknowns.unary.get(name)
             if opinion is not None:
                 table = table + opinion.to(like)
-            found[name] = whole(table, shape)
+            unary[name] = whole(table, shape)
         ones = {name: like.new_ones(shape) for name, shape in ragged.items()} if ragged else {}
         there = {name: whole(present.get(name, ones[name]), shape) for name, shape in ragged.items()}
-        for name in found:
+        for name in unary:
             mask = self._mask(name, there, 1) if self.problem.unknowns.tables[name].true_or_false else None
             if mask is not None:
-                found[name] = torch.where(mask, found[name], -math.inf)
+                unary[name] = torch.where(mask, unary[name], -math.inf)
         tables = {name: whole(facts[name], shape) for name, shape in self.fact_shapes.items()}
-        return found, lead, Call(tables, there)
+        return unary, lead, Call(tables, there)
 
     def _lead(
         self,
@@ -444,13 +448,13 @@ class LogicLayer(Layer):
             if all(math.isfinite(table.detach().sum()) for table in given.values()):
                 return given
             Masks.of(self.problem, given)  # refuses what contradicts itself
-        found = dict(given)
+        settled = dict(given)
         for name, table in given.items():
             if not self.problem.unknowns.tables[name].true_or_false:
                 sure = table == math.inf
                 only = torch.where(sure, 0.0, -math.inf).to(table)
-                found[name] = torch.where(sure.any(-1, keepdim=True), only, table)
-        return found
+                settled[name] = torch.where(sure.any(-1, keepdim=True), only, table)
+        return settled
 
     def _unrolled(self, unary: dict[str, Tensor], call: Call) -> dict[str, Tensor]:
         assert self.iterations is not None
@@ -586,8 +590,8 @@ def _slopes(problem: Problem, marginals: Tables, weights: Sequence[Tensor | floa
         total = problem.value(leaves, weights, batch).sum()
         if not total.requires_grad:
             return {name: torch.zeros_like(m) for name, m in marginals.items()}
-        found = torch.autograd.grad(total, list(leaves.values()), create_graph=record, allow_unused=True)
-    zeros = (torch.zeros_like(m) if g is None else g for m, g in zip(leaves.values(), found, strict=True))
+        gradients = torch.autograd.grad(total, list(leaves.values()), create_graph=record, allow_unused=True)
+    zeros = (torch.zeros_like(m) if g is None else g for m, g in zip(leaves.values(), gradients, strict=True))
     return dict(zip(leaves, zeros, strict=True))
 
 

@@ -30,19 +30,19 @@ class Masks:
     @classmethod
     def of(cls, problem: Problem, logits: Logits) -> Masks:
         """Raises ``ContradictionError`` where facts or hard statements exclude what a mask leaves."""
-        found: dict[str, Tensor] = {}
+        masks: dict[str, Tensor] = {}
         for name, table in logits.items():
             if bool(table.isinf().any()):
                 valued = not problem.unknowns.tables[name].true_or_false
-                found[name] = _of_values(problem, name, table) if valued else _of_truth(table)
+                masks[name] = _of_values(problem, name, table) if valued else _of_truth(table)
         for tie in problem.unknowns.ties:
-            if tie.predicate in found:
-                found[tie.leader] = _on_leaders(problem, tie, found, logits)
-        found = problem.unknowns.agreed({**{n: torch.zeros_like(t) for n, t in logits.items()}, **found})
-        found = {name: mask for name, mask in found.items() if bool((mask != 0).any())}
-        for name, mask in found.items():
+            if tie.predicate in masks:
+                masks[tie.leader] = _on_leaders(problem, tie, masks, logits)
+        masks = problem.unknowns.agreed({**{n: torch.zeros_like(t) for n, t in logits.items()}, **masks})
+        masks = {name: mask for name, mask in masks.items() if bool((mask != 0).any())}
+        for name, mask in masks.items():
             _check_evidence(problem, name, mask)
-        return cls(found)
+        return cls(masks)
 
     def put(self, logits: Logits) -> dict[str, Tensor]:
         """The logits with the masks in them."""
@@ -87,8 +87,8 @@ def _on_leaders(problem: Problem, tie: Ties, masks: Logits, logits: Logits) -> T
     if bool((true & false).any()):
         message = "hard statements make it one with another atom, whose infinite logit says the opposite"
         raise _conflict(problem, tie.leader, (true & false).view(own.shape), message)
-    found = torch.where(true, math.inf, torch.where(false, -math.inf, 0.0)).to(own)
-    return found.view(own.shape)
+    mask = torch.where(true, math.inf, torch.where(false, -math.inf, 0.0)).to(own)
+    return mask.view(own.shape)
 
 
 def _check_evidence(problem: Problem, name: str, mask: Tensor) -> None:

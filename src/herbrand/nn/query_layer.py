@@ -218,9 +218,9 @@ class QueryLayer(Layer):
             return (rule_of_totals(statement),)
         if not self._are_probabilities:
             return ()
-        found = rules_of_alternatives(statement) if self.algebra == PROBABILITY else ()
+        rules = rules_of_alternatives(statement) if self.algebra == PROBABILITY else ()
         one = as_rule(statement)
-        return found or ((one,) if isinstance(one, Rule) else ())
+        return rules or ((one,) if isinstance(one, Rule) else ())
 
     def _ask(self, given: Sequence[str] | None) -> None:
         """Read the goal; refuse what the algebra does not take."""
@@ -360,8 +360,8 @@ class QueryLayer(Layer):
         def dense(*tables: Tensor) -> Tensor:
             return answer(_Call(inputs, dict(zip(names, tables, strict=False)), tables[-1], sizes, dtype))
 
-        found = called(dense, [*tables, rules])
-        return found.to(tables[0].device if tables else found.device, dtype)
+        answers = called(dense, [*tables, rules])
+        return answers.to(tables[0].device if tables else answers.device, dtype)
 
     def _by_forms(self, call: _Call) -> Tensor:
         """[question or scene, asked...], in the scores' own precision."""
@@ -375,13 +375,13 @@ class QueryLayer(Layer):
         if len(parts) == 1:
             (sources,) = parts
         else:
-            found = {part.shape[0] for part in parts}
-            scenes = max(found, default=1) if 0 not in found else 0
+            counts = {part.shape[0] for part in parts}
+            scenes = max(counts, default=1) if 0 not in counts else 0
             parts = [like.new_zeros(scenes, 0, dtype=precise), *(part.expand(scenes, -1) for part in parts)]
             sources = torch.cat(parts, 1)
         with _one_at_a_time:
-            found = answered(self._road, self._sources, self._bound(call.inputs), sources, call.sizes)
-        return found if found.requires_grad else _sloping(found, tables)
+            counts = answered(self._road, self._sources, self._bound(call.inputs), sources, call.sizes)
+        return counts if counts.requires_grad else _sloping(counts, tables)
 
     def _summed(self, call: _Call) -> Tensor:
         """The same as sums of proofs: all questions of one scene together, on the processor."""
@@ -603,8 +603,8 @@ def _refuse_valued(learned: Sequence[str], signature: Signature) -> None:
 
 def _dtype(scores: Mapping[str, Tensor] | None) -> torch.dtype:
     """That of the scores; whole numbers and truth values count as numbers of torch's default."""
-    found = (given.dtype for given in (scores or {}).values() if given.is_floating_point())
-    return next(found, torch.get_default_dtype())
+    dtypes = (given.dtype for given in (scores or {}).values() if given.is_floating_point())
+    return next(dtypes, torch.get_default_dtype())
 
 
 def _refuse_unknown(neural: Sequence[str], signature: Signature) -> None:

@@ -178,12 +178,12 @@ def rules_of_alternatives(choice: Choice) -> tuple[Rule, ...]:
     >>> [statement_text(rule) for rule in rules_of_alternatives(choice)]
     ['a(x) :- c(x, p)', 'b(x) :- c(x, p)']
     """
-    found = tuple(
+    rules = tuple(
         Rule(row_atom(one.head), choice.body, None, choice.label, choice.span)
         for one in choice.alternatives
         if not isinstance(one.probability, Learned)
     )
-    return found if len(found) == len(choice.alternatives) else ()
+    return rules if len(rules) == len(choice.alternatives) else ()
 
 
 def rule_of_totals(rule: Rule) -> Rule:

@@ -66,9 +66,10 @@ class _Slopes(torch.autograd.Function):
         with torch.enable_grad():
             leaves = [table.detach().requires_grad_() for table in tables]
             made = function(*leaves)
-            found = torch.autograd.grad(made, leaves, slope, allow_unused=True)
+            gradients = torch.autograd.grad(made, leaves, slope, allow_unused=True)
         return tuple(
-            torch.zeros_like(table) if one is None else one for one, table in zip(found, tables, strict=True)
+            torch.zeros_like(table) if one is None else one
+            for one, table in zip(gradients, tables, strict=True)
         )
 
     @staticmethod

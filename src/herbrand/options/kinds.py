@@ -138,12 +138,12 @@ def amount(value: Any) -> tuple[float, str]:
     """A number and its unit, ``B``, ``K``, ``M``, ``G``, ``T`` or ``%``, of an amount of memory."""
     if is_whole(value) and 0 <= int(value) <= MOST:
         return int(value), "B"
-    found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
-    unit = (found[2] or "B")[0].upper() if found else ""
-    if found is None or float(found[1]) * (1 if unit == "%" else 1024 ** "BKMGT".index(unit)) > MOST:
+    match = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
+    unit = (match[2] or "B")[0].upper() if match else ""
+    if match is None or float(match[1]) * (1 if unit == "%" else 1024 ** "BKMGT".index(unit)) > MOST:
         hint = "such as 500MB, 4GB or 50%"
         raise UnsupportedError(f"{_quoted(value)} is not an amount of memory", hint=hint)
-    return float(found[1]), unit
+    return float(match[1]), unit
 
 
 @dataclass(frozen=True)
@@ -225,11 +225,11 @@ def texts(given: Any, flag: str = "") -> tuple[str, ...]:
         raise UnsupportedError(
             f"{expected}, not {_shown(given)}", hint="evidence that is false is a text such as 'not rain'"
         )
-    found = tuple(given) if isinstance(given, Iterable) else (given,)
-    for text in found:
+    values = tuple(given) if isinstance(given, Iterable) else (given,)
+    for text in values:
         if not isinstance(text, str):
             raise UnsupportedError(f"{expected}, not {_shown(text)}")
-    return found
+    return values
 
 
 @dataclass(frozen=True)

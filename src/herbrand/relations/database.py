@@ -81,10 +81,10 @@ class Database(ABC):
     def noted(self, table: str) -> dict[str, Any]:
         """What was kept as JSON; nothing, if something else stands there."""
         try:
-            found = json.loads(self.kept(table))
+            note = json.loads(self.kept(table))
         except (HerbrandError, ValueError, TypeError, IndexError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return note if isinstance(note, dict) else {}
 
     def number(self, query: str) -> Any:
         """The one value of a query."""
@@ -211,12 +211,16 @@ def _bits_of_groups(memory: int | None) -> int:
 
 
 def _plain(error: duckdb.Error, name: str, memory: int | None) -> BaseException:
-    said = str(error).strip().splitlines()[0]
+    first_line = str(error).strip().splitlines()[0]
     if isinstance(error, duckdb.InterruptException):
         return KeyboardInterrupt()
-    if "ould not write" in said or "No space left" in said or "max_temp_directory_size" in str(error):
+    if (
+        "ould not write" in first_line
+        or "No space left" in first_line
+        or "max_temp_directory_size" in str(error)
+    ):
         return BudgetError(
-            f"{name} has no disk left: {said}",
+            f"{name} has no disk left: {first_line}",
             hint="free some, or use another disk; what was finished stands, and --resume goes on from there",
         )
     if isinstance(error, duckdb.OutOfMemoryException):
@@ -225,13 +229,13 @@ def _plain(error: duckdb.Error, name: str, memory: int | None) -> BaseException:
             f"{name} cannot do this step within {allowed}",
             hint="allow more by --memory; what was finished stands, and --resume goes on from there",
         )
-    if isinstance(error, duckdb.OutOfRangeException) or "out of range" in said:
+    if isinstance(error, duckdb.OutOfRangeException) or "out of range" in first_line:
         return too_large()
-    if "Could not set lock" in said:
+    if "Could not set lock" in first_line:
         return FactsError(
-            f"another process has {name} open: {said.partition('(')[2].partition(')')[0]}",
+            f"another process has {name} open: {first_line.partition('(')[2].partition(')')[0]}",
             hint="wait until it has ended, or name another database",
         )
     if isinstance(error, duckdb.IOException):
-        return FactsError(f"{name} cannot be used: {said}")
-    return HerbrandError(f"{name}: {said}")
+        return FactsError(f"{name} cannot be used: {first_line}")
+    return HerbrandError(f"{name}: {first_line}")

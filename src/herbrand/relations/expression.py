@@ -212,14 +212,14 @@ def _exactly(operation: Callable[..., Array], bound: Callable[..., int]) -> Call
     magnitudes is cheap, and only where it is too large is each row looked at."""
 
     def exact(*arguments: Any) -> Array:
-        found = operation(*arguments)
-        if found.dtype != np.int64 or not found.size:
-            return found
+        result = operation(*arguments)
+        if result.dtype != np.int64 or not result.size:
+            return result
         if bound(*(_largest(argument) for argument in arguments)) > LARGEST:
             plain = operation(*(np.asarray(argument).astype(object) for argument in arguments))
-            if np.any(plain != found):
+            if np.any(plain != result):
                 raise too_large()
-        return found
+        return result
 
     return exact
 
@@ -247,13 +247,13 @@ def _instants(texts: Any, unit: str) -> Array:
     """Dates or times in the form of ISO 8601 as whole numbers since 1970."""
     written = np.asarray(texts).astype("U32")
     try:
-        found = written.astype(f"datetime64[{unit}]")
+        instants = written.astype(f"datetime64[{unit}]")
         if np.any(np.strings.str_len(written) < len("2026-11-22")):  # NumPy takes a year or nothing as well
             raise ValueError(f"{str(min(written.reshape(-1), key=len))!r} is too short for one")
     except ValueError as error:
         hint = "dates are text such as 2026-11-22; the type of numbers is declared: type amount = number"
         raise UnsupportedError(f"text that is no date is not computed with: {error}", hint=hint) from None
-    return found.astype(np.int64)
+    return instants.astype(np.int64)
 
 
 def _dates(days: Any) -> Array:
@@ -262,8 +262,8 @@ def _dates(days: Any) -> Array:
 
 def _times(microseconds: Any) -> Array:
     """The one form of times: with a fraction of a second where there is one."""
-    found = np.asarray(microseconds).astype("datetime64[us]")
-    whole, fine = found.astype("datetime64[s]").astype("U19"), found.astype("U26")
+    instants = np.asarray(microseconds).astype("datetime64[us]")
+    whole, fine = instants.astype("datetime64[s]").astype("U19"), instants.astype("U26")
     return np.where(microseconds % 1_000_000 == 0, whole, fine).astype(DTYPES["text"])
 
 
@@ -271,11 +271,11 @@ def _ratio(dividends: Any, divisors: Any) -> Array:
     """The fraction next to the ratio of whole numbers. Beyond 2^53 floats round these themselves, so that
     2^53 / (2^53 + 1) would be 1; Python divides before it rounds."""
     a, b = np.broadcast_arrays(dividends, divisors)
-    found = np.asarray(np.divide(a, b))
+    quotients = np.asarray(np.divide(a, b))
     wide = (np.maximum(np.abs(a.astype(float)), np.abs(b.astype(float))) >= 2**53) & (b != 0)
     if wide.any():
-        found[wide] = [x / y for x, y in zip(a[wide].tolist(), b[wide].tolist(), strict=True)]
-    return found
+        quotients[wide] = [x / y for x, y in zip(a[wide].tolist(), b[wide].tolist(), strict=True)]
+    return quotients
 
 
 REST = (
@@ -341,10 +341,10 @@ def written(expression: Expression, kinds: Kinds, dialect: Dialect) -> str:
 def evaluated(expression: Expression, columns: Mapping[str, Array], count: int) -> Array:
     """Its value in each of ``count`` rows."""
     with np.errstate(all="ignore"):
-        found = _value(expression, columns)
-    if np.ndim(found) == 0:
-        return np.full(count, found, dtype=DTYPES[_kind_of_value(found)])
-    return np.asarray(found)
+        values = _value(expression, columns)
+    if np.ndim(values) == 0:
+        return np.full(count, values, dtype=DTYPES[_kind_of_value(values)])
+    return np.asarray(values)
 
 
 def kind_of_array(values: Array) -> Kind:
@@ -406,7 +406,7 @@ class _Reader:
 
     def _checked(self, name: str, operation: Operation, kinds: list[Kind]) -> list[Kind]:
         """The kinds after whole numbers beside floats, or where floats are wanted, have become floats."""
-        found: list[Kind] = []
+        checked: list[Kind] = []
         for wanted, kind in zip(operation.kinds, kinds, strict=True):
             like = int(wanted) if wanted.isdigit() else None
             if like is None:
@@ -414,18 +414,18 @@ class _Reader:
                 widened: Kind = "float" if not fits and kind == "int" and "float" in wanted.split() else kind
                 if not fits and widened == kind:
                     raise HerbrandError(f"'{name}' is not for {IN_WORDS[kind]}")
-                found.append(widened)
+                checked.append(widened)
             else:
-                pair = {found[like], kind}
+                pair = {checked[like], kind}
                 if pair == {"int", "float"}:
-                    found[like] = "float"
+                    checked[like] = "float"
                 elif len(pair) > 1:
-                    one, other = IN_WORDS[found[like]], IN_WORDS[kind]
+                    one, other = IN_WORDS[checked[like]], IN_WORDS[kind]
                     numbers = "if both are numbers, declare the type of the text: type amount = number"
                     hint = numbers if pair & {"int", "float"} and "text" in pair else ""
                     raise HerbrandError(f"'{name}' of {one} and {other}, which differ", hint=hint)
-                found.append(found[like])
-        return found
+                checked.append(checked[like])
+        return checked
 
 
 def written_value(value: Any, dialect: Dialect) -> str:

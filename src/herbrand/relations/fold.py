@@ -43,18 +43,18 @@ class Fold:
 
     def kind(self, kinds: Kinds) -> Kind:
         """Of what comes out; raises where the fold is not for such values."""
-        found = kind_of(self.of, kinds)
-        if found not in FOLDS[self.name].kinds.split():
-            raise HerbrandError(f"'{self.name}' is no fold of values of kind {found}")
-        return found
+        kind = kind_of(self.of, kinds)
+        if kind not in FOLDS[self.name].kinds.split():
+            raise HerbrandError(f"'{self.name}' is no fold of values of kind {kind}")
+        return kind
 
     def identity(self, kinds: Kinds) -> Any:
         """What it is of no rows; None where whole numbers and texts have none."""
         kind = self.kind(kinds)
-        found = FOLDS[self.name].identity
+        identity = FOLDS[self.name].identity
         if self.name in ("largest", "least"):
-            return found if kind == "float" else None
-        return int(found) if kind == "int" else bool(found) if kind == "bool" else found
+            return identity if kind == "float" else None
+        return int(identity) if kind == "int" else bool(identity) if kind == "bool" else identity
 
 
 def total(of: Given) -> Fold:
@@ -118,9 +118,9 @@ def _least(values: Array, groups: Array, size: int) -> Array:
 def _extremes(pair: np.ufunc, values: Array, groups: Array, size: int) -> Array:
     if kind_of_array(values) == "text":
         return _of_ranks(values, lambda ranks: _extremes(pair, ranks, groups, size))
-    found = np.full(size, _replaced(values, pair is np.minimum))
-    pair.at(found, groups, values)
-    return found
+    extremes = np.full(size, _replaced(values, pair is np.minimum))
+    pair.at(extremes, groups, values)
+    return extremes
 
 
 def _of_ranks(values: Array, fold: Callable[[Array], Array]) -> Array:

@@ -137,16 +137,16 @@ class Memory(Relation):
         return self.length
 
     def _joined(self, other: Any, on: tuple[str, ...], otherwise: Mapping[str, Any] | None) -> Self:
-        found = _Matches.of(*_keys_together(self, other, on))
-        length = found.count(otherwise is not None)
+        matches = _Matches.of(*_keys_together(self, other, on))
+        length = matches.count(otherwise is not None)
         width = len(self.data) + len(other.data) - len(on) + 1
         self.budget.claim_rows(length, width, "a join")
         self.budget.check()
-        left, at, missing = found.rows(otherwise is not None)
+        left, at, missing = matches.rows(otherwise is not None)
         columns = {name: values[left] for name, values in self.data.items()}
         added = [name for name in other.data if name not in on]
         if added:
-            right = found.places(at if missing is None else np.minimum(at, other.length - 1))
+            right = matches.places(at if missing is None else np.minimum(at, other.length - 1))
             for name in added:
                 values = other.data[name][right] if other.length else None
                 columns[name] = _filled(

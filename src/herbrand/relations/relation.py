@@ -85,10 +85,10 @@ class Relation(ABC):
 
     def where(self, condition: Given) -> Self:
         """The rows in which the condition is true."""
-        found = literal(condition)
-        if kind_of(found, self.kinds) != "bool":
+        test = literal(condition)
+        if kind_of(test, self.kinds) != "bool":
             raise HerbrandError("a condition is true or false, and this is another kind of value")
-        return self._selected(found)
+        return self._selected(test)
 
     def stack(self, *others: Self) -> Self:
         """The rows of all; their columns have the same names and kinds, in any order."""
@@ -109,11 +109,11 @@ class Relation(ABC):
 
     def scalar(self, fold: Fold) -> Any:
         """The fold of all rows; of none its identity, and None where whole numbers or texts have none."""
-        found = self._grouped((), {"folded": fold}).arrays()["folded"]
+        folded = self._grouped((), {"folded": fold}).arrays()["folded"]
         return (
-            found[0].item()
-            if len(found) and hasattr(found[0], "item")
-            else (found[0] if len(found) else fold.identity(self.kinds))
+            folded[0].item()
+            if len(folded) and hasattr(folded[0], "item")
+            else (folded[0] if len(folded) else fold.identity(self.kinds))
         )
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -191,10 +191,10 @@ def _lifted(columns: Mapping[str, Given]) -> dict[str, Expression]:
 
 def _of_kind(name: str, value: Any, kind: str) -> Any:
     """The value, a whole number among floats as a float; raises for another kind."""
-    found = kind_of(literal(value), {})
-    if found == "int" and kind == "float":
+    own_kind = kind_of(literal(value), {})
+    if own_kind == "int" and kind == "float":
         return float(value)
-    if found != kind:
+    if own_kind != kind:
         raise HerbrandError(f"{value!r} is no value of the column '{name}', which is of kind {kind}")
     return value.item() if isinstance(value, np.generic) else value
 

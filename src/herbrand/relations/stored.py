@@ -158,8 +158,8 @@ class Stored(Relation):
         return self._with(f"SELECT * FROM {table}", self.kinds, ())
 
     def arrays(self) -> dict[str, Array]:
-        found = self.scratch.database.arrow(self.text)
-        return {name: _array(found[name], kind) for name, kind in self.kinds.items()}
+        table = self.scratch.database.arrow(self.text)
+        return {name: _array(table[name], kind) for name, kind in self.kinds.items()}
 
     def memory(self) -> Memory:
         """The rows in memory."""
@@ -212,10 +212,10 @@ class Stored(Relation):
             if meaning.peaked:
                 over = f"PARTITION BY {', '.join(names)}" if names else ""
                 peaks.append(f"MAX({value}) OVER ({over}) AS {peak}")
-            found = meaning.sql.format(value, peak)
+            phrase = meaning.sql.format(value, peak)
             # The sum of BIGINTs is wider in DuckDB; a cast refuses what does not fit in 64 bits.
-            found = f"CAST({found} AS BIGINT)" if kinds[name] == "int" else found
-            chosen.append(f"{found} AS {self._name(name)}")
+            phrase = f"CAST({phrase} AS BIGINT)" if kinds[name] == "int" else phrase
+            chosen.append(f"{phrase} AS {self._name(name)}")
         if peaks:
             source = f"(SELECT *, {', '.join(peaks)} FROM {source}) p"
         groups = f"GROUP BY {', '.join(names)}" if names else "HAVING COUNT(*) > 0"

@@ -75,9 +75,9 @@ class EngineComparison(Sheet):
 
     def _titled(self, name: str) -> str:
         difference = self.largest_difference(name)
-        told = [] if self.answers[name].status.converged else [RESTLESS]
-        told += [] if difference is None else [f"off by at most {difference:.1e}"]
-        return f"{name} ({', '.join(told)})" if told else name
+        notes = [] if self.answers[name].status.converged else [RESTLESS]
+        notes += [] if difference is None else [f"off by at most {difference:.1e}"]
+        return f"{name} ({', '.join(notes)})" if notes else name
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -100,10 +100,10 @@ class EngineComparison(Sheet):
                 yield Bar(f"{atom}  {name}", 0.0, p, f"{p:.4f}")
 
     def to_arrow(self) -> pa.Table:
-        found = list(self._side_by_side())
-        columns = {"atom": pa.array([atom for atom, _ in found], pa.string())}
+        rows = list(self._side_by_side())
+        columns = {"atom": pa.array([atom for atom, _ in rows], pa.string())}
         for place, name in enumerate(self.answers):
-            columns[name] = pa.array([row[place] for _, row in found], pa.float64())
+            columns[name] = pa.array([row[place] for _, row in rows], pa.float64())
         return pa.table(columns)
 
     def _side_by_side(self) -> Iterator[tuple[str, tuple[float, ...]]]:

@@ -31,14 +31,14 @@ def read_as_result(labels: Mapping[Label, bool], rows: Sequence[Scored]) -> dict
         for place, constant in enumerate(row.constants):
             places[str(row.predicate), place].add(constant)
     reading = {place: _reading(constants) for place, constants in places.items()}
-    found: dict[Label, bool] = {}
+    labelled: dict[Label, bool] = {}
     for (name, constants), truth in labels.items():
         known = (reading.get((name, place), _as_it_is) for place in range(len(constants)))
         read = name, tuple(take(constant) for take, constant in zip(known, constants, strict=True))
-        if found.setdefault(read, truth) != truth:
+        if labelled.setdefault(read, truth) != truth:
             shown = ", ".join(map(constant_text, read[1]))
             raise FactsError(f"the labels say that {name} of ({shown}) is true, and that it is false")
-    return found
+    return labelled
 
 
 def _reading(constants: Iterable[Value]) -> Read:

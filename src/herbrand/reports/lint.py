@@ -155,14 +155,16 @@ def lint(
     refuse_no_model("lint", model)
     budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
     theory = model.theory
-    found = [
+    warnings = [
         warning
         for check in (_predicates, _variables, _repeated, _weights, _truths)
         for warning in check(theory)
     ]
     if model.on is None:
-        found += _OverFacts(model, budget).warnings()
-    return LintReport(tuple(sorted(found, key=lambda one: (one.span is None, one.span and one.span.start))))
+        warnings += _OverFacts(model, budget).warnings()
+    return LintReport(
+        tuple(sorted(warnings, key=lambda one: (one.span is None, one.span and one.span.start)))
+    )
 
 
 def refuse_asked(options: Mapping[str, Any]) -> None:
@@ -365,10 +367,10 @@ def _decided(formula: Formula) -> bool | None:
             return None
         case Or(operands=operands) | And(operands=operands):
             settling = isinstance(formula, Or)  # one such operand settles all
-            found = [_decided(operand) for operand in operands]
-            if settling in found or _opposed(_flat(type(formula), operands)):
+            values = [_decided(operand) for operand in operands]
+            if settling in values or _opposed(_flat(type(formula), operands)):
                 return settling
-            return None if None in found else not settling
+            return None if None in values else not settling
         case Comparison(operator=sign, left=left, right=right):
             same = left == right and not (isinstance(left, Variable) and left.anonymous)
             return sign in ("=", "<=", ">=") if same else None
@@ -532,7 +534,7 @@ class _OverFacts:
         if not known or not all(isinstance(unnegated(x), Leaf) for x in known):
             return None
         try:
-            found = self._asked(known).query(
+            answers = self._asked(known).query(
                 " and ".join(show_formula(x) for x in in_body(known)),
                 algebra="boolean",
                 depth="fixpoint",
@@ -545,7 +547,7 @@ class _OverFacts:
             ", ".join(
                 f"{name} = {shown_constant(v)}" for name, v in row.bindings.items() if name.isidentifier()
             )
-            for row in found.rows()
+            for row in answers.rows()
         ]
 
     def _why(self, literals: Sequence[Formula]) -> str:
@@ -576,8 +578,8 @@ def _violation(formula: Formula) -> list[Formula] | None:
             rest = _violation(conclusion)
             return None if parts is None or rest is None else [*parts, *rest]
         case Or(operands=operands):
-            found = [_violation(part) for part in operands]
-            return None if None in found else [x for part in found if part for x in part]
+            violations = [_violation(part) for part in operands]
+            return None if None in violations else [x for part in violations if part for x in part]
         case Not(operand=operand):
             return _conjunction(operand)
         case _ if not children(formula) and not computes(formula):
@@ -587,7 +589,7 @@ def _violation(formula: Formula) -> list[Formula] | None:
 
 def _conjunction(formula: Formula) -> list[Formula] | None:
     if isinstance(formula, And):
-        found = [_conjunction(part) for part in formula.operands]
-        return None if None in found else [x for part in found if part for x in part]
+        conjunctions = [_conjunction(part) for part in formula.operands]
+        return None if None in conjunctions else [x for part in conjunctions if part for x in part]
     inner = unnegated(formula)
     return [formula] if not children(inner) else None

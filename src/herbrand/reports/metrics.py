@@ -100,21 +100,21 @@ def cuts(labels: np.ndarray, probabilities: np.ndarray) -> list[Cut]:
     ranked = probabilities[order]
     ends = _ends(ranked)
     right = np.cumsum(labels[order])[ends - 1] if len(ends) else np.empty(0, int)
-    found = zip(ranked[ends - 1].tolist(), ends.tolist(), right.tolist(), strict=True) if len(ends) else ()
-    return [Cut(p, int(rows), int(hits), true, len(labels) - true) for p, rows, hits in found]
+    counts = zip(ranked[ends - 1].tolist(), ends.tolist(), right.tolist(), strict=True) if len(ends) else ()
+    return [Cut(p, int(rows), int(hits), true, len(labels) - true) for p, rows, hits in counts]
 
 
-def roc_area(found: list[Cut]) -> float:
+def roc_area(curve: list[Cut]) -> float:
     """The probability that a true row ranks above a false one, a tie counting half: the area below the curve
     of recall over the false positive rate. ``nan`` where all rows are true, or none is."""
-    if not found or not found[0].true or not found[0].false:
+    if not curve or not curve[0].true or not curve[0].false:
         return float("nan")
     area = before_right = before_wrong = 0.0
-    for one in found:
+    for one in curve:
         wrong = one.rows - one.right
         area += (wrong - before_wrong) * (one.right + before_right) / 2
         before_right, before_wrong = float(one.right), float(wrong)
-    return area / (found[0].true * found[0].false)
+    return area / (curve[0].true * curve[0].false)
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,10 @@ class Bin:
 def calibration(labels: np.ndarray, probabilities: np.ndarray, bins: int = 10) -> list[Bin]:
     """The rows by intervals of equal width, the last one closed above; empty ones left out."""
     place = np.minimum((probabilities * bins * (1 + ROUNDING)).astype(np.int64), bins - 1)
-    found = []
+    filled = []
     for number in np.unique(place).tolist():
         own = place == number
-        found.append(
+        filled.append(
             Bin(
                 number / bins,
                 (number + 1) / bins,
@@ -143,7 +143,7 @@ def calibration(labels: np.ndarray, probabilities: np.ndarray, bins: int = 10) -
                 float(labels[own].mean()),
             )
         )
-    return found
+    return filled
 
 
 def calibration_error(bins: list[Bin]) -> float:

@@ -82,9 +82,9 @@ def read_rows(rows: Iterable[Mapping[str, Any]], place: str) -> list[Scored]:
         if isinstance(row["value"], list | dict):
             raise HerbrandError(f"{place}, row {number}: the value is one constant, or missing")
     arguments = _arguments(rows)
-    found = [_scored(place, number, row, arguments) for number, row in enumerate(rows, 1)]
-    _refuse_repeated(place, found)
-    return found
+    scored = [_scored(place, number, row, arguments) for number, row in enumerate(rows, 1)]
+    _refuse_repeated(place, scored)
+    return scored
 
 
 def _refuse_repeated(place: str, rows: Sequence[Scored]) -> None:
@@ -132,14 +132,14 @@ def _arguments(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Value, ...]
     texts = list(dict.fromkeys(row["atom"] for row in rows if row["predicate"]))
     try:
         theory = parse_theory("".join(f"{text}\n" for text in texts))
-        found = {
+        arguments = {
             show_atom(facts.predicate, facts.row(i)): tuple(map(canonical, facts.row(i)))
             for facts in theory.facts
             for i in range(facts.row_count)
         }
     except LanguageError as error:
         raise HerbrandError("the result holds rows that are no atoms", hint=str(error.mistakes[0])) from None
-    return found | {text: _of_text(text) for text in texts if text not in found}
+    return arguments | {text: _of_text(text) for text in texts if text not in arguments}
 
 
 def _of_text(text: str) -> tuple[Value, ...]:

@@ -114,7 +114,7 @@ class ScoreReport(Sheet):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``herbrand score``."""
-        by_predicate = {name: found.to_dict() for name, found in self.predicates.items()}
+        by_predicate = {name: score.to_dict() for name, score in self.predicates.items()}
         return self.pooled.to_dict() | {"missing": self.missing, "predicates": by_predicate}
 
     @property
@@ -127,11 +127,11 @@ class ScoreReport(Sheet):
         return "predicate", "rows", "true", *figures, "log loss", "brier", "calibration error", "accuracy"
 
     def cells(self) -> Iterator[tuple[str, ...]]:
-        for name, found in self._shown().items():
-            figures = (found.average_precision, found.roc_area, found.precision, found.recall, found.f1)
-            figures += (found.best_f1, found.best_threshold, found.log_loss, found.brier)
-            figures += (found.calibration_error, found.accuracy)
-            yield (name, f"{found.rows:,}", f"{found.true:,}", *(f"{figure:.4f}" for figure in figures))
+        for name, score in self._shown().items():
+            figures = (score.average_precision, score.roc_area, score.precision, score.recall, score.f1)
+            figures += (score.best_f1, score.best_threshold, score.log_loss, score.brier)
+            figures += (score.calibration_error, score.accuracy)
+            yield (name, f"{score.rows:,}", f"{score.true:,}", *(f"{figure:.4f}" for figure in figures))
 
     def __len__(self) -> int:
         return len(self._shown())
@@ -163,8 +163,8 @@ class ScoreReport(Sheet):
     def to_arrow(self) -> pa.Table:
         """A row a predicate, the last one pooled."""
         rows = [
-            {"predicate": name, **found.to_dict()}
-            for name, found in [*self.predicates.items(), ("", self.pooled)]
+            {"predicate": name, **score.to_dict()}
+            for name, score in [*self.predicates.items(), ("", self.pooled)]
         ]
         figures = [name for name in rows[0] if name not in ("calibration", "curve")]
         kinds = {"predicate": pa.string(), **dict.fromkeys(COUNTS, pa.int64())}
@@ -192,18 +192,18 @@ def read_labels(
     facts: Any, header: bool | None = None, note: Callable[[str], None] | None = None
 ) -> dict[Key, bool]:
     """What the facts say is true and false."""
-    signature, found = load_facts((), check(Theory()), fact_sources(facts), header=header)
+    signature, loaded = load_facts((), check(Theory()), fact_sources(facts), header=header)
     if note is not None:
-        for text in found.notes:
+        for text in loaded.notes:
             note(text)
     labels: dict[Key, bool] = {}
     for name, predicate in signature.predicates.items():
-        table = found.tables[name]
+        table = loaded.tables[name]
         for what, found_some in (("probabilities", len(table.soft)), ("weights", table.weights is not None)):
             if found_some:
                 raise FactsError(f"labels are true or false; {name} has {what}", hint="leave that column out")
         for rows, truth in ((table.false, False), (table.true, True)):
-            labels |= {(name, tuple(row)): truth for row in found.rows(predicate, rows)}
+            labels |= {(name, tuple(row)): truth for row in loaded.rows(predicate, rows)}
     return labels
 
 
@@ -248,40 +248,40 @@ def _key(row: Scored) -> Key:
 
 def _judged(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection[str]) -> list[_Judged]:
     """The rows that have a label; all values of an atom whose true value is known have one."""
-    true_values, found = _true_values(rows, labels), []
+    true_values, judged = _true_values(rows, labels), []
     for row in rows:
         true = None if row.value is None else true_values.get((row.predicate, row.arguments))
         if true is not None:
-            found.append(_Judged(row, row.value == true, settled=True))
+            judged.append(_Judged(row, row.value == true, settled=True))
             continue
         label = labels.get(_key(row)) if row.predicate is not None else None
         if label is None and row.value is None and row.predicate in closed:
             label = False
         if label is not None:
-            found.append(_Judged(row, label))
-    return found
+            judged.append(_Judged(row, label))
+    return judged
 
 
 def _true_values(rows: Sequence[Scored], labels: Mapping[Key, bool]) -> dict[NamedAtom, Value]:
     """The true value of each many-valued atom of the result, where the labels have one."""
     valued = {(row.predicate, row.arguments): row.text for row in rows if row.value is not None}
-    found: dict[NamedAtom, Value] = {}
+    values: dict[NamedAtom, Value] = {}
     for (name, constants), truth in labels.items():
         atom = (name, constants[:-1])
         if not truth or not constants or atom not in valued:
             continue
-        if found.setdefault(atom, constants[-1]) != constants[-1]:
-            raise FactsError(f"the labels give {valued[atom]} two values: {found[atom]}, {constants[-1]}")
-    return found
+        if values.setdefault(atom, constants[-1]) != constants[-1]:
+            raise FactsError(f"the labels give {valued[atom]} two values: {values[atom]}, {constants[-1]}")
+    return values
 
 
 def _score(judged: Sequence[_Judged], rows: Sequence[Scored], predicate: str | None = None) -> Score:
     truth = np.array([one.label for one in judged], dtype=np.int64)
     probabilities = np.array([one.row.probability for one in judged])
     chances, right = _chances(judged)
-    bins, found = calibration(truth, probabilities), cuts(truth, probabilities)
+    bins, curve = calibration(truth, probabilities), cuts(truth, probabilities)
     half = cut_at(truth, probabilities, 0.5)
-    best = max(found, key=lambda cut: cut.f1, default=half)  # of equal ones the highest threshold
+    best = max(curve, key=lambda cut: cut.f1, default=half)  # of equal ones the highest threshold
     own = sum(1 for row in rows if predicate is None or row.predicate == predicate)
     return Score(
         len(judged),
@@ -293,14 +293,14 @@ def _score(judged: Sequence[_Judged], rows: Sequence[Scored], predicate: str | N
         float(((probabilities - truth) ** 2).mean()),
         calibration_error(bins),
         float(right.mean()),
-        roc_area(found),
+        roc_area(curve),
         half.precision,
         half.recall,
         half.f1,
         best.threshold,
         best.f1,
         tuple(bins),
-        tuple(found),
+        tuple(curve),
     )
 
 
@@ -335,10 +335,10 @@ def _likeliest_right(values: Sequence[_Judged]) -> float:
     return sum(one.label for one in likeliest) / len(likeliest)
 
 
-def thinned(found: Sequence[Cut], most: int = POINTS) -> list[Cut]:
+def thinned(curve: Sequence[Cut], most: int = POINTS) -> list[Cut]:
     """At most so many cuts, the first and the last among them, spread over the ranks."""
-    places = np.unique(np.linspace(0, max(len(found) - 1, 0), min(most, len(found))).round().astype(int))
-    return [found[place] for place in places]
+    places = np.unique(np.linspace(0, max(len(curve) - 1, 0), min(most, len(curve))).round().astype(int))
+    return [curve[place] for place in places]
 
 
 def _point(one: Cut) -> dict[str, Any]:

@@ -113,16 +113,16 @@ class SizeReport(Sheet):
             yield _predicate_row(alike)
         for text, count in self.formulas:
             yield text, f"{count:,}", "groundings"
-        for name, told in self.engines.items():
-            yield f"engine {name}", *_said(told)
+        for name, estimate in self.engines.items():
+            yield f"engine {name}", *_possible_and_cost(estimate)
         if self.where is not None:
             yield "facts", "on a database", self.where
         if self.auto is not None:
             yield "engine auto", self.auto.name, self.auto.why
         if self.network is not None:
             yield from self.network.rows()
-            for name, told in self.network.engines.items():
-                yield f"bound engine {name}", *_said(told)
+            for name, estimate in self.network.engines.items():
+                yield f"bound engine {name}", *_possible_and_cost(estimate)
 
     def to_arrow(self) -> pa.Table:
         columns = list(zip(*self.cells(), strict=True)) or [(), (), ()]
@@ -187,7 +187,9 @@ def size_report(
         program, question = _measured_program(model, budget, asked)
         evidence: Evidence = Evidence(program)
         engines = _inference(program, Settings(budget), question)
-        if not states_bounds(program) and not any(isinstance(told, Cost) for told in engines.values()):
+        if not states_bounds(program) and not any(
+            isinstance(estimate, Cost) for estimate in engines.values()
+        ):
             engines, on_database = _ON_DATABASE.measured_instead(model.stored_at, engines, allowed, asked)
     else:
         evidence, engines = (
@@ -255,8 +257,8 @@ def _first_able(engines: Mapping[str, Cost | Refusal]) -> dict[str, Cost | Refus
 def _preferred(engines: Mapping[str, Cost | Refusal]) -> Offer | None:
     """What ``auto`` would take; ``None`` where nothing can run."""
     offers = (
-        Refused(name, told) if isinstance(told, Refusal) else Offer(name, told)
-        for name, told in engines.items()
+        Refused(name, estimate) if isinstance(estimate, Refusal) else Offer(name, estimate)
+        for name, estimate in engines.items()
     )
     try:
         return best(offers)
@@ -268,14 +270,14 @@ def _engine_rows(engines: Mapping[str, Cost | Refusal]) -> list[dict[str, Any]]:
     return [
         {
             "engine": name,
-            "possible": isinstance(told, Cost),
-            "reason": told.handed if isinstance(told, Cost) else told.why,
-            "guarantee": told.guarantee.value if isinstance(told, Cost) else None,
-            "detail": told.detail if isinstance(told, Cost) else "",
-            "operations": told.operations if isinstance(told, Cost) else None,
-            "bytes": told.bytes if isinstance(told, Cost) else None,
+            "possible": isinstance(estimate, Cost),
+            "reason": estimate.handed if isinstance(estimate, Cost) else estimate.why,
+            "guarantee": estimate.guarantee.value if isinstance(estimate, Cost) else None,
+            "detail": estimate.detail if isinstance(estimate, Cost) else "",
+            "operations": estimate.operations if isinstance(estimate, Cost) else None,
+            "bytes": estimate.bytes if isinstance(estimate, Cost) else None,
         }
-        for name, told in engines.items()
+        for name, estimate in engines.items()
     ]
 
 
@@ -287,11 +289,13 @@ def _measured_program(model: Model, budget: Budget, asked: CostQuestion) -> tupl
         return model.measured(budget, asked.queries, asked.given, derived=False)
 
 
-def _said(told: Cost | Refusal) -> tuple[str, str]:
+def _possible_and_cost(estimate: Cost | Refusal) -> tuple[str, str]:
     """Whether an engine can run, and at what cost or why not."""
-    if isinstance(told, Refusal):
-        return "no", told.why
+    if isinstance(estimate, Refusal):
+        return "no", estimate.why
     cost = "no estimate"
-    if told.operations is not None:
-        cost = f"about {told.operations:.1e} operations, {readable(told.bytes or 0)}"
-    return "yes", "; ".join(filter(None, (f"{told.guarantee.value}, {cost}", told.handed, told.detail)))
+    if estimate.operations is not None:
+        cost = f"about {estimate.operations:.1e} operations, {readable(estimate.bytes or 0)}"
+    return "yes", "; ".join(
+        filter(None, (f"{estimate.guarantee.value}, {cost}", estimate.handed, estimate.detail))
+    )

@@ -26,14 +26,14 @@ class StoredAtoms:
     @cached_property
     def starts(self) -> dict[str, int]:
         """The number of each predicate's first atom."""
-        found, start = {}, 0
+        starts, start = {}, 0
         for name in self.evidence.program.signature.predicates:
             if self.evidence.known(name).latent_count():
-                found[name] = start
+                starts[name] = start
                 start += math.prod(self.evidence.sizes(name))
         if start >= 2**62:
             raise BudgetError(f"there are {float(start):.1e} atoms, more than can be numbered")
-        return found
+        return starts
 
     def number(self, predicate: str, arguments: Sequence[Given]) -> Expression:
         """The number of the atom with these arguments."""

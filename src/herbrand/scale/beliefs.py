@@ -124,9 +124,9 @@ def _filled(
     layout, sizes = BeliefLayout.of(evidence, predicate, 0), evidence.sizes(predicate)
     atoms = math.prod(sizes) * (evidence.program.value_count(predicate) if layout.valued else 1)
     if listed is None:
-        said = f"mean field keeps a row for each of the {atoms:,} latent atoms of {predicate}:"
+        what = f"mean field keeps a row for each of the {atoms:,} latent atoms of {predicate}:"
         hint = f"declare {predicate} as observed if what is not listed is false, or use another disk"
-        refuse_beyond_disk(atoms * BYTES_A_ROW, room, said, hint)
+        refuse_beyond_disk(atoms * BYTES_A_ROW, room, what, hint)
     rows = evidence.every_atom(predicate) if listed is None else listed
     layout.make(0, _start(predicate, rows, layout, evidence))
     count = layout.rows(0, evidence.queries).count()
@@ -190,8 +190,8 @@ def _move(before: Relation, after: Relation) -> Move:
     g, far = column("g"), magnitude(column("q") - column("b"))
     way = before.where(column("latent")).scalar(total(far * (1.0 + magnitude(column("z")))))
     folds = {"value": total(g), "size": total(magnitude(g)), "far": largest(far)}
-    found = after.where(column("latent")).group([], **folds).rows()
-    value, size, farthest = found[0] if found else (0.0, 0.0, 0.0)
+    folded = after.where(column("latent")).group([], **folds).rows()
+    value, size, farthest = folded[0] if folded else (0.0, 0.0, 0.0)
     return Move(Slope(value, size + way), farthest)
 
 
@@ -220,10 +220,10 @@ def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvi
     for product in products:
         for place, reading in enumerate(product.operands):
             if isinstance(reading, Reading) and reading.source == predicate:
-                found = _singled_out(reading, place, product, evidence)
-                if found is None:
+                singled_out = _singled_out(reading, place, product, evidence)
+                if singled_out is None:
                     return None
-                parts += found
+                parts += singled_out
     every = parts[0].stack(*parts[1:]).distinct()
     return every if every.count() * SHARE <= atoms else None
 
@@ -247,9 +247,9 @@ def _singled_out(
     operands = [sender.observed(one) for one in known]
     contraction = Contraction(tuple(one.axes for one in known), axes, inside)
     plan = planned(contraction, [one.statistics for one in operands])
-    found = contracted(plan, operands, evidence.queries.numbers)
-    names = {f"a{number}": column(name) for number, name in enumerate(found.columns)}
-    return [] if found.rows is None else [found.rows.select(**names)]
+    touched = contracted(plan, operands, evidence.queries.numbers)
+    names = {f"a{number}": column(name) for number, name in enumerate(touched.columns)}
+    return [] if touched.rows is None else [touched.rows.select(**names)]
 
 
 def _sigmoid(z: float) -> float:

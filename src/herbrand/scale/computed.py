@@ -57,7 +57,7 @@ def with_computed(
             known.kept_as(table)
             kind = "text" if known.kinds["value"] == "text" else "number"
             domains[name] = stored_domain(name, database, table, kind)
-        tables = {name: derived_table(name, found, signature, stored) for name, found in rows.items()}
+        tables = {name: derived_table(name, own, signature, stored) for name, own in rows.items()}
     made = {name: FactTable.empty(len(signature.predicates[name].types), "closed") for name in rows}
     grown = Facts(domains, {**facts.tables, **made})
     return replace(stored, facts=grown, tables={**stored.tables, **tables})

@@ -32,13 +32,13 @@ def with_derived(rules: Sequence[Rule], signature: Signature, stored: StoredFact
         source = StoredFactRelations(
             stored, signature, scratch, evidence=evidence_of_facts(signature, stored)
         )
-        found = derived_rows(rules, signature, stored.facts, source)
-        for name, rows in found.items():
+        tables = derived_rows(rules, signature, stored.facts, source)
+        for name, rows in tables.items():
             own = [rule for rule in rules if rule.head.predicate == name]
             _refuse_contradiction(
                 name, own, rows.matching(source.false(name), rows.columns), signature, stored
             )
-        derived = {name: derived_table(name, rows, signature, stored) for name, rows in found.items()}
+        derived = {name: derived_table(name, rows, signature, stored) for name, rows in tables.items()}
     closed = {name: FactTable.empty(len(signature.predicates[name].column_types), "closed") for name in heads}
     facts = Facts(stored.facts.domains, {**stored.facts.tables, **closed})
     return replace(stored, facts=facts, tables={**stored.tables, **derived})

@@ -55,10 +55,10 @@ class StoredDomain(Domain):
     def values_at(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> list[Value]:
         wanted = np.asarray(indices, np.int64)
         unique, places = np.unique(wanted, return_inverse=True)
-        found: list[Value] = []
+        values: list[Value] = []
         for start in range(0, len(unique), FETCHED_AT_ONCE):
-            found += self._values(unique[start : start + FETCHED_AT_ONCE])
-        return [found[place] for place in places.tolist()]
+            values += self._values(unique[start : start + FETCHED_AT_ONCE])
+        return [values[place] for place in places.tolist()]
 
     def _values(self, ids: np.ndarray) -> list[Value]:
         """The constants of sorted ids."""
@@ -82,8 +82,8 @@ class StoredDomain(Domain):
         return rows[0][0] if rows else None
 
     def indices_of(self, values: Sequence[Value] | pa.Array) -> Index:
-        found = [self.index_of(value) for value in pa.array(values).to_pylist()]
-        return np.array([ABSENT if index is None else index for index in found], np.int32)
+        indices = [self.index_of(value) for value in pa.array(values).to_pylist()]
+        return np.array([ABSENT if index is None else index for index in indices], np.int32)
 
 
 def stored_domain(name: str, database: Database, table: str, kind: Kind = "text") -> StoredDomain:

@@ -43,7 +43,7 @@ class StoredKnown(Known):
         return self.atom_count - self.settled if self.default == LATENT else 0
 
     def lookup(self, codes: np.ndarray) -> np.ndarray:
-        found = np.full(len(codes), self.default, dtype=np.int64)
+        values = np.full(len(codes), self.default, dtype=np.int64)
         if len(codes) and self.settled:
             assert self.rows is not None
             names = columns_of(len(self.sizes))
@@ -51,8 +51,8 @@ class StoredKnown(Known):
             with Scratch(self.rows.scratch.database, "asked") as scratch:
                 asked = scratch.put(Memory.of(UNLIMITED, place=np.arange(len(codes)), **columns))
                 known = asked.join(self.rows, names).arrays()
-            found[known["place"]] = known["value"]
-        return found
+            values[known["place"]] = known["value"]
+        return values
 
 
 class StoredEvidence(Evidence):

@@ -28,7 +28,7 @@ from herbrand.relations.database import Database
 from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.loading import LOADING, Loading, PredicateTables, Report, table_names
 from herbrand.scale.sources import stamps
-from herbrand.scale.table_query import Said
+from herbrand.scale.table_query import TableQuery
 
 KEPT = "facts"
 Tell = Callable[[Iterable[str]], None]
@@ -92,8 +92,8 @@ class Wanted:
     def opened(self, store: Store) -> tuple[Signature, list[OpenTable], tuple[str, ...]]:
         """The vocabulary with what tables add to it, the tables, and notes."""
         mistakes, rows = Mistakes(), (*self.stated, *self.given)
-        found = opened_tables(store, rows, self.signature, self.sources, self.header, mistakes)
-        signature, opened, notes = found
+        read = opened_tables(store, rows, self.signature, self.sources, self.header, mistakes)
+        signature, opened, notes = read
         signature = grown(signature, opened, mistakes)
         mistakes.raise_any(FactsError)
         return signature, opened, notes
@@ -123,20 +123,22 @@ def stored_facts(
     else:
         database.drop(LOADING)
     wanted.worlds.check(signature.predicates)
-    said = [loading.said(table, signature) for table in opened]
+    queries = [loading.table_query(table, signature) for table in opened]
     tell(loading.notes)
-    signature, domains = loading.domains(signature, said)
+    signature, domains = loading.domains(signature, queries)
     tables = {
-        name: loading.tables(number, predicate, [one for one in said if one.predicate.name == name], domains)
+        name: loading.tables(
+            number, predicate, [one for one in queries if one.predicate.name == name], domains
+        )
         for number, (name, predicate) in enumerate(signature.predicates.items())
     }
-    filled = {one.predicate.name: None for one in said if not one.table.stated}
+    filled = {one.predicate.name: None for one in queries if not one.table.stated}
     tell(new_predicates(wanted.given, [*wanted.named, *filled]))
-    tell(_new_constants(wanted, said, signature, domains, database))
+    tell(_new_constants(wanted, queries, signature, domains, database))
     loading.clear()
-    found = StoredFacts(database, Facts(domains, _worlds(signature, tables, wanted.worlds)), tables, stamped)
-    _keep(signature, found)
-    return signature, found
+    facts = StoredFacts(database, Facts(domains, _worlds(signature, tables, wanted.worlds)), tables, stamped)
+    _keep(signature, facts)
+    return signature, facts
 
 
 def stored_remarks(theory: Theory, signature: Signature, stored: StoredFacts) -> Iterator[str]:
@@ -146,7 +148,7 @@ def stored_remarks(theory: Theory, signature: Signature, stored: StoredFacts) ->
 
 def _new_constants(
     wanted: Wanted,
-    said: Sequence[Said],
+    queries: Sequence[TableQuery],
     signature: Signature,
     domains: Mapping[str, Domain],
     database: Database,
@@ -158,7 +160,7 @@ def _new_constants(
     for name, value in constants_of(wanted.given, signature):
         places = [
             f"SELECT 1 FROM ({one.query}) q WHERE c{place} = {constant(value)}"
-            for one in said
+            for one in queries
             if not one.table.stated
             for place, own in enumerate(one.predicate.column_types)
             if own == name and one.kinds[place] == domains[name].kind
@@ -199,13 +201,13 @@ def kept_facts(database: Database, store: Store, wanted: Wanted) -> tuple[Signat
     return signature, StoredFacts(database, Facts(domains, worlds), tables, stamped)
 
 
-def _keep(signature: Signature, found: StoredFacts) -> None:
+def _keep(signature: Signature, facts: StoredFacts) -> None:
     """One row that says that all tables of facts are whole."""
     types = {name: known.kind for name, known in signature.types.items()}
-    tables = {name: [one.weighted, one.counts] for name, one in found.tables.items()}
-    plain = [name for name, one in found.tables.items() if one.plain]
-    kept = {"types": types, "tables": tables, "plain": plain, "sources": found.stamps}
-    found.database.keep(KEPT, json.dumps(kept))
+    tables = {name: [one.weighted, one.counts] for name, one in facts.tables.items()}
+    plain = [name for name, one in facts.tables.items() if one.plain]
+    kept = {"types": types, "tables": tables, "plain": plain, "sources": facts.stamps}
+    facts.database.keep(KEPT, json.dumps(kept))
 
 
 def _worlds(

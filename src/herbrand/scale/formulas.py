@@ -29,13 +29,13 @@ Asked = Sequence[tuple[Formula, Cases]]
 
 def asked_cases(evidence: StoredEvidence, question: Question) -> Asked:
     """Each instance of the queried formulas; raises for what is not served."""
-    found = []
+    asked = []
     for formula in question.formulas:
-        for said, closed in instances(formula, evidence.program):
+        for written, closed in instances(formula, evidence.program):
             cases = forbidding(evidence.program, closed)
-            _refuse_unserved(formula, cases, len(found))
-            found.append((said, cases))
-    return found
+            _refuse_unserved(formula, cases, len(asked))
+            asked.append((written, cases))
+    return asked
 
 
 def formula_rows(evidence: StoredEvidence, beliefs: Beliefs, asked: Asked) -> Iterator[Row]:

@@ -143,8 +143,8 @@ class StoredModel:
                 note(f"going on after step {state.step}")
             limits = Limits.of(settings)
             state, status = settle(own, lambda: state, limits, watching(self.knowledge.progress, limits))
-            found = own.read(state, replace(status, where=self._where(database)))
-            return found.filtered(call.top, call.least)
+            marginals = own.read(state, replace(status, where=self._where(database)))
+            return marginals.filtered(call.top, call.least)
 
     def query(
         self,
@@ -158,8 +158,8 @@ class StoredModel:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.budget.memory) as database:
             names = self.signature.predicates
-            found = self._facts(database, given, False)
-            signature, facts = self._computed(*found, listed=names, complete=False)
+            loaded = self._facts(database, given, False)
+            signature, facts = self._computed(*loaded, listed=names, complete=False)
             evidence, choices = evidence_of(given, self.signature), self.theory.choices if drawn else ()
             rules = StoredRules.of(self.theory.rules, signature, facts, evidence, choices, drawn)
             return run(StoredProofs(request), rules, goals)
@@ -192,10 +192,10 @@ class StoredModel:
                     note(f"engine {own.name}: {state.where}")
                     if kept.resume:
                         note(f"going on after sweep {state.step:,}")
-                found = own.read(*settle(own, lambda: state, Limits.of(settings, TOLERANCE)))
-            where = f"{self._where(database)}; {found.status.where}"
+                bounds = own.read(*settle(own, lambda: state, Limits.of(settings, TOLERANCE)))
+            where = f"{self._where(database)}; {bounds.status.where}"
             seconds = time.perf_counter() - began
-            return replace(found, status=replace(found.status, where=where, seconds=seconds))
+            return replace(bounds, status=replace(bounds.status, where=where, seconds=seconds))
 
     def learn(
         self,
@@ -209,18 +209,20 @@ class StoredModel:
         _learning().refuse_unserved(method, worlds, settings)
         with opened(self.place, settings.budget.memory) as database:
             unknown = Worlds(open=self.signature.predicates)
-            found = self._facts(database, (), settings.resume is not None, worlds=unknown)
-            signature, facts = self._computed(*found, listed=self.signature.observed)
+            loaded = self._facts(database, (), settings.resume is not None, worlds=unknown)
+            signature, facts = self._computed(*loaded, listed=self.signature.observed)
             example = stored_example(self.theory, signature, facts, Aim(targets, latent))
             report = self.knowledge.progress or _quiet
 
             def learn(watched: LearningSettings) -> Learning:
                 return _learning().learned_there(self.theory, example, watched, self._room, report)
 
-            found = with_curve(learn, settings)
-            found = found.as_written if self.knowledge.definitions else found
+            learned = with_curve(learn, settings)
+            learned = learned.as_written if self.knowledge.definitions else learned
             reason = "it needs the facts in memory" if method == "auto" else None
-            return replace(found, reason=reason, status=replace(found.status, where=self._where(database)))
+            return replace(
+                learned, reason=reason, status=replace(learned.status, where=self._where(database))
+            )
 
     def evidence_of(
         self, database: Database, queried: frozenset[str] = frozenset(), given: Sequence[str] = ()
@@ -242,8 +244,8 @@ class StoredModel:
         refuse_unserved(self.theory.statements, used.command)
         heads = self.theory.derived.keys()
         on_derived = [row for row in evidence_of(given, self.signature) if row.predicate in heads]
-        found = self._facts(database, given, resume, used.queried, apart=on_derived)
-        signature, facts = self._computed(*found)
+        loaded = self._facts(database, given, resume, used.queried, apart=on_derived)
+        signature, facts = self._computed(*loaded)
         if used.predicates:
             resting = resting_on_weights(self.theory.rules, facts.weighted_predicates())
             refuse_weighted(used.command, used.predicates, resting)
@@ -277,14 +279,14 @@ class StoredModel:
             own = worlds or self._worlds(store, sources, signature, rows, queried)
             named = known.signature.predicates
             wanted = Wanted(signature, self.theory.facts, rows, named, sources, own, known.header)
-            found = kept_facts(database, store, wanted) if resume else None
-            if found is None and resume and worlds is None and _keeps_a_run(database):
+            facts = kept_facts(database, store, wanted) if resume else None
+            if facts is None and resume and worlds is None and _keeps_a_run(database):
                 raise nothing_to_resume(database)
-            if found is None:
+            if facts is None:
                 database.drop(RUN)
-                found = stored_facts(database, store, wanted, known.progress, resume, known.tell)
-        known.tell(stored_remarks(self.theory, *found))
-        return found
+                facts = stored_facts(database, store, wanted, known.progress, resume, known.tell)
+        known.tell(stored_remarks(self.theory, *facts))
+        return facts
 
     def _worlds(
         self,
@@ -328,8 +330,8 @@ class StoredModel:
         """Equal for runs that go through the same states."""
         known = self.knowledge
         stamps = evidence.stored.stamps
-        said = (LAYOUT, engine, show(known.used), tuple(given), known.open, known.closed, option, stamps)
-        return hashlib.sha256(repr(said).encode()).hexdigest()
+        settings = (LAYOUT, engine, show(known.used), tuple(given), known.open, known.closed, option, stamps)
+        return hashlib.sha256(repr(settings).encode()).hexdigest()
 
 
 def _keeps_a_run(database: Database) -> bool:
@@ -337,5 +339,5 @@ def _keeps_a_run(database: Database) -> bool:
     return all(database.has(name) and database.noted(name) for name in (RUN, KEPT))
 
 
-def _quiet(*said: object) -> None:
+def _quiet(*messages: object) -> None:
     """For callers who want no notes."""

@@ -27,7 +27,7 @@ from herbrand.relations.expression import TYPES
 from herbrand.relations.expression import Kind as ValueKind
 from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.sql_phrases import equal, sigmoid_of
-from herbrand.scale.table_query import Said, in_one_form, in_place, judged, kind_of
+from herbrand.scale.table_query import TableQuery, in_one_form, in_place, judged, kind_of
 
 Report = Callable[[str, float], None]
 LOADING = "loading"
@@ -92,7 +92,7 @@ class Loading:
         for name in self.staged:
             self.database.drop(name)
 
-    def said(self, table: OpenTable, signature: Signature) -> Said:
+    def table_query(self, table: OpenTable, signature: Signature) -> TableQuery:
         """The table as a query, judged; raises for empty cells and for what is no truth or probability."""
         predicate = signature.predicates[table.predicate]
         self.report(f"reading {table.name}", 0.1)
@@ -107,22 +107,22 @@ class Loading:
             claims = read_claims(table, predicate, signature)
             self.notes += [claims.note] if claims.note else []
             return self._through_memory(claims)
-        found = self._in_one_form(in_place(table, predicate), signature)
-        return judged(found, table, self.database, signature.types)
+        uniform = self._in_one_form(in_place(table, predicate), signature)
+        return judged(uniform, table, self.database, signature.types)
 
-    def _in_one_form(self, said: Said, signature: Signature) -> Said:
+    def _in_one_form(self, query: TableQuery, signature: Signature) -> TableQuery:
         """The same, dates and times in the form of their constants."""
-        for place, name in enumerate(said.predicate.column_types):
+        for place, name in enumerate(query.predicate.column_types):
             calendar, forms = signature.types[name].calendar, f"staged_{len(self.staged)}"
-            if calendar is None or said.kinds[place] != "text":
+            if calendar is None or query.kinds[place] != "text":
                 continue
-            found = in_one_form(said, place, calendar, self.database, forms)
-            if found is not None:
+            uniform = in_one_form(query, place, calendar, self.database, forms)
+            if uniform is not None:
                 self.staged.append(forms)
-                said = found
-        return said
+                query = uniform
+        return query
 
-    def _through_memory(self, claims: Claims) -> Said:
+    def _through_memory(self, claims: Claims) -> TableQuery:
         """Rows that were judged in memory, put into the database."""
         name = f"staged_{len(self.staged)}"
         data: dict[str, pa.Array] = {
@@ -140,21 +140,23 @@ class Loading:
             column.kind if len(column.values) else None for column in claims.columns
         )
         weighted = claims.weights is not None
-        return Said(claims.table, claims.predicate, f"SELECT * FROM {name}", kinds, weighted)
+        return TableQuery(claims.table, claims.predicate, f"SELECT * FROM {name}", kinds, weighted)
 
-    def domains(self, signature: Signature, said: Sequence[Said]) -> tuple[Signature, dict[str, Domain]]:
-        found: dict[str, Domain] = {}
+    def domains(
+        self, signature: Signature, queries: Sequence[TableQuery]
+    ) -> tuple[Signature, dict[str, Domain]]:
+        domains: dict[str, Domain] = {}
         types = dict(signature.types)
         for number, (name, declared) in enumerate(signature.types.items()):
             uses = [
                 (one, place)
-                for one in said
+                for one in queries
                 for place, column_type in enumerate(one.predicate.column_types)
                 if column_type == name
             ]
             if declared.values is not None:
-                found[name] = closed_domain(name, declared.values)
-                self._put_constants(f"domain_{number}", found[name])
+                domains[name] = closed_domain(name, declared.values)
+                self._put_constants(f"domain_{number}", domains[name])
                 continue
             mentioned = signature.mentioned.get(name, ())
             kind = kind_of(name, declared.kind if declared.declared else None, uses, mentioned)
@@ -175,11 +177,11 @@ class Loading:
                 f"SELECT CAST(ROW_NUMBER() OVER (ORDER BY value) - 1 AS INT) AS id, value "
                 f"FROM (SELECT DISTINCT value FROM ({union}) u) d",
             )
-            found[name] = stored_domain(name, self.database, f"domain_{number}", kind or "text")
+            domains[name] = stored_domain(name, self.database, f"domain_{number}", kind or "text")
             types[name] = replace(declared, kind=kind) if declared.kind is None else declared
         self._table_of = {name: f"domain_{number}" for number, name in enumerate(types)}
         self._closed = {name for name, declared in types.items() if declared.values is not None}
-        return replace(signature, types=types), found
+        return replace(signature, types=types), domains
 
     def _refuse_mixed(self, name: str, parts: Sequence[str]) -> None:
         """Whole numbers that floats round, beside fractions: all of them would become floats."""
@@ -202,22 +204,22 @@ class Loading:
         self.database.put(table, pa.table({"id": ids, "value": domain.values}))
 
     def tables(
-        self, number: int, predicate: Predicate, said: Sequence[Said], domains: Mapping[str, Domain]
+        self, number: int, predicate: Predicate, queries: Sequence[TableQuery], domains: Mapping[str, Domain]
     ) -> PredicateTables:
         """The predicate's rows as numbers, apart by what is said of them, each once."""
         self.report(f"sorting {predicate.name}", 0.6)
         columns = [f"a{place}" for place in range(len(predicate.column_types))]
         names = table_names(number)
-        if not said:
-            return self._nothing_said(names, columns)
-        source = self._numbered(predicate, said, columns)
-        weighted = any(one.weighted for one in said)
+        if not queries:
+            return self._empty_tables(names, columns)
+        source = self._numbered(predicate, queries, columns)
+        weighted = any(one.weighted for one in queries)
         if weighted:
             self.make(names[0], _weighted(source, columns))
         else:
-            self._make_facts(names[0], predicate, said, columns)
+            self._make_facts(names[0], predicate, queries, columns)
         self.make(names[1], _distinct(source, columns, "p = 0"))
-        opinions = [one for one in said if mark_of(one.table, predicate) == "probability"]
+        opinions = [one for one in queries if mark_of(one.table, predicate) == "probability"]
         if opinions:
             values = len(domains[predicate.value_type]) if predicate.value_type is not None else 2
             self.make(names[2], self._opinions(predicate, opinions, columns, values - 1))
@@ -225,19 +227,19 @@ class Loading:
             self._put_nothing(names[2], columns, soft=True)
         counted = ", ".join(f"(SELECT COUNT(*) FROM {name})" for name in names)
         true, false, soft = self.database.rows(f"SELECT {counted}")[0]
-        found = PredicateTables(*names, weighted, (true, false, soft), len(opinions) < len(said))
-        self._refuse_contradictions(predicate, found, said, domains)
-        return found
+        tables = PredicateTables(*names, weighted, (true, false, soft), len(opinions) < len(queries))
+        self._refuse_contradictions(predicate, tables, queries, domains)
+        return tables
 
     def _opinions(
-        self, predicate: Predicate, said: Sequence[Said], columns: Sequence[str], others: int
+        self, predicate: Predicate, queries: Sequence[TableQuery], columns: Sequence[str], others: int
     ) -> str:
         """Each atom's opinions added up, as ``Claimed.opinions`` does; equal rows of a table are one."""
         listed = ", ".join((*columns, "p"))
         parts = [
             f"SELECT {'' if one.table.stated else 'DISTINCT '}{listed} "
             f"FROM {self._numbered(predicate, [one], columns)} WHERE p > 0 AND p < 1"
-            for one in said
+            for one in queries
         ]
         added = repr(math.log(max(1, others)))
         odds = f"SUM(LN(p) - LN(1 - p)) + (COUNT(*) - 1) * {added}"
@@ -250,13 +252,13 @@ class Loading:
         return f"SELECT {', '.join((*columns, p, 'odds'))} FROM ({summed}) s"
 
     def _make_facts(
-        self, table: str, predicate: Predicate, said: Sequence[Said], columns: Sequence[str]
+        self, table: str, predicate: Predicate, queries: Sequence[TableQuery], columns: Sequence[str]
     ) -> None:
         """The rows that hold, each once; a large table in parts that fit into memory one by one."""
-        rows = sum(self.database.number(f"SELECT COUNT(*) FROM ({one.query}) q") for one in said)
+        rows = sum(self.database.number(f"SELECT COUNT(*) FROM ({one.query}) q") for one in queries)
         count = -(-rows // ROWS_AT_A_TIME) if columns else 1
         if count <= 1:
-            self.make(table, _distinct(self._numbered(predicate, said, columns), columns, "p = 1"))
+            self.make(table, _distinct(self._numbered(predicate, queries, columns), columns, "p = 1"))
             return
         parts = [f"{table}_{number}" for number in range(count)]
         self.staged += parts
@@ -266,12 +268,13 @@ class Loading:
             self.report(f"sorting {predicate.name}, part {number + 1} of {count}", 0.6)
             chosen = self.database.dialect.part.format(column="c0", count=count)
             some = [
-                replace(one, query=f"SELECT * FROM ({one.query}) h WHERE {chosen} = {number}") for one in said
+                replace(one, query=f"SELECT * FROM ({one.query}) h WHERE {chosen} = {number}")
+                for one in queries
             ]
             self.make(part, _distinct(self._numbered(predicate, some, columns), columns, "p = 1"))
         self.make(table, " UNION ALL ".join(f"SELECT * FROM {part}" for part in parts))
 
-    def _nothing_said(self, names: tuple[str, str, str], columns: Sequence[str]) -> PredicateTables:
+    def _empty_tables(self, names: tuple[str, str, str], columns: Sequence[str]) -> PredicateTables:
         """Three empty tables."""
         for name in names:
             self._put_nothing(name, columns, soft=name == names[2])
@@ -284,9 +287,9 @@ class Loading:
             data |= {column: pa.array([], pa.float64()) for column in ("p", "odds")}
         self.database.put(name, pa.table(data))
 
-    def _numbered(self, predicate: Predicate, said: Sequence[Said], columns: Sequence[str]) -> str:
+    def _numbered(self, predicate: Predicate, queries: Sequence[TableQuery], columns: Sequence[str]) -> str:
         parts = []
-        for one in said:
+        for one in queries:
             joins, chosen = [], []
             for place, (column, name) in enumerate(zip(columns, predicate.column_types, strict=True)):
                 joins.append(f"LEFT JOIN {self._table_of[name]} d{place} ON d{place}.value = q.c{place}")
@@ -298,7 +301,7 @@ class Loading:
             return f"({parts[0]}) n"
         return f"({' UNION ALL '.join(parts)}) n"
 
-    def _refuse_outside(self, one: Said, query: str, columns: Sequence[str]) -> None:
+    def _refuse_outside(self, one: TableQuery, query: str, columns: Sequence[str]) -> None:
         """A constant that a closed type does not have; an open one has all that were found."""
         for place, (column, name) in enumerate(zip(columns, one.predicate.column_types, strict=True)):
             if name not in self._closed:
@@ -318,7 +321,7 @@ class Loading:
         self,
         predicate: Predicate,
         tables: PredicateTables,
-        said: Sequence[Said],
+        queries: Sequence[TableQuery],
         domains: Mapping[str, Domain],
     ) -> None:
         columns = [f"a{place}" for place in range(len(predicate.column_types))]
@@ -344,25 +347,29 @@ class Loading:
                 if predicate.value_type is not None and message == BOTH:
                     value = domains[predicate.value_type].value(int(rows[0][predicate.arity]))
                     atom += f" = {shown(value)}"
-                place, *others = self._places(predicate, said, rows[0], arguments)
+                place, *others = self._places(predicate, queries, rows[0], arguments)
                 among = "".join(f", together with {other}" for other in others)
                 raise FactsError(
                     place.mistake(f"{atom} is said to {message}{among}", "leave one of them out")
                 )
 
     def _places(
-        self, predicate: Predicate, said: Sequence[Said], codes: Sequence[int], arguments: Sequence[Value]
+        self,
+        predicate: Predicate,
+        queries: Sequence[TableQuery],
+        codes: Sequence[int],
+        arguments: Sequence[Value],
     ) -> list[Place]:
         """Where something is said of an atom, by tables and by single facts of the theory."""
         columns = [f"a{place}" for place in range(len(predicate.column_types))]
         own = zip(columns[: predicate.arity], codes, strict=False)
         same = " AND ".join(f"{column} = {int(code)}" for column, code in own) or "TRUE"
-        found: list[Place] = []
-        for one in said:
+        places: list[Place] = []
+        for one in queries:
             rows = f"{self._numbered(predicate, [one], columns)} WHERE {same}"
             if self.database.rows(f"SELECT 1 FROM {rows} LIMIT 1"):
-                found += one.table.places_of(arguments) or [one.table.whole]
-        return list(dict.fromkeys(found))
+                places += one.table.places_of(arguments) or [one.table.whole]
+        return list(dict.fromkeys(places))
 
 
 NEAR = 1 << 16

@@ -76,13 +76,13 @@ class Sender:
         """To the literal at ``place``."""
         reading = self.product.operands[place]
         assert isinstance(reading, Reading)
-        found = self._contracted(place, beliefs)
+        sums = self._contracted(place, beliefs)
         valued = self.evidence.is_valued(reading.source)
         opposite = reading.allowed == FALSE and not valued
         value = column(VALUE) * (-worth if opposite else worth)
-        rows, everywhere = found.rows, found.everywhere
+        rows, everywhere = sums.rows, sums.everywhere
         if rows is not None:
-            at = dict(zip(reading.axes, map(column, found.columns), strict=True))
+            at = dict(zip(reading.axes, map(column, sums.columns), strict=True))
             rows = rows.select(**_atom(reading, at), v=value)
         if everywhere is not None:
             everywhere = everywhere.select(v=value)
@@ -96,8 +96,8 @@ class Sender:
 
     def terms(self, beliefs: Beliefs) -> list[Relation]:
         """Relations whose ``v`` add up to the sum of the whole product."""
-        found = self._contracted(None, beliefs)
-        return [rows.only(VALUE) for rows in (found.everywhere, found.rows) if rows is not None]
+        sums = self._contracted(None, beliefs)
+        return [rows.only(VALUE) for rows in (sums.everywhere, sums.rows) if rows is not None]
 
     @property
     def joined_rows(self) -> float:
@@ -144,11 +144,11 @@ class Sender:
 
     def observed(self, observed: Observed) -> Rows:
         """What is known of a literal, as an operand."""
-        found = known_operand(observed.literal, self.evidence)
-        rows = found.rows
+        operand = known_operand(observed.literal, self.evidence)
+        rows = operand.rows
         for left, right in observed.apart:
             rows = rows.where(_place(left, observed) != _place(right, observed))
-        return replace(found, rows=rows)
+        return replace(operand, rows=rows)
 
     def _read(self, reading: Reading, marginals: Marginals) -> Rows:
         arguments, valued = self.evidence.columns(reading.source), self.evidence.is_valued(reading.source)
@@ -181,8 +181,8 @@ def sums(terms: Iterable[tuple[int, Relation]]) -> dict[int, float]:
     parts = [rows.select(number=number, v=column(VALUE)) for number, rows in terms]
     if not parts:
         return {}
-    found = parts[0].stack(*parts[1:]).group(["number"], v=total(column(VALUE))).arrays()
-    return dict(zip(found["number"].tolist(), found[VALUE].tolist(), strict=True))
+    totals = parts[0].stack(*parts[1:]).group(["number"], v=total(column(VALUE))).arrays()
+    return dict(zip(totals["number"].tolist(), totals[VALUE].tolist(), strict=True))
 
 
 def query_of(rows: Relation) -> str:

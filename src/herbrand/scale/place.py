@@ -61,8 +61,8 @@ def folder_of(place: DatabasePlace) -> Path:
     """Where its tables stand on this machine's disk."""
     if place.kind == "duckdb":
         return Path(place.target).absolute().parent
-    found = SPARK_MASTER.match(place.target)
-    return Path((found and found["folder"]) or DEFAULT_FOLDER).absolute()
+    match = SPARK_MASTER.match(place.target)
+    return Path((match and match["folder"]) or DEFAULT_FOLDER).absolute()
 
 
 def _duckdb(place: DatabasePlace, memory: int | None) -> Database:
@@ -86,9 +86,9 @@ def _duckdb(place: DatabasePlace, memory: int | None) -> Database:
             f"and may use {readable(allowed)}",
             hint="allow more by --memory",
         )
-    found = DuckDB(path, allowed, schema="herbrand")
-    found.name = str(place)
-    return found
+    database = DuckDB(path, allowed, schema="herbrand")
+    database.name = str(place)
+    return database
 
 
 def _is_database(path: Path) -> bool:
@@ -98,9 +98,9 @@ def _is_database(path: Path) -> bool:
 
 
 def _spark(place: DatabasePlace, memory: int | None) -> Database:
-    found = SPARK_MASTER.match(place.target)
-    assert found is not None
-    return Spark(found["master"], folder_of(place), memory)
+    match = SPARK_MASTER.match(place.target)
+    assert match is not None
+    return Spark(match["master"], folder_of(place), memory)
 
 
 _OPENERS: Mapping[str, Callable[[DatabasePlace, int | None], Database]] = {"duckdb": _duckdb, "spark": _spark}

@@ -85,18 +85,18 @@ class StoredRules:
         with Scratch(self.stored.database, "proofs") as scratch:
             if request.algebra == PROBABILITY:
                 rounds, truncated = Rounds(self, semiring, (), scratch), False
-                found = [rounds.by_steps(goal, self._steps(goal, rounds, request), request) for goal in read]
+                pairs = [rounds.by_steps(goal, self._steps(goal, rounds, request), request) for goal in read]
             else:
                 rounds = Rounds(self, semiring, self.reached(one.shape.clause for one in read), scratch)
                 for name in self.program.reached(one.shape.clause for one in read):
                     self._refuse_denied(name, rounds, request)
                     rounds.check_weights(name)
                 last, truncated = rounds.run(request.depth)
-                found = [rounds.answers(goal, last, request) for goal in read]
+                pairs = [rounds.answers(goal, last, request) for goal in read]
         seconds = time.perf_counter() - began
         return tuple(
             self._answers(one, columns, request, rounds, truncated, seconds)
-            for one, columns in zip(read, found, strict=True)
+            for one, columns in zip(read, pairs, strict=True)
         )
 
     def _steps(self, goal: Goal, rounds: Rounds, request: Request) -> Steps:
@@ -119,10 +119,10 @@ class StoredRules:
                 if not program.is_derived(name)
             )
         depth = None if request.depth == FIXPOINT or program.of_choices else int(request.depth)
-        found = None if conditioned else steps_of(program, clause, asked_with(goal), uncertain, depth)
-        if found is None:
+        steps = None if conditioned else steps_of(program, clause, asked_with(goal), uncertain, depth)
+        if steps is None:
             raise _not_in_steps(program.of_choices)
-        return found
+        return steps
 
     def _refuse_denied(self, name: str, rounds: Rounds, request: Request) -> None:
         """Raise where something has a proof that is stated to be false."""
@@ -149,13 +149,13 @@ class StoredRules:
     def _answers(
         self,
         goal: Goal,
-        found: tuple[list[Constants], np.ndarray],
+        answers: tuple[list[Constants], np.ndarray],
         request: Request,
         rounds: Rounds,
         truncated: bool,
         seconds: float,
     ) -> Bindings:
-        columns, weights = found
+        columns, weights = answers
         where = self.stored.database.name
         advice = "" if rounds.converged else advice_without_end(request.algebra)
         status = Status(rounds.converged, rounds.count, seconds, advice, where=where)
@@ -260,10 +260,10 @@ class Rounds:
 
     def _nested(self, heights: Mapping[str, int]) -> Tables:
         """Without recursion nothing need be kept: each predicate is a query over those that it calls."""
-        found: dict[str, Relation] = {}
+        tables: dict[str, Relation] = {}
         for name in sorted(self.needed, key=lambda name: heights[name]):  # what is called first
-            found[name] = self._predicate(name, found)
-        return found
+            tables[name] = self._predicate(name, tables)
+        return tables
 
     def _round(self, now: Tables) -> Tables:
         return {name: self._predicate(name, now).kept() for name in self.needed}
@@ -304,9 +304,9 @@ class Rounds:
             heads = {rule.head.predicate for rule in stratum} & resting - self._complete.keys()
             clauses = {name: self.program.clauses[name] for name in sorted(heads)}
             nothing = {name: source.facts(name).where(FALSE) for name in clauses}
-            found = least_model(clauses, rows, {**self._complete, **nothing})
-            self._complete |= found.tables
-            self.count += found.rounds
+            model = least_model(clauses, rows, {**self._complete, **nothing})
+            self._complete |= model.tables
+            self.count += model.rounds
 
     def _are_same(self, before: Tables, after: Tables) -> bool:
         return all(self._same(before[name], after[name]) for name in self.needed)
@@ -364,17 +364,17 @@ class Rounds:
         types, first = goal.shape.clause.types, len(goal.shape.inputs)
         order = [WEIGHT if self.semiring.least_first else f"{WEIGHT} DESC"]
         for name in goal.shape.variables:
-            found = f"a{first + goal.shape.found.index(name)}"
+            column_name = f"a{first + goal.shape.found.index(name)}"
             # Closed types have an order of their own; in others computed constants have the last numbers.
             closed = self.program.signature.types[types[name]].values is not None
-            order.append(found if closed else f"{found}_value")
+            order.append(column_name if closed else f"{column_name}_value")
         limit = "" if request.top is None or request.normalize != "none" else f" LIMIT {request.top}"
         kinds = {f"a{n}": types[name] for n, name in enumerate(goal.shape.clause.head[first:], first)}
         data = self.rules.stored.named(rows.text, kinds, order, limit)
         weights = data[WEIGHT].to_numpy().astype(np.float64)
         if self.converged:
             refuse_overflow(weights, counts=False)
-        return [Constants(data[f"{found}_value"]) for found in kinds], weights
+        return [Constants(data[f"{column_name}_value"]) for column_name in kinds], weights
 
 
 def _drawn(

@@ -26,22 +26,22 @@ BYTES_A_ROW = 400
 
 def tables_asked_for(stored: StoredProgram, beliefs: Beliefs, question: Question) -> tuple[AtomTable, ...]:
     """A table for each predicate asked for; of latent atoms, unless some are named."""
-    evidence, found = stored.evidence, []
+    evidence, tables = stored.evidence, []
     for predicate, patterns in asked_patterns(beliefs, question).items():
         first, *others = (_matching(evidence, beliefs[predicate], pattern) for pattern in patterns)
         rows = first.stack(*others).distinct() if others else first
-        found.append(_table(evidence, predicate, rows, stored.run))
-    return tuple(found)
+        tables.append(_table(evidence, predicate, rows, stored.run))
+    return tuple(tables)
 
 
 def asked_patterns(predicates: Iterable[str], question: Question) -> dict[str, list[AtomPattern]]:
     """What is asked of each predicate."""
     if question.everything:
         return {name: [AtomPattern(name, (), latent=True)] for name in predicates}
-    found: dict[str, list[AtomPattern]] = {}
+    by_predicate: dict[str, list[AtomPattern]] = {}
     for pattern in question.atoms:
-        found.setdefault(pattern.predicate, []).append(pattern)
-    return found
+        by_predicate.setdefault(pattern.predicate, []).append(pattern)
+    return by_predicate
 
 
 def refuse_unanswerable(
@@ -104,25 +104,25 @@ def _table(evidence: StoredEvidence, predicate: str, rows: Relation, run: Stored
         limit = "" if run.top is None else f" ORDER BY {', '.join(('q DESC', *columns))} LIMIT {run.top}"
     query = f"SELECT * FROM ({query_of(rows)}) w{limit}"
     types = dict(zip(columns, evidence.program.signature.predicates[predicate].types, strict=True))
-    found = evidence.stored.named(query, types, [*columns, "val"] if valued else columns or ["q"])
-    q = found["q"].to_numpy().astype(np.float64)
-    constants = [Constants(found[f"{name}_value"]) for name in columns]
+    table = evidence.stored.named(query, types, [*columns, "val"] if valued else columns or ["q"])
+    q = table["q"].to_numpy().astype(np.float64)
+    constants = [Constants(table[f"{name}_value"]) for name in columns]
     if not valued:
         return AtomTable(predicate, tuple(constants), np.stack([1 - q, q], axis=1))
-    return _valued(evidence, predicate, constants, found, q)
+    return _valued(evidence, predicate, constants, table, q)
 
 
 def _valued(
-    evidence: StoredEvidence, predicate: str, constants: Sequence[Constants], found: pa.Table, q: np.ndarray
+    evidence: StoredEvidence, predicate: str, constants: Sequence[Constants], table: pa.Table, q: np.ndarray
 ) -> AtomTable:
     """Rows of values, sorted by atom, gathered; a value without a row is impossible."""
     program = evidence.program
     first = np.ones(len(q), bool)
-    keys = [found[column].to_numpy() for column in evidence.columns(predicate)]
+    keys = [table[column].to_numpy() for column in evidence.columns(predicate)]
     first[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0) if keys else False
     atom = np.cumsum(first) - 1
     shares = np.zeros((int(first.sum()), program.value_count(predicate)))
-    shares[atom, found["val"].to_numpy()] = q
+    shares[atom, table["val"].to_numpy()] = q
     starts = pa.array(np.flatnonzero(first))
     columns = tuple(Constants(one.values.take(starts)) for one in constants)
     value_type = program.signature.predicates[predicate].value_type

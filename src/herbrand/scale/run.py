@@ -22,7 +22,7 @@ from herbrand.relations.database import Database
 from herbrand.scale.evidence import StoredEvidence
 
 RUN = "run"
-LAYOUT = 2
+LAYOUT = 3
 """Of the tables of steps; a run that left others is begun anew."""
 
 
@@ -47,10 +47,10 @@ class StoredRun:
 
     def kept(self) -> dict[str, Any]:
         """What was kept last; raises where another run kept it."""
-        found = self.database.noted(RUN)
-        if found.get("fingerprint") != self.fingerprint:
+        note = self.database.noted(RUN)
+        if note.get("fingerprint") != self.fingerprint:
             raise nothing_to_resume(self.database)
-        return found
+        return note
 
 
 @dataclass(frozen=True, eq=False)

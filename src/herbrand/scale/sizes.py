@@ -47,9 +47,9 @@ def measured_instead(
     except HerbrandError:
         return engines, False
     able = {
-        name: told
-        for name, told in there.items()
-        if isinstance(told, Cost) and (told.operations or 0) <= MOST_ROWS_A_STEP
+        name: estimate
+        for name, estimate in there.items()
+        if isinstance(estimate, Cost) and (estimate.operations or 0) <= MOST_ROWS_A_STEP
     }
     return {**engines, **able}, bool(able)
 

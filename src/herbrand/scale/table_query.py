@@ -19,7 +19,7 @@ from herbrand.relations.database import Database
 
 
 @dataclass(frozen=True)
-class Said:
+class TableQuery:
     """What one table says of a predicate: a query for columns ``c0`` ..., ``p`` and ``w``.
 
     ``kinds``: what the constants of each column are; None where there is none.
@@ -32,7 +32,7 @@ class Said:
     weighted: bool
 
 
-def in_place(table: StoredTable, predicate: Predicate) -> Said:
+def in_place(table: StoredTable, predicate: Predicate) -> TableQuery:
     """A table that the database can read itself."""
     mark = mark_of(table, predicate)
     expressions = table.constants(len(predicate.column_types))
@@ -49,7 +49,7 @@ def in_place(table: StoredTable, predicate: Predicate) -> Said:
     kinds: tuple[Kind | None, ...] = tuple(
         "text" if "VARCHAR" in expression else "number" for expression in expressions
     )
-    return Said(table, predicate, query, kinds, mark == "weight")
+    return TableQuery(table, predicate, query, kinds, mark == "weight")
 
 
 _DAY = "[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
@@ -62,40 +62,42 @@ _MOMENTS = {
 """Whether a text is a date or a time of the calendar in the one form that these have as constants."""
 
 
-def in_one_form(found: Said, place: int, calendar: str, database: Database, forms: str) -> Said | None:
+def in_one_form(
+    read: TableQuery, place: int, calendar: str, database: Database, forms: str
+) -> TableQuery | None:
     """The same with dates or times that have another form in that of their constants, as memory puts them
     there; ``None`` where none has. ``forms`` is the table that is made for it."""
     own = f"c{place}"
     others = f"{own} IS NOT NULL AND NOT ({_MOMENTS[calendar].format(own)})"
-    written = database.arrow(f"SELECT DISTINCT {own} AS written FROM ({found.query}) q WHERE {others}")
+    written = database.arrow(f"SELECT DISTINCT {own} AS written FROM ({read.query}) q WHERE {others}")
     if not written.num_rows:
         return None
     texts = written.column("written").combine_chunks()
     database.put(forms, pa.table({"written": texts, "kept": written_in_one_form(texts, calendar)[0]}))
-    columns = (f"c{other}" for other in range(len(found.kinds)) if other != place)
+    columns = (f"c{other}" for other in range(len(read.kinds)) if other != place)
     listed = ", ".join((f"COALESCE(f.kept, q.{own}) AS {own}", *columns, "p", "w"))
-    query = f"SELECT {listed} FROM ({found.query}) q LEFT JOIN {forms} f ON q.{own} = f.written"
-    return replace(found, query=query)
+    query = f"SELECT {listed} FROM ({read.query}) q LEFT JOIN {forms} f ON q.{own} = f.written"
+    return replace(read, query=query)
 
 
-def judged(found: Said, table: StoredTable, database: Database, types: Mapping[str, Type]) -> Said:
+def judged(read: TableQuery, table: StoredTable, database: Database, types: Mapping[str, Type]) -> TableQuery:
     """The same, if no cell is empty and all are what they should be; raises ``FactsError`` else."""
-    predicate = found.predicate
+    predicate = read.predicate
     for place, expression in enumerate(table.constants(len(predicate.column_types))):
         name = predicate.column_types[place]
-        empty = _count(found, f"c{place} IS NULL", database)
+        empty = _count(read, f"c{place} IS NULL", database)
         if empty:
             rows = counted(empty, "row")
             message = f"column {place + 1} is empty in {rows}; expected a constant of type '{name}'"
             raise FactsError(table.whole.mistake(message))
         calendar = types[name].calendar
         form = None if calendar is None else f"NOT ({_MOMENTS[calendar].format(f'c{place}')})"
-        if form is not None and "VARCHAR" in expression and (wrong := _count(found, form, database)):
+        if form is not None and "VARCHAR" in expression and (wrong := _count(read, form, database)):
             rows = counted(wrong, "row")
             expected = such_as(calendar or "date")
             message = f"column {place + 1} holds no {calendar} in {rows}; expected {expected}"
             raise FactsError(table.whole.mistake(message))
-        if "DOUBLE" in expression and _count(found, f"NOT ISFINITE(c{place})", database):
+        if "DOUBLE" in expression and _count(read, f"NOT ISFINITE(c{place})", database):
             message = (
                 f"column {place + 1} holds what is no finite number; a constant is text or a finite number"
             )
@@ -108,24 +110,24 @@ def judged(found: Said, table: StoredTable, database: Database, types: Mapping[s
     mark = mark_of(table, predicate)
     if mark in wrong:
         condition, expected = wrong[mark]
-        count = _count(found, condition, database)
+        count = _count(read, condition, database)
         if count:
             message = f"column '{mark}' holds no {expected}, in {counted(count, 'row')}"
             raise FactsError(table.whole.mistake(message))
-    if not database.rows(f"SELECT 1 FROM ({found.query}) q LIMIT 1"):
-        return replace(found, kinds=(None,) * len(found.kinds))
-    return found
+    if not database.rows(f"SELECT 1 FROM ({read.query}) q LIMIT 1"):
+        return replace(read, kinds=(None,) * len(read.kinds))
+    return read
 
 
-def _count(found: Said, condition: str, database: Database) -> int:
+def _count(read: TableQuery, condition: str, database: Database) -> int:
     try:
-        return database.number(f"SELECT COUNT(*) FROM ({found.query}) q WHERE {condition}")
+        return database.number(f"SELECT COUNT(*) FROM ({read.query}) q WHERE {condition}")
     except UnsupportedError:
-        raise FactsError(found.table.whole.mistake("a number does not fit into 64 bits")) from None
+        raise FactsError(read.table.whole.mistake("a number does not fit into 64 bits")) from None
 
 
 def kind_of(
-    name: str, declared: Kind | None, uses: Sequence[tuple[Said, int]], mentioned: Collection[Value]
+    name: str, declared: Kind | None, uses: Sequence[tuple[TableQuery, int]], mentioned: Collection[Value]
 ) -> Kind | None:
     """What the constants of a type are: all text or all numbers."""
     kinds: dict[Kind, str] = {}

@@ -87,27 +87,27 @@ def _no_number(name: str) -> Any:
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"'{name}' stands in it twice")
-    return found
+    return members
 
 
 def field(body: Any, name: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
     """An entry of an object, checked to be of a kind."""
     if not isinstance(body, dict):
         raise RefusedError(BAD_REQUEST, "the body is a JSON object")
-    found = body.get(name)
-    if found is None:
+    value = body.get(name)
+    if value is None:
         if default is None:
             raise RefusedError(BAD_REQUEST, f"'{name}' is missing")
         return default
-    if not isinstance(found, kind) or (isinstance(found, bool) and kind is int):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
         names = [each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,))]
         words = {"str": "a text", "list": "a list", "dict": "an object", "int": "a whole number"}
         raise RefusedError(BAD_REQUEST, f"'{name}' is {' or '.join(words.get(n, n) for n in names)}")
-    return found
+    return value
 
 
 def as_json(what: Any, status: int = 200) -> Response:
@@ -135,9 +135,9 @@ def answer_errors(app: FastAPI) -> None:
         hint = ""
         if error.status_code == NOT_FOUND:
             hint = nearest(path[:200], paths) or f"there are {', '.join(paths)}"
-        found = as_json(RefusedError(error.status_code, message, hint).body(), error.status_code)
-        found.headers.update(error.headers or {})  # a wrong method is answered by those that are allowed
-        return found
+        response = as_json(RefusedError(error.status_code, message, hint).body(), error.status_code)
+        response.headers.update(error.headers or {})  # a wrong method is answered by those that are allowed
+        return response
 
     async def odd(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)

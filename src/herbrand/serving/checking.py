@@ -32,14 +32,14 @@ def checked_files(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _described(mistake: Mistake) -> dict[str, Any]:
-    found = {"message": mistake.message, "hint": mistake.hint, "severity": "error"}
+    described = {"message": mistake.message, "hint": mistake.hint, "severity": "error"}
     span = mistake.span
     if span is None:
-        return found | NOWHERE
+        return described | NOWHERE
     line, column = span.source.line_and_column(span.start)
     end_line, end_column = span.source.line_and_column(max(span.end, span.start + 1))
     ends = {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
-    return found | {"file": span.source.name} | ends
+    return described | {"file": span.source.name} | ends
 
 
 def _outline(documents: list[Document]) -> Iterator[dict[str, Any]]:
@@ -60,12 +60,12 @@ def _predicates(checked: Checked) -> list[dict[str, Any]]:
 
 
 def _constants(checked: Checked) -> list[Any]:
-    found: dict[Any, None] = {}
+    constants: dict[Any, None] = {}
     for rows in checked.theory.facts:
         for column in rows.columns:
-            found.update(dict.fromkeys(column[:MOST_CONSTANTS]))
+            constants.update(dict.fromkeys(column[:MOST_CONSTANTS]))
     if checked.signature is not None:
         types = checked.signature.types.values()
         for values in (*checked.signature.mentioned.values(), *(known.values or () for known in types)):
-            found.update(dict.fromkeys(values[:MOST_CONSTANTS]))
-    return list(found)[:MOST_CONSTANTS]
+            constants.update(dict.fromkeys(values[:MOST_CONSTANTS]))
+    return list(constants)[:MOST_CONSTANTS]

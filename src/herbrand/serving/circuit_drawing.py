@@ -175,5 +175,5 @@ def _texts(worlds: Worlds) -> Iterator[tuple[int, str]]:
 def _chosen_by(worlds: Worlds, instance: Instance) -> str:
     """The statement of a choice, and for which constants."""
     where = shown_where(instance.constants(worlds.program.facts).items())
-    said = statement_text(instance.plan.statement)
-    return f"{said}, {where}" if where else said
+    text = statement_text(instance.plan.statement)
+    return f"{text}, {where}" if where else text

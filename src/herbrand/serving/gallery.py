@@ -23,8 +23,8 @@ def _folder() -> Path | None:
 def examples() -> list[dict[str, Any]]:
     """Name and title of each example that has a theory."""
     folder = _folder()
-    found = sorted(folder.iterdir()) if folder is not None else []
-    return [{"name": each.name, "title": _title(each)} for each in found if each.is_dir() and _theories(each)]
+    paths = sorted(folder.iterdir()) if folder is not None else []
+    return [{"name": each.name, "title": _title(each)} for each in paths if each.is_dir() and _theories(each)]
 
 
 def example(name: str) -> dict[str, Any]:

@@ -114,8 +114,8 @@ def work(role: Role, channel: socket.socket) -> None:
     while (message := receive(channel)) is not None:
         _, body = message
         try:
-            found = role.work(json.loads(body), lambda kind, what: send(channel, kind, encoded(what)))
-            reply = (ANSWER, found if isinstance(found, bytes) else encoded(found))
+            answer = role.work(json.loads(body), lambda kind, what: send(channel, kind, encoded(what)))
+            reply = (ANSWER, answer if isinstance(answer, bytes) else encoded(answer))
         except Exception as error:
             if os.environ.get("HERBRAND_DEBUG") and not isinstance(error, HerbrandError | RefusedError):
                 sys.excepthook(type(error), error, error.__traceback__)

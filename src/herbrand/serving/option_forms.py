@@ -33,7 +33,7 @@ def forms(command: str) -> list[dict[str, Any]]:
 
 def _form(command: str, option: Option) -> dict[str, Any]:
     kind: Any = option.kind
-    found = {
+    form = {
         "name": option.name,
         "flag": option.flag,
         "type": TYPES.get(type(kind), "text"),
@@ -44,7 +44,7 @@ def _form(command: str, option: Option) -> dict[str, Any]:
         "taken_by": option.taken_by,
         "required": option.required,
     }
-    return found | {
+    return form | {
         end: getattr(kind, end) for end in ("least", "most", "above", "below") if hasattr(kind, end)
     }
 

@@ -61,12 +61,12 @@ class Project:
     def listed(self) -> tuple[list[dict[str, Any]], str | None]:
         """The files, and what to do where some are left out."""
         (names, unseen), left = self._names(), MOST_TEXTS
-        found = []
+        files = []
         for name in names:
             text = _text(self.folder / name, min(MOST_TEXT, left))
             left -= len(text or "")
-            found.append({"name": name, "text": text, "kind": kind_of(name)})
-        return found, unseen
+            files.append({"name": name, "text": text, "kind": kind_of(name)})
+        return files, unseen
 
     def tables(self) -> list[str]:
         """The names of all fact tables."""

@@ -50,15 +50,15 @@ def result_page(answer: Mapping[str, Any], theory: str, title: str) -> str:
 
 
 def _tables(answer: Mapping[str, Any]) -> list[tuple[str, Rows]]:
-    found: list[tuple[str, Rows]] = []
+    tables: list[tuple[str, Rows]] = []
     for key, columns in COLUMNS.items():
         rows = answer.get(key)
         if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
-            found.append((key.replace("_", " "), _rows(rows, columns)))
+            tables.append((key.replace("_", " "), _rows(rows, columns)))
     for end in ("lower", "upper"):
         if isinstance(answer.get(end), Mapping):
-            found += [(f"{end}: {caption}", rows) for caption, rows in _tables(answer[end])]
-    return found
+            tables += [(f"{end}: {caption}", rows) for caption, rows in _tables(answer[end])]
+    return tables
 
 
 COLUMNS: dict[str, tuple[str, ...]] = {

@@ -79,11 +79,11 @@ def _batch() -> dict[str, Any]:
         "properties": {"requests": {"type": "array", "items": part}},
     }
     answers = {"type": "array", "items": {"type": "object"}}
-    found = {"type": "object", "properties": {"answers": answers}}
-    return _post("batch", "Several requests; each has an answer or an error in its place.", body, found)
+    answered = {"type": "object", "properties": {"answers": answers}}
+    return _post("batch", "Several requests; each has an answer or an error in its place.", body, answered)
 
 
-def _post(name: str, summary: str, body: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+def _post(name: str, summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     def content(what: dict[str, Any]) -> dict[str, Any]:
         return {"application/json": {"schema": what}}
 
@@ -93,7 +93,7 @@ def _post(name: str, summary: str, body: dict[str, Any], found: dict[str, Any]) 
         "summary": summary,
         "requestBody": {"content": content(body)},
         "responses": {
-            "200": {"description": "The JSON object of the command line.", "content": content(found)},
+            "200": {"description": "The JSON object of the command line.", "content": content(answer)},
             **{code: {"description": why, "content": content(error)} for code, why in ERRORS.items()},
         },
     }

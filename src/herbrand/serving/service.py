@@ -52,7 +52,7 @@ class Answers:
         began = time.perf_counter()
         status = 500
         try:
-            found = await self._answer(command, given)
+            reply = await self._answer(command, given)
             status = 200
         except RefusedError as refused:
             status = refused.status
@@ -62,7 +62,7 @@ class Answers:
             raise
         finally:
             self._metrics.answered(command, status, time.perf_counter() - began)
-        return found
+        return reply
 
     async def _answer(self, command: str, given: Any) -> bytes:
         try:
@@ -75,12 +75,12 @@ class Answers:
             self._kept.move_to_end(key)
             self._metrics.remembered += 1
             return self._kept[key]
-        found = await self._pool.answer(task, seconds_of(asked, self._limits.seconds))
-        if self._limits.kept and len(found) <= self._metrics.most_remembered_bytes and UNSETTLED not in found:
-            self._kept[key] = found
+        reply = await self._pool.answer(task, seconds_of(asked, self._limits.seconds))
+        if self._limits.kept and len(reply) <= self._metrics.most_remembered_bytes and UNSETTLED not in reply:
+            self._kept[key] = reply
             if len(self._kept) > self._limits.kept:
                 self._kept.popitem(last=False)
-        return found
+        return reply
 
 
 def service(pool: Pool, limits: RequestLimits) -> FastAPI:
@@ -154,8 +154,8 @@ def _requests_in(body: Any) -> list[Any]:
 
 async def _batch(answers: Answers, requests: list[Any], at_once: int) -> bytes:
     turns = asyncio.Semaphore(at_once)  # or whoever asks one question would wait behind a whole batch
-    found = await asyncio.gather(*(_part(answers, each, turns) for each in requests))
-    return b'{"answers":[' + b",".join(found) + b"]}"
+    parts = await asyncio.gather(*(_part(answers, each, turns) for each in requests))
+    return b'{"answers":[' + b",".join(parts) + b"]}"
 
 
 async def _part(answers: Answers, given: Any, turns: asyncio.Semaphore) -> bytes:

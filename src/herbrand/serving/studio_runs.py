@@ -273,10 +273,10 @@ def _request_in(command: str, asked: dict[str, Any]) -> tuple[dict[str, Any], di
 
 
 def _object(asked: dict[str, Any], name: str) -> dict[str, Any]:
-    found = asked.get(name) or {}
-    if not isinstance(found, dict):
+    member = asked.get(name) or {}
+    if not isinstance(member, dict):
         raise RefusedError(BAD_REQUEST, f"'{name}' is an object")
-    return found
+    return member
 
 
 def _files_in(asked: dict[str, Any]) -> dict[str, str]:
@@ -298,7 +298,7 @@ def theories_in(asked: dict[str, Any]) -> list[str]:
 def _facts_in(asked: dict[str, Any]) -> list[tuple[str | None, str]]:
     """Tables as ``(predicate, file)``; each is a name, or an object of both."""
     facts = asked.get("facts") or []
-    found: list[tuple[str | None, str]] = []
+    files: list[tuple[str | None, str]] = []
     for each in facts if isinstance(facts, list) else [facts]:
         entry = {"file": each} if isinstance(each, str) else each
         file = entry.get("file") if isinstance(entry, dict) else None
@@ -307,5 +307,5 @@ def _facts_in(asked: dict[str, Any]) -> list[tuple[str | None, str]]:
             raise RefusedError(
                 BAD_REQUEST, "'facts' holds names of tables, or objects of 'predicate' and 'file'"
             )
-        found.append((predicate, file))
-    return found
+        files.append((predicate, file))
+    return files

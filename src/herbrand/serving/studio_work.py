@@ -61,16 +61,16 @@ def _run(task: Mapping[str, Any], emit: Emit, budget: Budget) -> dict[str, Any]:
         events.cost(lambda: hb.size_report(model, within=budget.at_most(COST_SECONDS)).to_dict())
     answer = answered(model, command, asked, budget, watching)
     events.progress("done", 1.0)
-    found = {"command": command, **answer.to_dict()}
+    reply = {"command": command, **answer.to_dict()}
     advice = getattr(getattr(answer, "status", None), "advice", "")
-    return found | {"notes": events.notes} | ({"advice": advice} if advice else {})
+    return reply | {"notes": events.notes} | ({"advice": advice} if advice else {})
 
 
 def _induced(task: Mapping[str, Any], asked: dict[str, Any], watching: Watching) -> dict[str, Any]:
     theory = hb.read(task["theory"]) if task["theory"] else None
     header = task["model"].get("header")
     induced = hb.induce if wants_worlds(asked) else hb.mine
-    found = induced(
+    result = induced(
         theory,
         facts=task["facts"] or None,
         header=header,
@@ -78,7 +78,7 @@ def _induced(task: Mapping[str, Any], asked: dict[str, Any], watching: Watching)
         note=watching.note,
         **asked,
     )
-    return found.to_dict() | {"theory": found.text}
+    return result.to_dict() | {"theory": result.text}
 
 
 def _model(task: Mapping[str, Any], budget: Budget = UNLIMITED, watching: Watching | None = None) -> hb.Model:
@@ -105,10 +105,10 @@ class Events:
 
     def progress(self, text: str, share: float, step: int | None = None) -> None:
         """Work of which a share is done; the steps of an iteration are a trace too."""
-        found = STEP.fullmatch(text)
-        if found is not None:
-            step = int(found[1].replace(",", ""))
-            self.trace(step, float(found[2]))
+        match = STEP.fullmatch(text)
+        if match is not None:
+            step = int(match[1].replace(",", ""))
+            self.trace(step, float(match[2]))
         now = self._clock()
         if now >= self._next or share >= 1:
             self._next = now + OFTEN
@@ -137,11 +137,11 @@ def _tables(task: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return {"facts": tables_of(_model(task)), "mistake": None}
     except HerbrandError as error:
-        found: list[dict[str, Any]] = []
+        tables: list[dict[str, Any]] = []
         for path in task["facts"]:
             with contextlib.suppress(HerbrandError):
-                found += tables_of(hb.Model(Theory(), [path]))
-        return {"facts": found, "mistake": str(error)}
+                tables += tables_of(hb.Model(Theory(), [path]))
+        return {"facts": tables, "mistake": str(error)}
 
 
 def _table(task: Mapping[str, Any]) -> dict[str, Any]:

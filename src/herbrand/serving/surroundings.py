@@ -102,13 +102,13 @@ class _Links:
 
     def near(self, start: int, steps: int, most: int) -> tuple[dict[int, int], int]:
         """The atoms that the steps reach, each with its distance, and how many of them are left out."""
-        found = {start: 0}
+        distances = {start: 0}
         for step in range(1, steps + 1):
-            touched = np.unique(self.rows[np.isin(self.atoms, list(found))])
+            touched = np.unique(self.rows[np.isin(self.atoms, list(distances))])
             reached = np.unique(self.atoms[np.isin(self.rows, touched)]).tolist()
-            found |= {number: step for number in reached if number not in found}
-        kept = dict(list(found.items())[:most])
-        return kept, len(found) - len(kept)
+            distances |= {number: step for number in reached if number not in distances}
+        kept = dict(list(distances.items())[:most])
+        return kept, len(distances) - len(kept)
 
 
 def _pairs(conjunction: GroundConjunction) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -125,14 +125,14 @@ def _groundings(network: Ground, links: _Links, texts: dict[int, str]) -> Iterat
     """The groundings whose atoms are all drawn; pieces of one grounding are one."""
     drawn = np.isin(links.atoms, list(texts))
     whole = np.setdiff1d(links.rows[drawn], links.rows[~drawn])
-    found: dict[tuple[int, tuple[Any, ...]], dict[int, None]] = {}
+    atoms_of: dict[tuple[int, tuple[Any, ...]], dict[int, None]] = {}
     for template, first, end in zip(network.templates, links.first, links.first[1:], strict=False):
         rows = whole[(whole >= first) & (whole < end)]
         where = template.groundings(network.program) if len(rows) else []
         for row in rows.tolist():
             key = (template.template.statement, where[row - first])
-            found.setdefault(key, {}).update(dict.fromkeys(links.atoms[links.rows == row].tolist()))
-    for (statement, where), atoms in found.items():
+            atoms_of.setdefault(key, {}).update(dict.fromkeys(links.atoms[links.rows == row].tolist()))
+    for (statement, where), atoms in atoms_of.items():
         yield {
             "statement": statement_text(network.program.statements[statement]),
             "where": shown_where(where),

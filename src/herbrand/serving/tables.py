@@ -36,11 +36,11 @@ def _stated(model: Model) -> Program:
 def tables_of(model: Model) -> list[dict[str, Any]]:
     """Every predicate with its arguments, its world and how many facts it has."""
     program = _stated(model)
-    found = []
+    tables = []
     for predicate in program.signature.predicates.values():
         table = program.facts.tables.get(predicate.name)
         if table is not None:
-            found.append(
+            tables.append(
                 {
                     "predicate": predicate.name,
                     "arguments": [{"name": name, "type": name} for name in predicate.column_types],
@@ -49,7 +49,7 @@ def tables_of(model: Model) -> list[dict[str, Any]]:
                     "constants": [_constants(program, name) for name in predicate.column_types],
                 }
             )
-    return found
+    return tables
 
 
 def _constants(program: Program, type_name: str) -> list[Any]:

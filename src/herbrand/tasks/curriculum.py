@@ -353,7 +353,7 @@ class Schooling:
         for name, tensor in within("pool", tensors).items():
             size, outcome, part = name.split(".")
             parts.setdefault((int(size), outcome == "1"), {})[part] = tensor.numpy()
-        return {key: self.kind(**found) for key, found in parts.items()}
+        return {key: self.kind(**own) for key, own in parts.items()}
 
     def _run(self) -> dict[str, Any]:
         return {

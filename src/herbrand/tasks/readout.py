@@ -69,9 +69,9 @@ def machine_rules(
     task: Task, conclude: Conclude, rng: np.random.Generator, worlds: int, checked: int, limits: Limits
 ) -> MachineRules:
     """Rules for what a machine concludes in worlds of the task's smaller size."""
-    found = _extracted(task, conclude, rng, worlds, limits)
-    marks = verify(task, found.clauses, rng, checked, task.sizes[1])
-    return MachineRules(found.clauses, found.relevance, found.agreement, marks)
+    extraction = _extracted(task, conclude, rng, worlds, limits)
+    marks = verify(task, extraction.clauses, rng, checked, task.sizes[1])
+    return MachineRules(extraction.clauses, extraction.relevance, extraction.agreement, marks)
 
 
 def policy_rules(
@@ -94,21 +94,21 @@ def policy_rules(
         near = (scores - scores.amax(1, keepdim=True) - log(share)).clamp(min=-LEAST)
         return near.view(sample.target.shape)
 
-    found = _extracted(task, conclude, rng, positions, limits)
-    played = play(RulePolicy(task, found.clauses), kind.draw(rng, games, sizes[1]))
-    return PolicyRules(found.clauses, found.relevance, found.agreement, played)
+    extraction = _extracted(task, conclude, rng, positions, limits)
+    played = play(RulePolicy(task, extraction.clauses), kind.draw(rng, games, sizes[1]))
+    return PolicyRules(extraction.clauses, extraction.relevance, extraction.agreement, played)
 
 
 def _extracted(
     task: Task, conclude: Conclude, rng: np.random.Generator, worlds: int, limits: Limits
 ) -> Extraction:
-    found = extract(task, conclude, rng, worlds, limits)
-    if not found.clauses:
+    extraction = extract(task, conclude, rng, worlds, limits)
+    if not extraction.clauses:
         raise HerbrandError(
             f"no rule was found for '{task.target}'",
             hint="not all that is learned is a rule; allow more steps, or show it more worlds",
         )
-    return found
+    return extraction
 
 
 def _positions_task(kind: type[Games], policy: ActionPolicy, size: int) -> Task:

@@ -31,7 +31,7 @@ def arities(relations: Relations) -> dict[int, tuple[str, ...]]:
 def channels(relations: Relations, vocabulary: Vocabulary) -> dict[int, torch.Tensor]:
     """A tensor for each arity, ``[worlds, objects * arity, channels]``, in the vocabulary's order; raises for
     a relation that is missing or of another shape."""
-    found = {}
+    by_arity = {}
     for arity, names in vocabulary.items():
         tables = [_table(relations, name, arity) for name in names]
         shapes = {table.shape for table in tables}
@@ -40,8 +40,8 @@ def channels(relations: Relations, vocabulary: Vocabulary) -> dict[int, torch.Te
                 f"{', '.join(names)} are tables of different shapes: {', '.join(map(str, sorted(shapes)))}",
                 hint="each is [worlds, objects, ...], an axis of all objects for each argument",
             )
-        found[arity] = torch.from_numpy(np.stack(tables, -1).astype(np.float32))
-    return found
+        by_arity[arity] = torch.from_numpy(np.stack(tables, -1).astype(np.float32))
+    return by_arity
 
 
 def _table(relations: Relations, name: str, arity: int) -> npt.NDArray[Any]:

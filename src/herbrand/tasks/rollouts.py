@@ -55,10 +55,10 @@ class Episodes:
     def returns(self, discount: float) -> np.ndarray:
         """The discounted sum of each game's rewards."""
         if any(step.rewards is not None for step in self.steps):
-            found = np.zeros(len(self.moves))
+            returns = np.zeros(len(self.moves))
             for number, step in enumerate(self.steps):
-                found[step.rows] += discount**number * np.asarray(step.rewards, float)
-            return found
+                returns[step.rows] += discount**number * np.asarray(step.rewards, float)
+            return returns
         costly = self.moves - self.solved  # all moves but one that solves
         weights = discount ** np.arange(self.moves.max(initial=0) + 1)
         before = np.concatenate([[0.0], np.cumsum(weights)])

@@ -62,8 +62,8 @@ def worlds_task(
     arity = np.ndim(drawn[target]) - 1
 
     def sample(rng: np.random.Generator, worlds: int, objects: int) -> Sample:
-        found = draw(rng, worlds, objects)
-        truth, tables = channels(found, {arity: (target,)})[arity], channels(found, known)
+        drawn = draw(rng, worlds, objects)
+        truth, tables = channels(drawn, {arity: (target,)})[arity], channels(drawn, known)
         shaped = [(arity, truth), *tables.items()]
         if {len(table) for _, table in shaped} != {worlds} or len({t.shape[1] for a, t in shaped if a}) > 1:
             raise UnsupportedError(

@@ -60,7 +60,7 @@ def test_without_constraints_nothing_is_searched(data: st.DataObject) -> None:
     circuit = left.advanced(10**6)
     assert circuit is not None
     total, shares = left.counted(circuit)
-    told = [x for variable in left.task.told for x in (2 * variable, 2 * variable + 1)]
+    told = [x for variable in left.task.written for x in (2 * variable, 2 * variable + 1)]
     if not left.task.net.restrictions:
         alone, each = left.task.unrestricted()
         assert alone == pytest.approx(total, abs=1e-14)

@@ -106,7 +106,7 @@ def test_what_is_too_large_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPa
     asked = made.net.either([*pairs, made.net.every([drawn[0], drawn[7]])])
     task = made.task([asked])
     circuit, weights = made.circuit([asked], Budget())
-    making = Making(Subject(task.net, told=[asked]), np.arange(len(task.net)), Budget())
+    making = Making(Subject(task.net, written=[asked]), np.arange(len(task.net)), Budget())
     assert not making.advanced(5, math.inf)
     assert not making.advanced(10_000, time_beside_compiling() - 1)
     assert making.advanced(10_000, math.inf)
@@ -203,7 +203,9 @@ def test_circuits_of_diagrams_are_those_of_the_search(
     """In any order of decisions: the sum, every share, the best assignment, and which are drawn."""
     made, asked = network
     task = made.task(asked)
-    net, told, normal = (task.net, task.told, task.normal) if sums else (made.net, made._told(asked), set())
+    net, told, normal = (
+        (task.net, task.written, task.normal) if sums else (made.net, made._written(asked), set())
+    )
     if not net.consistent or any(one.least != 1 for one in net.restrictions):
         return
     problem = problem_of(net, told, normal, ())
@@ -212,7 +214,7 @@ def test_circuits_of_diagrams_are_those_of_the_search(
     gates = frozenset(v for v in told if net.gates[v])
     making = Making(Subject(net, gates), np.array(rank), UNLIMITED)
     assert expected is not None and making.advanced(10**9, math.inf)
-    found = making.circuit(problem.told)
+    found = making.circuit(problem.written)
     weights = task.log_weights if sums else made.log_weights()
     values, others = found.values(weights), expected.values(weights)
     assert values[found.root] == pytest.approx(others[expected.root], abs=1e-9)

@@ -65,7 +65,7 @@ def test_totals_and_shares_are_those_of_all_assignments(seed: int) -> None:
 
     found = unified(Task(net, weights, told, set()))
     task = found.task
-    circuit = compiled(task.net, UNLIMITED, task.told, task.normal)
+    circuit = compiled(task.net, UNLIMITED, task.written, task.normal)
     values = circuit.values(task.log_weights)
     total, shares = _summed(net, weights)
     assert math.exp(values[circuit.root]) == pytest.approx(total, rel=1e-9)
@@ -80,7 +80,7 @@ def test_a_symmetric_relation_has_a_variable_a_pair() -> None:
     for i, j in pairs:
         net.require([pairs[i, j] ^ 1, pairs[j, i]])
     task = Task(net, np.zeros((len(net), 2)), set(range(len(net))), set())
-    assert len(unified(task).task.told) == len(pairs) // 2
+    assert len(unified(task).task.written) == len(pairs) // 2
 
 
 def test_weights_of_both_directions_count() -> None:

@@ -57,7 +57,7 @@ def test_the_sum_and_all_shares_are_those_of_the_circuit(drawn: tuple[ChoiceCons
     assert found is not None
     assert found[0] == pytest.approx(float(values[circuit.root]), abs=1e-12)
     if found[0] > -math.inf:
-        told = [x for v in task.told for x in (2 * v, 2 * v + 1)]
+        told = [x for v in task.written for x in (2 * v, 2 * v + 1)]
         assert found[1][told] == pytest.approx(circuit.shares(weights, values)[told], abs=1e-12)
 
 

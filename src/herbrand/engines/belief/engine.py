@@ -86,15 +86,19 @@ class BeliefPropagation:
     def _compiled(self, program: Program, question: Question, within: Budget) -> BeliefState:
         refuse_what_is_no_marginal(question, self.name)
         memory = within.bytes
-        found = compiled(program, within, self.lift)
+        network = compiled(program, within, self.lift)
         if question.everything:
-            said = f"the probabilities of all {found.atom_count:,} latent atoms need"
+            what = f"the probabilities of all {network.atom_count:,} latent atoms need"
             hint = "ask for some of them by --query, or allow more by --memory"
-            refuse_beyond(found.atom_count * BYTES_AN_ATOM, memory, said, hint)
-        if possible_values(found.graph) is None:
-            raise proved_contradiction(found.program, within)
+            refuse_beyond(network.atom_count * BYTES_AN_ATOM, memory, what, hint)
+        if possible_values(network.graph) is None:
+            raise proved_contradiction(network.program, within)
         return BeliefState(
-            question, found, forest_order(found.graph), no_messages(found.graph), Pace(self.damping or 0.0)
+            question,
+            network,
+            forest_order(network.graph),
+            no_messages(network.graph),
+            Pace(self.damping or 0.0),
         )
 
     def step(self, state: BeliefState) -> BeliefState:
@@ -131,20 +135,20 @@ class BeliefPropagation:
         return state.pace.moved
 
     def read(self, state: BeliefState, status: Status) -> Marginals:
-        found = state.compiled
-        beliefs = log_beliefs(found.graph, state.messages).probabilities(found.graph)
-        log_partition = bethe(found.graph, state.messages)
+        network = state.compiled
+        beliefs = log_beliefs(network.graph, state.messages).probabilities(network.graph)
+        log_partition = bethe(network.graph, state.messages)
 
         def look_up(predicate: str, codes: Array) -> Array:
-            axes = found.axis_class[found.axes_of(predicate, codes)]
-            return beliefs[axes, : found.program.value_count(predicate)]
+            axes = network.axis_class[network.axes_of(predicate, codes)]
+            return beliefs[axes, : network.program.value_count(predicate)]
 
         exact = state.order is not None
         return Marginals(
             self.name,
             Guarantee.EXACT if exact else Guarantee.APPROXIMATION,
-            replace(status, advice=_with_note(status.advice, found)),
-            tuple(looked_up(found.evidence, look_up, state.question)),
+            replace(status, advice=_with_note(status.advice, network)),
+            tuple(looked_up(network.evidence, look_up, state.question)),
             (),
             log_partition,
             PartitionGuarantee.EXACT if exact else PartitionGuarantee.APPROXIMATION,

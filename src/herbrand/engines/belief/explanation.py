@@ -15,7 +15,7 @@ import numpy as np
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.belief.messages import log_beliefs
-from herbrand.engines.belief.origins import Origins, Said, reason_of, soft_evidence_on
+from herbrand.engines.belief.origins import Origins, Stated, reason_of, soft_evidence_on
 from herbrand.engines.reading import ExplainedAtom, forced
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import Array
@@ -28,12 +28,12 @@ def explained(
     """The log-odds of the atom that a question asks for."""
     asked = ExplainedAtom.of(question, compiled.evidence)
     axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
-    found = _Around(compiled, asked, axis, messages)
-    value = found.value
+    around = _Around(compiled, asked, axis, messages)
+    value = around.value
     if not math.isfinite(value):
-        return asked.explained(value, engine, guarantee, found.forcing())
-    reasons = (reason for reason in found.reasons() if reason.contribution)
-    return asked.explained(value, engine, guarantee, reasons, found.base)
+        return asked.explained(value, engine, guarantee, around.forcing())
+    reasons = (reason for reason in around.reasons() if reason.contribution)
+    return asked.explained(value, engine, guarantee, reasons, around.base)
 
 
 class _Around:
@@ -59,11 +59,11 @@ class _Around:
         return -math.log(max(1, int(self.others.sum())))
 
     def reasons(self) -> Iterator[Reason]:
-        contributions: dict[tuple[Said, ...], float] = defaultdict(float)
-        for said, log_values, times in (*self._own(), *self._incoming()):
-            contributions[said] += times * self._share(log_values)
-        for said, contribution in contributions.items():
-            yield reason_of(said, contribution)
+        contributions: dict[tuple[Stated, ...], float] = defaultdict(float)
+        for stated, log_values, times in (*self._own(), *self._incoming()):
+            contributions[stated] += times * self._share(log_values)
+        for stated, contribution in contributions.items():
+            yield reason_of(stated, contribution)
         opinion = self._opinion()
         if opinion.any():
             yield reason_of((soft_evidence_on(self.asked.atom),), self._share(opinion))
@@ -74,9 +74,9 @@ class _Around:
         barred = self.others if self.value > 0 else ~self.others
         parts = (*self._own(), *self._incoming())
         forcing = dict.fromkeys(
-            said for said, log_values, _ in parts if np.isneginf(log_values[barred]).any()
+            stated for stated, log_values, _ in parts if np.isneginf(log_values[barred]).any()
         )
-        return tuple(reason_of(said, self.value) for said in forcing) or (forced(self.value),)
+        return tuple(reason_of(stated, self.value) for stated in forcing) or (forced(self.value),)
 
     def _share(self, log_values: Array) -> float:
         """What a message adds to finite log-odds."""
@@ -86,31 +86,31 @@ class _Around:
         weights = np.exp(belief[there] - np.logaddexp.reduce(belief[there]))
         return float(mine - (weights * rest[there]).sum())
 
-    def _own(self) -> Iterator[tuple[tuple[Said, ...], Array, float]]:
+    def _own(self) -> Iterator[tuple[tuple[Stated, ...], Array, float]]:
         """What statements about this atom alone say."""
         for origin in self.origins.on_axes([self.axis])[self.axis]:
-            said, table = origin
+            stated, table = origin
             if table is not None:
-                yield (said,), table, 1.0
+                yield (stated,), table, 1.0
 
     def _opinion(self) -> Array:
         """What facts say: the axis's own weights without the statements'."""
         graph = self.compiled.built.graph
         start = int(graph.starts[self.axis])
-        found = graph.unary[start : start + int(graph.sizes[self.axis])].copy()
+        opinion = graph.unary[start : start + int(graph.sizes[self.axis])].copy()
         for _, table, _ in self._own():
             finite = ~np.isneginf(table)
-            found[finite] -= table[finite]
-            found[~finite & np.isneginf(found)] = 0.0
-        return np.where(np.abs(found) < 1e-12, 0.0, found)
+            opinion[finite] -= table[finite]
+            opinion[~finite & np.isneginf(opinion)] = 0.0
+        return np.where(np.abs(opinion) < 1e-12, 0.0, opinion)
 
-    def _incoming(self) -> Iterator[tuple[tuple[Said, ...], Array, float]]:
+    def _incoming(self) -> Iterator[tuple[tuple[Stated, ...], Array, float]]:
         """The messages of the factors around."""
         built, run = self.compiled.built.graph, self.compiled.graph
         edges = np.flatnonzero((built.edge_axes == self.axis) & (built.exponents > 0))
         factors = built.owners[edges]
-        said = self.origins.of_factors(factors.tolist())
+        stated = self.origins.of_factors(factors.tolist())
         for edge, factor in zip(edges.tolist(), factors.tolist(), strict=True):
             start = int(run.message_starts[self.compiled.edge_class[edge]])
             message = self.messages[start : start + int(built.sizes[self.axis])]
-            yield said[factor], message, float(built.exponents[edge])
+            yield stated[factor], message, float(built.exponents[edge])

@@ -18,8 +18,8 @@ GONE = 0.5
 def forest_order(graph: FactorGraph) -> Array | None:
     """Factors in the order in which they become leaves; ``None`` where some are on a cycle."""
     pointers, by_axis = graph.edges_by_axis()
-    order, found = chosen(_peeled, graph.operations)(graph, by_axis, pointers, graph.owners)
-    return order if found == graph.factor_count else None
+    order, count = chosen(_peeled, graph.operations)(graph, by_axis, pointers, graph.owners)
+    return order if count == graph.factor_count else None
 
 
 @loop
@@ -40,7 +40,7 @@ def _peeled(graph: FactorGraph, by_axis: Array, pointers: Array, owners: Array) 
             waiting[last], queued[part] = part, True
             last += 1
     order = np.empty(factors, np.int64)
-    found = 0
+    count = 0
     gone = np.zeros(axes + factors, np.bool_)
     while first < last:
         part = waiting[first]
@@ -55,12 +55,12 @@ def _peeled(graph: FactorGraph, by_axis: Array, pointers: Array, owners: Array) 
                     waiting[last], queued[axes + factor] = axes + factor, True
                     last += 1
             continue
-        order[found] = part - axes
-        found += 1
+        order[count] = part - axes
+        count += 1
         for edge in range(graph.factor_edges[part - axes], graph.factor_edges[part - axes + 1]):
             axis = graph.edge_axes[edge]
             around[axis] -= graph.exponents[edge]
             if not queued[axis] and around[axis] <= 1.0 + GONE:
                 waiting[last], queued[axis] = axis, True
                 last += 1
-    return order[:found], found
+    return order[:count], count

@@ -189,11 +189,11 @@ def _log_sum_at(joint: Array, count: int, value: int, stride: int, size: int) ->
             largest = max(largest, joint[entry])
     if largest == NEVER:
         return NEVER
-    found = 0.0
+    scaled = 0.0
     for block in range(value * stride, count, size * stride):
         for entry in range(block, block + stride):
-            found += math.exp(joint[entry] - largest)
-    return largest + math.log(found)
+            scaled += math.exp(joint[entry] - largest)
+    return largest + math.log(scaled)
 
 
 @loop
@@ -425,7 +425,7 @@ def bethe(graph: FactorGraph, messages: Array) -> float:
     multiplicities, allowed, factor_counts = graph.multiplicities, graph.allowed, graph.factor_counts
     total, impossible = np.empty(len(graph.unary)), np.empty(len(graph.unary))
     totals(graph, messages, total, impossible)
-    found = graph.constant
+    energy = graph.constant
     for axis in range(len(graph.sizes)):
         own = NEVER
         for value in range(graph.starts[axis], graph.starts[axis] + graph.sizes[axis]):
@@ -433,7 +433,7 @@ def bethe(graph: FactorGraph, messages: Array) -> float:
                 own = _log_sum(own, total[value])
         if own == NEVER:
             return NEVER
-        found += graph.counts[axis] * own
+        energy += graph.counts[axis] * own
     incoming, _, places, joint, _ = _workspace(graph)
     for factor in range(len(factor_counts)):
         first, stop = factor_edges[factor], factor_edges[factor + 1]
@@ -457,5 +457,5 @@ def bethe(graph: FactorGraph, messages: Array) -> float:
             )
             fails = NEVER if sure > 0.5 else incoming[0] + none
             own = scale + _log_sum(fails, incoming[1] + _some_of(none, some, sure))
-        found += factor_counts[factor] * (own - on_edges)
-    return found
+        energy += factor_counts[factor] * (own - on_edges)
+    return energy

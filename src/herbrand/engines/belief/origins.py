@@ -23,17 +23,17 @@ from herbrand.program.evidence import arguments_of
 from herbrand.program.ground import Ground
 from herbrand.program.program import Literal, literals_of
 
-Said = tuple[str, tuple[tuple[str, Value], ...]]
+Stated = tuple[str, tuple[tuple[str, Value], ...]]
 """A statement and the constants of its variables."""
 
 
-def opinion_on(compiled: Compiled, axis: int) -> Said:
+def opinion_on(compiled: Compiled, axis: int) -> Stated:
     """Soft evidence as what is said on the axis of an atom, of a graph that was grounded."""
     assert compiled.built.ground is not None
     return soft_evidence_on(compiled.evidence.atom_text(*compiled.built.ground.atoms.atom(axis))[0])
 
 
-def soft_evidence_on(atom: str) -> Said:
+def soft_evidence_on(atom: str) -> Stated:
     return f"soft evidence on {atom}", ()
 
 
@@ -44,14 +44,14 @@ class Origins:
         self.compiled, self.asked = compiled, asked
         self.texts: dict[int, str] = {}
 
-    def of_factors(self, factors: Iterable[int]) -> dict[int, tuple[Said, ...]]:
+    def of_factors(self, factors: Iterable[int]) -> dict[int, tuple[Stated, ...]]:
         """The statements that each factor is made of."""
         graph = self.compiled.built.graph
         owners = {f: self._maker(f) for f in factors if graph.table_starts[f] == SOME}
         tables = self.in_tables([f for f in factors if f not in owners])
         helpers = self.on_axes(sorted(set(owners.values())))
-        found = {f: tuple(dict.fromkeys(tables[f])) for f in tables}
-        return found | {f: tuple(dict.fromkeys(s for s, _ in helpers[a])) for f, a in owners.items()}
+        stated = {f: tuple(dict.fromkeys(tables[f])) for f in tables}
+        return stated | {f: tuple(dict.fromkeys(s for s, _ in helpers[a])) for f, a in owners.items()}
 
     def _maker(self, factor: int) -> int:
         """The helper that a statement made, of a factor of helpers' helpers."""
@@ -67,30 +67,30 @@ class Origins:
             axis = int(graph.edge_axes[graph.factor_edges[member_of[0]]])
         return axis
 
-    def in_tables(self, factors: list[int]) -> dict[int, list[Said]]:
+    def in_tables(self, factors: list[int]) -> dict[int, list[Stated]]:
         """Statements and groundings by table factor."""
-        found: dict[int, list[Said]] = {factor: [] for factor in factors}
+        stated: dict[int, list[Stated]] = {factor: [] for factor in factors}
         for origin in self.compiled.built.in_tables:
             for at in np.flatnonzero(np.isin(origin.places, factors)).tolist():
-                found[int(origin.places[at])].append(self._said(origin, at))
-        return found
+                stated[int(origin.places[at])].append(self._stated_at(origin, at))
+        return stated
 
-    def on_axes(self, axes: list[int]) -> dict[int, list[tuple[Said, Array | None]]]:
+    def on_axes(self, axes: list[int]) -> dict[int, list[tuple[Stated, Array | None]]]:
         """Statements and groundings by axis, and what each adds to its own weights."""
-        found: dict[int, list[tuple[Said, Array | None]]] = {axis: [] for axis in axes}
+        stated: dict[int, list[tuple[Stated, Array | None]]] = {axis: [] for axis in axes}
         for origin in self.compiled.built.on_axes:
             for at in np.flatnonzero(np.isin(origin.places, axes)).tolist():
                 table = origin.table if origin.piece else None
-                found[int(origin.places[at])].append((self._said(origin, at), table))
-        return found
+                stated[int(origin.places[at])].append((self._stated_at(origin, at), table))
+        return stated
 
-    def _said(self, origin: Origin, at: int) -> Said:
+    def _stated_at(self, origin: Origin, at: int) -> Stated:
         """The statement and the constants of one of the parts that a template is in."""
         if self.compiled.built.ground is None:
-            return self._class_said(origin.template)
-        return self._ground_said(self.compiled.built.ground, origin.template, int(origin.rows[at]))
+            return self._stated_of_class(origin.template)
+        return self._stated_on_ground(self.compiled.built.ground, origin.template, int(origin.rows[at]))
 
-    def _ground_said(self, ground: Ground, number: int, row: int) -> Said:
+    def _stated_on_ground(self, ground: Ground, number: int, row: int) -> Stated:
         template = ground.templates[number]
         program, types = self.compiled.program, template.template.conjunction.types
         grounding = tuple(
@@ -99,7 +99,7 @@ class Origins:
         )
         return self._text(number), grounding
 
-    def _class_said(self, number: int) -> Said:
+    def _stated_of_class(self, number: int) -> Stated:
         """The statement, with the constants of variables that a literal about this atom binds."""
         asked, program = self.asked, self.compiled.program
         sizes = asked.evidence.sizes(asked.predicate)
@@ -129,10 +129,10 @@ class Origins:
         return self.texts[number]
 
 
-def reason_of(said: tuple[Said, ...], contribution: float) -> Reason:
+def reason_of(stated: tuple[Stated, ...], contribution: float) -> Reason:
     """One reason; where several statements speak of the same atoms it rests on all of them."""
     groundings: dict[str, list[dict[str, Value]]] = defaultdict(list)
-    for text, grounding in said:
+    for text, grounding in stated:
         groundings[text].append(dict(grounding))
     parts = tuple(Reason(text, _shared(several)) for text, several in groundings.items())
     if len(parts) == 1:

@@ -130,7 +130,7 @@ class Rounds:
         sums = [column(f"v{value}") for value in range(size)]
         if not self.barring:
             return sums
-        return [choose(column(f"i{value}") > 0.5, NEVER, found) for value, found in enumerate(sums)]
+        return [choose(column(f"i{value}") > 0.5, NEVER, log_sum) for value, log_sum in enumerate(sums)]
 
     def after(
         self,
@@ -201,16 +201,16 @@ class Rounds:
             ]
             for slot in range(family.width)
         }
-        found = _log_sums(self._heard(family, messages, totals, kinds), {"own": worths, **edges})
+        sums = _log_sums(self._heard(family, messages, totals, kinds), {"own": worths, **edges})
         gain = column("own") - summed(*(column(name) for name in edges))
-        return float(found.scalar(total(column("n") * gain if self.lifted else gain)))
+        return float(sums.scalar(total(column("n") * gain if self.lifted else gain)))
 
     def _bethe_of_axes(self, size: int, own: R, totals: R) -> float:
         """What the atoms add, from their totals."""
-        found = _log_sums(totals, {"own": self.log_beliefs(size)}).only("atom", "own")
+        sums = _log_sums(totals, {"own": self.log_beliefs(size)}).only("atom", "own")
         if not self.lifted:
-            return float(found.scalar(total(column("own"))))
-        return float(found.join(own.only("atom", "n"), ["atom"]).scalar(total(column("n") * column("own"))))
+            return float(sums.scalar(total(column("own"))))
+        return float(sums.join(own.only("atom", "n"), ["atom"]).scalar(total(column("n") * column("own"))))
 
     def _kept(self, family: Family) -> list[str]:
         counts = ["n", *(f"x{slot}" for slot in range(family.width))] if self.lifted else []
@@ -245,12 +245,12 @@ class Rounds:
         return heard.let(**gathered).let(**levelled)
 
     def _without(self, slot: int, value: int) -> Expression:
-        message, found = column(f"m{slot}_{value}"), column(f"v{slot}_{value}")
+        message, all_messages = column(f"m{slot}_{value}"), column(f"v{slot}_{value}")
         if not self.barring:
-            return found - message
+            return all_messages - message
         excluded, never = column(f"i{slot}_{value}"), message == NEVER
         others = choose(never, excluded - 1.0, excluded)
-        return choose(others > 0.5, NEVER, found - choose(never, 0.0, message))
+        return choose(others > 0.5, NEVER, all_messages - choose(never, 0.0, message))
 
     def _levelled(self, names: Sequence[str]) -> list[Expression]:
         """With the largest taken off, where there is one."""
@@ -295,14 +295,14 @@ class Rounds:
         pairs = [(column(f"n{name[1:]}"), column(name)) for name in family.all_names("m")]
         lowest = lesser(*(self._finite(new) for new, _ in pairs))
         moves = [self._move(new, old) for new, old in pairs]
-        found = choose(lowest <= -FARTHEST, math.inf, greater(*moves, -ROUNDING * lowest))
+        distance = choose(lowest <= -FARTHEST, math.inf, greater(*moves, -ROUNDING * lowest))
         if not self.barring:
-            return found
+            return distance
         lost = [
             greater(*(column(name) for name in family.names("o", slot))) == NEVER
             for slot in range(family.width)
         ]
-        return choose(either(*lost), math.nan, found)
+        return choose(either(*lost), math.nan, distance)
 
     def _finite(self, message: Expression) -> Expression:
         return choose(message == NEVER, 0.0, message) if self.barring else message
@@ -325,8 +325,8 @@ def probabilities(log_values: Sequence[Given]) -> list[Expression]:
 def _log_sums(rows: R, sums: Mapping[str, Sequence[Expression]]) -> R:
     """With the logarithms of sums of exponentials; the largest term of each is taken out first."""
     peaks = {f"peak_{name}": greater(*terms) for name, terms in sums.items()}
-    found = {name: _log_sum(terms, column(f"peak_{name}")) for name, terms in sums.items()}
-    return rows.let(**peaks).let(**found)
+    log_sums = {name: _log_sum(terms, column(f"peak_{name}")) for name, terms in sums.items()}
+    return rows.let(**peaks).let(**log_sums)
 
 
 def _log_sum(terms: Sequence[Expression], peak: Expression) -> Expression:

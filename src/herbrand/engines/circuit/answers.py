@@ -77,11 +77,11 @@ def _derived(variables: tuple[Variable, ...], literals: tuple[Formula, ...]) -> 
     return head, (Rule(head, cast("tuple[BodyLiteral, ...]", literals)),)
 
 
-def answers(atom: Atom, found: Marginals, request: Request) -> Bindings:
+def answers(atom: Atom, marginals: Marginals, request: Request) -> Bindings:
     """Every answer that is possible, likeliest first."""
     names = tuple(dict.fromkeys(term.name for term in atom.arguments if isinstance(term, Variable)))
     rows: list[tuple[float, tuple[Value, ...]]] = []
-    named = (replace(table, predicate="goal") for table in found.tables)  # else rows leave arguments out
+    named = (replace(table, predicate="goal") for table in marginals.tables)  # else rows leave arguments out
     for row in chain.from_iterable(table.rows() for table in named):
         if row.probability > 0:
             values = {
@@ -93,7 +93,7 @@ def answers(atom: Atom, found: Marginals, request: Request) -> Bindings:
     rows.sort(key=lambda row: -row[0])
     columns = tuple(tuple(values[place] for _, values in rows) for place in range(len(names)))
     weights = np.array([probability for probability, _ in rows], np.float64)
-    exact = found.guarantee == Guarantee.EXACT  # else a weight is the middle of bounds
-    guarantee = found.guarantee if exact else Guarantee.APPROXIMATION
-    answer = Bindings(found.engine, guarantee, found.status, names, columns, weights, False)
+    exact = marginals.guarantee == Guarantee.EXACT  # else a weight is the middle of bounds
+    guarantee = marginals.guarantee if exact else Guarantee.APPROXIMATION
+    answer = Bindings(marginals.engine, guarantee, marginals.status, names, columns, weights, False)
     return answer.normalized(request.normalize).top(request.top)

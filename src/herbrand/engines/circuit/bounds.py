@@ -64,7 +64,7 @@ class Cases:
 
     def __init__(self, task: Task, budget: Budget, order: Order | None = None) -> None:
         self._task, self._budget = task, budget
-        self._problem = problem_of(task.net, task.told, task.normal, (), order=order)
+        self._problem = problem_of(task.net, task.written, task.normal, (), order=order)
         self._gates = np.array(task.net.gates, bool)
         self._ways = Ways(task)
         larger = task.log_weights.max(axis=1, initial=-math.inf)
@@ -91,7 +91,7 @@ class Cases:
         return not self._open
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and the upper probability of each literal of variables that are told."""
+        """The lower and the upper probability of each literal of variables that are written."""
         rest, known, certain = 0.0, np.zeros(len(self._shares)), np.zeros(len(self._shares))
         heaviest = max([self._known, *(one.weight for one in self._open)])
         for one in self._open:
@@ -133,7 +133,7 @@ class Cases:
         self._known = total
 
     def _divide(self, case: _Open, part: np.ndarray, fixed: np.ndarray) -> None:
-        """Two cases for one, whose open ``part`` and ``fixed`` literals a search told of."""
+        """Two cases for one, whose open ``part`` and ``fixed`` literals a search found."""
         variable, is_free = self._ways.divided(fixed)
         if variable is None:
             inputs = part[~self._gates[part]]
@@ -176,13 +176,13 @@ def probabilities(made: ChoiceConstraints, literals: Sequence[int], budget: Budg
     Raises ``ContradictionError`` where the evidence holds in no world.
     """
     left = Unfinished.of(made.task(literals), budget)
-    while (found := left.solved(math.inf)) is None:
+    while (counted := left.solved(math.inf)) is None:
         budget.check()
         if left.failure is not None:
             raise left.failure
-    if found[0] == -math.inf:
+    if counted[0] == -math.inf:
         raise impossible_evidence(made.smallest_evidence(budget))
-    shares = left.spread(found[1])
+    shares = left.spread(counted[1])
     return [share_of(shares, literal) for literal in literals]
 
 
@@ -213,7 +213,9 @@ class Unfinished:
     def search(self) -> Compilation:
         """The search for the circuit, where constraints leave something to search for."""
         task = self.task
-        return Compilation(problem_of(task.net, task.told, task.normal, (), order=self._order), self.budget)
+        return Compilation(
+            problem_of(task.net, task.written, task.normal, (), order=self._order), self.budget
+        )
 
     @cached_property
     def _order(self) -> Order:
@@ -244,10 +246,10 @@ class Unfinished:
                 circuit = self.advanced(work)
                 if circuit is not None:
                     return self.counted(circuit)
-                if (found := self._by_elimination()) is not None:
-                    return found
-                if (found := self._by_diagrams(until)) is not None:
-                    return found
+                if (counted := self._by_elimination()) is not None:
+                    return counted
+                if (counted := self._by_diagrams(until)) is not None:
+                    return counted
                 if self.budget.ended or time_beside_compiling() >= until:
                     break
         except BudgetError as error:
@@ -264,14 +266,14 @@ class Unfinished:
     def _by_diagrams(self, until: float) -> Counted | None:
         task = self.task
         if self.beside is None:
-            told = [x for v in sorted(task.told) for x in (2 * v, 2 * v + 1)]
-            subject = Subject(task.net, frozenset(task.weighted), told)
+            written = [x for v in sorted(task.written) for x in (2 * v, 2 * v + 1)]
+            subject = Subject(task.net, frozenset(task.weighted), written)
             self.beside = Beside(subject, self.search.rank, self.budget)
         made = self.beside.advanced(self.search.work, until)
-        found = None if made is None else made.counted(task.log_weights)
-        if made is not None and found is None:
+        counted = None if made is None else made.counted(task.log_weights)
+        if made is not None and counted is None:
             self.beside.give_up()
-        return found
+        return counted
 
     def counted(self, circuit: Circuit) -> Counted:
         """What the circuit gives."""

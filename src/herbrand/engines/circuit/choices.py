@@ -84,11 +84,12 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Constraints to be compiled for their sum: ``told`` variables are written, ``normal`` ones weigh 1."""
+    """Constraints to be compiled for their sum; ``written``: variables whose literals the circuit has;
+    ``normal`` ones weigh 1."""
 
     net: Constraints
     log_weights: np.ndarray
-    told: set[int]
+    written: set[int]
     normal: set[int]
 
     @property
@@ -104,7 +105,9 @@ class Task:
         sums = np.logaddexp(self.log_weights[:, 0], self.log_weights[:, 1])
         with np.errstate(invalid="ignore"):
             shares = np.exp(self.log_weights[:, ::-1] - sums[:, None])  # a literal comes before its negation
-        silent = {variable for variable, gate in enumerate(self.net.gates) if gate} - self.told | self.normal
+        silent = {
+            variable for variable, gate in enumerate(self.net.gates) if gate
+        } - self.written | self.normal
         return sum(x for v, x in enumerate(sums.tolist()) if v not in silent), shares.reshape(-1)
 
 
@@ -113,8 +116,8 @@ class ChoiceConstraints(WeightedConstraints):
 
     ``whole``: single worlds are looked at, so that choices weigh by ``weigh_made`` only where they are made;
     sums over worlds need not care, and are cheaper without. ``scaled``: probabilities will be made smaller,
-    so that every choice may come to nothing. ``unweighed``: which probabilities lie between 0 and 1 is told
-    by weights that come later. ``has_laws``: more than choices weighs worlds.
+    so that every choice may come to nothing. ``unweighed``: which probabilities lie between 0 and 1 only
+    weights that come later tell. ``has_laws``: more than choices weighs worlds.
     """
 
     def __init__(self, whole: bool = False, scaled: bool = False, unweighed: bool = False) -> None:
@@ -132,25 +135,25 @@ class ChoiceConstraints(WeightedConstraints):
     @property
     def conditions(self) -> list[Restriction]:
         """What a draw of all choices has to meet, but for what settles a choice where nothing is chosen."""
-        found = enumerate(self.net.restrictions)
-        return [one for place, one in found if one.owner == NO_OWNER and place not in self._unmade]
+        restrictions = enumerate(self.net.restrictions)
+        return [one for place, one in restrictions if one.owner == NO_OWNER and place not in self._unmade]
 
     def choice(self, chances: Sequence[float]) -> Drawn:
         """Its outcomes, of which at most one holds: the first or a later one, and so on."""
-        found: list[int] = []
+        outcomes: list[int] = []
         variables: list[int] = []
         later = TRUE
         left = probability_left(chances)
         for chance, behind in zip(chances, left[1:], strict=True):
             if chance <= 0.0:
-                found.append(FALSE)
+                outcomes.append(FALSE)
                 variables.append(-1)
                 continue
             taken = TRUE if not behind and not self.scaled else self._drawn_once(chance, behind)
             variables.append(-1 if taken == TRUE else taken >> 1)
-            found.append(self.net.every([later, taken]))
+            outcomes.append(self.net.every([later, taken]))
             later = self.net.every([later, negated(taken)])
-        return Drawn(tuple(chances), tuple(variables), tuple(found))
+        return Drawn(tuple(chances), tuple(variables), tuple(outcomes))
 
     def _drawn_once(self, chance: float, behind: float) -> int:
         """A two-way choice, of an outcome and what is left ``behind`` it."""
@@ -201,14 +204,14 @@ class ChoiceConstraints(WeightedConstraints):
     @collector_paused()
     def task(self, literals: Collection[int]) -> Task:
         """What a circuit that tells of these literals is compiled from."""
-        told = self._told(literals)
-        net = factored(used(self.net, told), told)
-        found = reduced(net, self.log_weights(), self.normal, told)
-        return Task(found.net, found.log_weights, told, found.normal - told)
+        written = self._written(literals)
+        net = factored(used(self.net, written), written)
+        reduction = reduced(net, self.log_weights(), self.normal, written)
+        return Task(reduction.net, reduction.log_weights, written, reduction.normal - written)
 
-    def _told(self, literals: Collection[int]) -> set[int]:
-        told = {literal >> 1 for literal in literals if literal >= 0}
-        return told | ({literal >> 1 for literal in self.weights} - self.normal)
+    def _written(self, literals: Collection[int]) -> set[int]:
+        written = {literal >> 1 for literal in literals if literal >= 0}
+        return written | ({literal >> 1 for literal in self.weights} - self.normal)
 
     def circuit(
         self, literals: Collection[int], budget: Budget, sums: bool = True, maximized: bool = False
@@ -220,10 +223,10 @@ class ChoiceConstraints(WeightedConstraints):
         """
         wanted = {literal >> 1 for literal in literals if literal >= 0} if maximized else ()
         if not sums:
-            told = self._told(literals)
-            return compiled(used(self.net, told), budget, told, (), wanted), self.log_weights()
+            written = self._written(literals)
+            return compiled(used(self.net, written), budget, written, (), wanted), self.log_weights()
         task = self.task(literals)
-        return compiled(task.net, budget, task.told, task.normal, wanted), task.log_weights
+        return compiled(task.net, budget, task.written, task.normal, wanted), task.log_weights
 
     def smallest_evidence(self, budget: Budget) -> list[Stipulation]:
         """Evidence that holds together in no world, while it may without any one of them; empty where no

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
-    """``starts`` and ``kids`` list each node's kids; ``told`` which variables are written;
+    """``starts`` and ``kids`` list each node's kids; ``written`` which variables are written;
     ``maximized``, whose best values are wanted, the rest summed out."""
 
     variables: int
@@ -30,7 +30,7 @@ class Circuit:
     starts: np.ndarray
     kids: np.ndarray
     root: int
-    told: np.ndarray
+    written: np.ndarray
     maximized: np.ndarray
 
     @classmethod

@@ -75,7 +75,7 @@ SEED = 20261123
 def compiled(
     net: Constraints,
     budget: Budget,
-    told: Collection[int] = (),
+    written: Collection[int] = (),
     normal: Collection[int] = (),
     maximized: Collection[int] = (),
     assumed: Collection[int] = (),
@@ -83,7 +83,7 @@ def compiled(
 ) -> Circuit:
     """The circuit of all assignments that fulfil the constraints.
 
-    ``told``: gates whose literals are written; those of other gates are not, as their weights are 1.
+    ``written``: gates whose literals are written; those of other gates are not, as their weights are 1.
     ``normal``: variables whose two weights add up to 1 and that nobody asks about. ``maximized``: variables
     whose best values are wanted while the others are summed out; they are decided before all others, so that
     no sum stands above a maximum. ``assumed``: literals that hold. ``one_world``: of what the first
@@ -93,19 +93,19 @@ def compiled(
     """
     if not net.consistent:
         return Circuit.nothing(len(net))
-    problem = problem_of(net, told, normal, maximized, one_world)
+    problem = problem_of(net, written, normal, maximized, one_world)
     compilation, beside = Compilation(problem, budget, assumed), None
-    while (found := compilation.advanced(max(CIRCUITS_FROM, min(compilation.work, WORK_AT_ONCE)))) is None:
+    while (circuit := compilation.advanced(max(CIRCUITS_FROM, min(compilation.work, WORK_AT_ONCE)))) is None:
         budget.check()
         if maximized or assumed:
             continue
         if beside is None:
-            gates = frozenset(variable for variable in told if net.gates[variable])
+            gates = frozenset(variable for variable in written if net.gates[variable])
             beside = Beside(Subject(net, gates), problem.rank, budget)
         made = beside.advanced(compilation.work, math.inf)
         if made is not None:
-            return made.circuit(problem.told)
-    return found
+            return made.circuit(problem.written)
+    return circuit
 
 
 def is_possible(net: Constraints, budget: Budget) -> bool:
@@ -133,9 +133,9 @@ class Compilation:
     def advanced(self, work: int) -> Circuit | None:
         """The circuit, or ``None`` if that takes more than so much work from here on."""
         before = self.work
-        found = self._advanced(before + work)
+        circuit = self._advanced(before + work)
         loops.spend(search, self.work - before)  # many small searches are worth compiling the loop as well
-        return found
+        return circuit
 
     def _advanced(self, limit: int) -> Circuit | None:
         problem = self._problem
@@ -175,14 +175,14 @@ class Compilation:
             state.node_start[: nodes + 1].copy(),
             state.store[: int(state.at[STORE])].copy(),
             int(state.at[ROOT]),
-            problem.told,
+            problem.written,
             problem.maximized,
         )
 
 
 def problem_of(
     net: Constraints,
-    told: Collection[int],
+    written: Collection[int],
     normal: Collection[int],
     maximized: Collection[int],
     one_world: bool = False,
@@ -204,7 +204,7 @@ def problem_of(
     np.bincount(literals, minlength=2 * len(net)).cumsum(out=occurs_starts[1:])
     gate = np.array(net.gates, bool)
     shown = np.where(gate, SILENT, FULL)
-    shown[list(told)] = FULL
+    shown[list(written)] = FULL
     shown[list(normal)] = NORMAL
     first = np.zeros(len(net), bool)
     first[list(maximized)] = True

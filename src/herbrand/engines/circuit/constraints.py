@@ -104,9 +104,9 @@ class Constraints:
         weights, least = _positive(weighted, least)
         if least > 0:
             values = tuple(weights.values())
-            found = Restriction(tuple(weights), least, values if max(values, default=1) > 1 else None, owner)
-            self.consistent = self.consistent and found.possible
-            self.restrictions.append(found)
+            row = Restriction(tuple(weights), least, values if max(values, default=1) > 1 else None, owner)
+            self.consistent = self.consistent and row.possible
+            self.restrictions.append(row)
 
     def either(self, literals: Iterable[int]) -> int:
         """The literal of the gate that holds where one of the literals does."""

@@ -105,8 +105,8 @@ def _joined(net: Constraints, bodies: Sequence[Body[Atom]]) -> dict[frozenset[At
     together: dict[frozenset[Atom], list[int]] = {}
     for needed, literal in bodies:
         together.setdefault(needed, []).append(literal)
-    found = {needed: net.either(literals) for needed, literals in together.items()}
-    return {needed: literal for needed, literal in found.items() if literal != FALSE}
+    joined = {needed: net.either(literals) for needed, literals in together.items()}
+    return {needed: literal for needed, literal in joined.items() if literal != FALSE}
 
 
 def _eliminate(

@@ -64,16 +64,16 @@ class DerivedLiterals:
 
     def literal(self, atom: Atom) -> int:
         """An atom's literal; one that statements may derive is asked for first."""
-        found = self.literals.get(atom)
-        return self._stated(atom) if found is None else found
+        known = self.literals.get(atom)
+        return self._stated(atom) if known is None else known
 
     def values(self, predicate: str) -> dict[Row, list[int]]:
         """The literals of all values that each atom of a many-valued predicate may have."""
-        found: dict[Row, list[int]] = {}
+        literals: dict[Row, list[int]] = {}
         for (name, row), literal in self.literals.items():
             if name == predicate and literal != FALSE:
-                found.setdefault(row[:-1], []).append(literal)
-        return found
+                literals.setdefault(row[:-1], []).append(literal)
+        return literals
 
     def _body(self, instance: Instance, atom: Atom, members: Set[Atom]) -> Body[Atom]:
         """What one instance needs for an atom: those solved together with it, and the literal of all else."""

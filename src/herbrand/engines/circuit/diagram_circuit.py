@@ -22,23 +22,23 @@ from herbrand.engines.circuit.diagram_loop import ALWAYS, NEVER
 from herbrand.engines.circuit.search import FALSE_NODE, FULL, PRODUCT, SUM, TRUE_NODE
 
 
-def circuit_of(nodes: np.ndarray, root: int, decided: Sequence[int], told: np.ndarray) -> Circuit:
+def circuit_of(nodes: np.ndarray, root: int, decided: Sequence[int], written: np.ndarray) -> Circuit:
     """The circuit of an edge, for the variables that are ``decided`` by their levels."""
-    writing = _Writing(nodes, decided, told)
+    writing = _Writing(nodes, decided, written)
     for edge in writing.below(root):
         writing.decide(edge)
     return writing.circuit(root)
 
 
 class _Writing:
-    def __init__(self, nodes: np.ndarray, decided: Sequence[int], told: np.ndarray) -> None:
-        self._nodes, self._decided, self._told = nodes, decided, told
-        self._first = 2 + 3 * len(told)
+    def __init__(self, nodes: np.ndarray, decided: Sequence[int], written: np.ndarray) -> None:
+        self._nodes, self._decided, self._written = nodes, decided, written
+        self._first = 2 + 3 * len(written)
         self._kinds: list[int] = []
         self._kids: list[tuple[int, ...]] = []
         self._made = {ALWAYS: TRUE_NODE, NEVER: FALSE_NODE}
         self._passing: dict[tuple[int, int], int] = {}
-        full = [told[variable] == FULL for variable in decided]
+        full = [written[variable] == FULL for variable in decided]
         self._next_full = np.minimum.accumulate(
             np.where([*full, True], np.arange(len(full) + 1), len(full))[::-1]
         )[::-1].tolist()
@@ -46,13 +46,13 @@ class _Writing:
 
     def below(self, root: int) -> list[int]:
         """All edges on the way from the root, each after those below it."""
-        found, left = set[int](), [root]
+        met, left = set[int](), [root]
         while left:
             edge = left.pop()
-            if edge > NEVER and edge not in found:
-                found.add(edge)
+            if edge > NEVER and edge not in met:
+                met.add(edge)
                 left += self._sides(edge)
-        return sorted(found)
+        return sorted(met)
 
     def decide(self, edge: int) -> None:
         """Write the sum over both sides of a decision."""
@@ -71,13 +71,13 @@ class _Writing:
         top = self._from(0, root)
         counts = [0] * self._first + [len(kids) for kids in self._kids]
         return Circuit(
-            len(self._told),
+            len(self._written),
             np.array([PRODUCT] * self._first + self._kinds, np.int8),
             np.concatenate([[0], np.cumsum(counts)]),
             np.array([kid for kids in self._kids for kid in kids], np.int64),
             top,
-            self._told,
-            np.zeros(len(self._told), bool),
+            self._written,
+            np.zeros(len(self._written), bool),
         )
 
     def _sides(self, edge: int) -> list[int]:
@@ -95,7 +95,7 @@ class _Writing:
             level += 1
         below = self._passing[level, edge] if level < end else self._made[edge]
         for level in reversed(passed):
-            free = 2 + 2 * len(self._told) + self._decided[level]
+            free = 2 + 2 * len(self._written) + self._decided[level]
             below = free if below == TRUE_NODE else self._write(PRODUCT, free, below)
             self._passing[level, edge] = below
         return below

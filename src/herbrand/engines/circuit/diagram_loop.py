@@ -114,9 +114,9 @@ def _meet(d: Diagrams, one: Any, other: Any) -> None:
     if one <= NEVER or one >> 1 == other >> 1:
         d.at[FOUND] = other if one in (ALWAYS, other) else NEVER
         return
-    found = look_up(d.keys, d.values, mixed(one, other), PAIR)
-    if found >= 0:
-        d.at[FOUND] = found
+    known = look_up(d.keys, d.values, mixed(one, other), PAIR)
+    if known >= 0:
+        d.at[FOUND] = known
         return
     top = d.at[DEPTH]
     d.stack[top, ONE], d.stack[top, OTHER] = one, other
@@ -163,14 +163,14 @@ def conjoin(rows: Rows, d: Diagrams, steps: Any) -> Any:
 
 
 @loop
-def measure(nodes: Array, count: Any, chances: Array, found: Array) -> None:
+def measure(nodes: Array, count: Any, chances: Array, weights: Array) -> None:
     """Write the probability of each edge, for those of each decision, [level, (false, true)].
 
     Of a function and of its opposite each for itself: 1 less the other would lose what is rare.
     """
-    found[ALWAYS], found[NEVER] = 1.0, 0.0
+    weights[ALWAYS], weights[NEVER] = 1.0, 0.0
     for node in range(1, count):
         level, low, high = nodes[node, LEVEL], nodes[node, LOW], nodes[node, HIGH]
         no, yes = chances[level, 0], chances[level, 1]
-        found[2 * node] = no * found[low] + yes * found[high]
-        found[2 * node + 1] = no * found[low ^ 1] + yes * found[high ^ 1]
+        weights[2 * node] = no * weights[low] + yes * weights[high]
+        weights[2 * node + 1] = no * weights[low ^ 1] + yes * weights[high ^ 1]

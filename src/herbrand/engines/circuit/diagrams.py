@@ -6,7 +6,7 @@ with circles do. Here cases that go on alike are one node, however gates say it:
 minutes has some ten thousand nodes. It is the other way round where clauses exclude much, as in matchings.
 
 A gate may be decided too, as those with weights of their own must be: then clauses say that it is what its
-inputs make of it. Where all that is told is decided, the diagram of what is known is a circuit.
+inputs make of it. Where all that is written is decided, the diagram of what is known is a circuit.
 
 >>> from herbrand.budget import UNLIMITED
 >>> from herbrand.engines.circuit.choices import ChoiceConstraints
@@ -14,7 +14,7 @@ inputs make of it. Where all that is told is decided, the diagram of what is kno
 >>> a, b = (made.choice([0.5]).outcomes[0] for _ in range(2))
 >>> made.stipulate(made.net.either([a, b]), "a or b")
 >>> task = made.task([a])
->>> diagrams = Making(Subject(task.net, told=[a]), np.arange(3), UNLIMITED)
+>>> diagrams = Making(Subject(task.net, written=[a]), np.arange(3), UNLIMITED)
 >>> diagrams.advanced(100, math.inf)
 True
 >>> total, shares = diagrams.counted(task.log_weights)
@@ -65,16 +65,17 @@ MOST_NODES = 2_000_000
 """Beyond it tables are copied for longer than a clock may wait, and the search goes on alone."""
 
 Counted = tuple[float, np.ndarray]
-"""The logarithm of all weight, and the probability of each literal that is told."""
+"""The logarithm of all weight, and the probability of each literal that is written."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What diagrams are of. ``gates``: those that are decided; ``told``: literals told of without."""
+    """What diagrams are of. ``gates``: those that are decided; ``written``: literals whose probabilities are
+    wanted without."""
 
     net: Constraints
     gates: frozenset[int] = frozenset()
-    told: Sequence[int] = ()
+    written: Sequence[int] = ()
 
     @cached_property
     def conjunctions(self) -> dict[int, list[int]]:
@@ -95,7 +96,7 @@ class Subject:
 
 class Beside:
     """Diagrams beside a search, if they may be small, in two orders of decisions: the search's, and the
-    nearest to what is told first. In one of them they may be a thousand times as large as in the other."""
+    nearest to what is written first. In one of them they may be a thousand times as large as in the other."""
 
     def __init__(self, subject: Subject, rank: np.ndarray, budget: Budget) -> None:
         self._left: list[Making] = []
@@ -129,9 +130,9 @@ class Beside:
 
 
 def _nearest_first(subject: Subject) -> np.ndarray:
-    """The rank of each variable by the gates that lie between it and what is told or required."""
-    told = sorted({*subject.gates, *(x >> 1 for x in subject.told)})
-    order = list(dict.fromkeys([*told, *(x >> 1 for clause in subject.clauses for x in clause)]))
+    """The rank of each variable by the gates that lie between it and what is written or required."""
+    written = sorted({*subject.gates, *(x >> 1 for x in subject.written)})
+    order = list(dict.fromkeys([*written, *(x >> 1 for clause in subject.clauses for x in clause)]))
     met = set(order)
     for variable in order:  # which grows
         below = dict.fromkeys(x >> 1 for x in subject.conjunctions.get(variable, ()))
@@ -153,8 +154,8 @@ class Making:
         own = {gate: len(net) + number for number, gate in enumerate(sorted(gates))}
         writing = _Writing([own.get(v, v) for v in self._decided], len(net) + len(own))
         self._known = writing.knowledge(subject, own) >> 1
-        self._told = list(subject.told)
-        self._slots = [writing.every([x, 2 * self._known]) >> 1 for x in self._told]
+        self._written = list(subject.written)
+        self._slots = [writing.every([x, 2 * self._known]) >> 1 for x in self._written]
         self._rows, self._made = writing.begun()
         self.too_large = False
 
@@ -191,15 +192,15 @@ class Making:
         loops.run_often(measure, 2 * len(numbers), made.nodes, len(numbers) // 2, chances, numbers)
         weight, shares = numbers[made.edges[self._known]], np.zeros(2 * self._variables)
         if weight > 0:
-            shares[self._told] = numbers[made.edges[self._slots]] / weight
+            shares[self._written] = numbers[made.edges[self._slots]] / weight
         elif made.edges[self._known] != NEVER:
             return None
         return float(sums.sum()) + (math.log(weight) if weight > 0 else -math.inf), shares
 
-    def circuit(self, told: np.ndarray) -> Circuit:
-        """The circuit of what is known. ``told``: how each variable is written, as the search has it."""
+    def circuit(self, written: np.ndarray) -> Circuit:
+        """The circuit of what is known. ``written``: how each variable is written, as the search has it."""
         edge = int(self._made.edges[self._known])
-        return circuit_of(self._made.nodes, edge, self._decided, told)
+        return circuit_of(self._made.nodes, edge, self._decided, written)
 
 
 class _Writing:

@@ -100,10 +100,10 @@ class _Roots(NamedTuple):
 
     def of(self, values: Tensor, count: int) -> Tensor:
         """What all ``count`` roots weigh, by the values of nodes."""
-        found = values.index_select(0, self.nodes)
+        kept = values.index_select(0, self.nodes)
         if self.places is None:
-            return found
-        return found.new_zeros((count, found.shape[1])).index_copy_(0, self.places, found)
+            return kept
+        return kept.new_zeros((count, kept.shape[1])).index_copy_(0, self.places, kept)
 
     def add_to(self, slopes: Tensor, slope: Tensor) -> None:
         """To the slopes of nodes, which are 0, those of the roots."""
@@ -115,9 +115,9 @@ class _Roots(NamedTuple):
 def _roots_on(form: Form, device: torch.device) -> _Roots:
     places = [place for place, node in enumerate(form.roots) if node != ZERO]
     nodes = [form.roots[place] for place in places]
-    found, kept = (torch.tensor(part, dtype=torch.int64, device=device) for part in (nodes, places))
+    numbers, kept = (torch.tensor(part, dtype=torch.int64, device=device) for part in (nodes, places))
     every = len(places) == len(form.roots)
-    return _Roots(found, None if every else kept, len(set(nodes)) == len(nodes))
+    return _Roots(numbers, None if every else kept, len(set(nodes)) == len(nodes))
 
 
 def _add_rows(zeros: Tensor, rows: Tensor, values: Tensor, distinct: bool) -> None:
@@ -135,17 +135,17 @@ class _Evaluated(torch.autograd.Function):
         ctx.blocks = [_up(form, block, leaves) for block in _blocks(form, table.t())]
         ctx.save_for_backward(table)
         roots = _roots_on(form, table.device)
-        found = [roots.of(values, len(form.roots)) for values in ctx.blocks]
-        return (found[0] if len(found) == 1 else torch.cat(found, 1)).t()
+        blocks = [roots.of(values, len(form.roots)) for values in ctx.blocks]
+        return (blocks[0] if len(blocks) == 1 else torch.cat(blocks, 1)).t()
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:  # type: ignore[override]
         (table,) = ctx.saved_tensors
-        found = torch.zeros_like(table.t())
-        into = _blocks(ctx.form, found)
+        gradient = torch.zeros_like(table.t())
+        into = _blocks(ctx.form, gradient)
         for values, own, part in zip(ctx.blocks, _blocks(ctx.form, slope.detach().t()), into, strict=True):
             _down(ctx.form, values, own, ctx.leaves, part)
-        return *differentiable_once([found.t()], [slope, table], *SECOND), None, None
+        return *differentiable_once([gradient.t()], [slope, table], *SECOND), None, None
 
 
 def _blocks(form: Form, table: Tensor) -> Sequence[Tensor]:
@@ -196,11 +196,11 @@ def _down(form: Form, values: Tensor, slope: Tensor, leaves: Leaves | None, into
         down(*links, values.numpy(), slopes.numpy())
     else:
         _down_levels(form, values, slopes)
-    found = slopes[1 : form.first]
+    gradient = slopes[1 : form.first]
     if leaves is None:
-        into.copy_(found)
+        into.copy_(gradient)
     else:
-        signed = found * leaves.signs if leaves.any_less else found
+        signed = gradient * leaves.signs if leaves.any_less else gradient
         _add_rows(into, leaves.places, signed, leaves.distinct)
 
 

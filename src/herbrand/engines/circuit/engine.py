@@ -95,8 +95,8 @@ class CircuitState:
     @property
     def literals(self) -> list[int]:
         """Those of all that is asked for."""
-        found = [literal for axis in self.asked for literal in self.worlds.axis(axis)]
-        return found + [literal for _, literal in self.formulas]
+        literals = [literal for axis in self.asked for literal in self.worlds.axis(axis)]
+        return literals + [literal for _, literal in self.formulas]
 
     @property
     def constant(self) -> float:
@@ -107,9 +107,9 @@ class CircuitState:
         """The compilation of all that is asked for."""
         return Unfinished.of(self.worlds.made.task(self.literals), self.worlds.budget)
 
-    def told_by(self, found: Counted, compilation: Unfinished) -> CircuitState:
+    def told_by(self, counted: Counted, compilation: Unfinished) -> CircuitState:
         """The state with the probabilities that were found."""
-        total, shares = found[0], compilation.spread(found[1])
+        total, shares = counted[0], compilation.spread(counted[1])
         if total == -math.inf:
             raise _contradiction(self.worlds)
         return replace(self, shares=shares, total=total + self.constant, unfinished=None, reach=None)
@@ -178,9 +178,9 @@ class CircuitEngine:
         than there is goes on with these alone."""
         left = state.unfinished or state.begun()
         seconds = max(min(PATIENCE, EARLY * self.budget.seconds_left), left.elapsed / 2)
-        found = left.solved(seconds)
-        if found is not None:
-            return state.told_by(found, left)
+        counted = left.solved(seconds)
+        if counted is not None:
+            return state.told_by(counted, left)
         cases = left.narrowed(seconds / 2)
         bounds = cases.bounds()
         if cases.done:
@@ -198,16 +198,16 @@ class CircuitEngine:
         """Worlds drawn from the distribution that the marginals describe."""
         began = time.perf_counter()
         if (network := NetworkSamples.of(program)) is not None:
-            found = tuple(network.worlds(count, seed, self.budget))
+            drawn_worlds = tuple(network.worlds(count, seed, self.budget))
             status = Status(True, 1, time.perf_counter() - began)
-            return Samples(self.name, Guarantee.EXACT, status, found, dict(network.atoms.values()))
+            return Samples(self.name, Guarantee.EXACT, status, drawn_worlds, dict(network.atoms.values()))
         state = self._started(program, question, whole=True)
         worlds = state.worlds
         assigned = by_choices(worlds) or by_circuit(worlds, self._telling(state))
         atoms = {axis: drawn_atom(worlds, axis) for axis in state.asked}
-        found = tuple(drawn(worlds, atoms, assigned, count, seed))
+        drawn_worlds = tuple(drawn(worlds, atoms, assigned, count, seed))
         status = Status(True, 1, time.perf_counter() - began)
-        return Samples(self.name, Guarantee.EXACT, status, found, dict(atoms.values()))
+        return Samples(self.name, Guarantee.EXACT, status, drawn_worlds, dict(atoms.values()))
 
     def _telling(self, state: CircuitState) -> Circuit:
         """The circuit that tells of every choice; raises where no world is left."""
@@ -229,7 +229,7 @@ class CircuitEngine:
         assert state.shares is not None
         likeliest, shares, reach = state.question.most_probable, state.shares, state.reach
         tables = self._tables(state, lambda literal: share_of(shares, literal))
-        exact, told = reach is None, not likeliest and state.total > -math.inf
+        exact, has_total = reach is None, not likeliest and state.total > -math.inf
         if reach is not None:
             apart = self._tables(state, lambda literal: _reach_of(reach, literal))
             tables = [replace(t, reach=a.probabilities) for t, a in zip(tables, apart, strict=True)]
@@ -243,8 +243,8 @@ class CircuitEngine:
             status,
             tuple(tables),
             tuple(rows),
-            state.total if told else None,
-            (PartitionGuarantee.EXACT if exact else PartitionGuarantee.LOWER) if told else None,
+            state.total if has_total else None,
+            (PartitionGuarantee.EXACT if exact else PartitionGuarantee.LOWER) if has_total else None,
             likeliest,
             state.total if likeliest else None,
         )
@@ -252,9 +252,9 @@ class CircuitEngine:
     def _read_tables(self, state: WholeTables, status: Status) -> Marginals:
         """The same where no circuit was needed."""
         evidence, question = state.evidence, state.question
-        sparse = _sparse(evidence, state.found)
+        sparse = _sparse(evidence, state.possible)
         refuse_long_answer(evidence, question, self.budget, sparse)
-        asked = asked_codes(evidence, question, {name: state.found[name][0] for name in sparse})
+        asked = asked_codes(evidence, question, {name: state.possible[name][0] for name in sparse})
         tables = _marked(listed_tables(evidence, state.look_up, asked), question, sparse)
         return Marginals(
             self.name, Guarantee.EXACT, status, tables, (), state.total, PartitionGuarantee.EXACT
@@ -290,9 +290,9 @@ class CircuitEngine:
         scaled = self._over(ground.program, state.question, ChoiceConstraints(scaled=True))
         asked = ExplainedAtom.of(state.question, ground.evidence)
         axis = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
-        found = attributed(scaled.worlds, scaled.worlds.axis(axis)[asked.value])
-        numbers = found.reasons, found.base, found.remainder
-        return Explanation(asked.text, "probability", found.value, self.name, Guarantee.EXACT, *numbers)
+        shared_out = attributed(scaled.worlds, scaled.worlds.axis(axis)[asked.value])
+        numbers = shared_out.reasons, shared_out.base, shared_out.remainder
+        return Explanation(asked.text, "probability", shared_out.value, self.name, Guarantee.EXACT, *numbers)
 
     def _drawn(self, state: CircuitState | WholeTables) -> CircuitState:
         """A state that tells what every answer rests on."""
@@ -319,14 +319,14 @@ class _Trial:
     program: Program
     question: Question
     within: Budget
-    found: CircuitState | None = None
+    tried: CircuitState | None = None
 
     def begin(self) -> CircuitState | WholeTables:
-        if self.found is None and self.program.uncertain:
+        if self.tried is None and self.program.uncertain:
             tables = in_whole_tables(self.program, self.question, self.engine.budget)
             if tables is not None:
                 return tables
-        return self.found or self.engine.started(self.program, self.question)
+        return self.tried or self.engine.started(self.program, self.question)
 
     def cost(self) -> Cost | Refusal:
         """Of choices, and of queries that others would take apart into too many cases, this is the engine,
@@ -348,7 +348,7 @@ class _Trial:
         if circuit is None:
             return _only_by_name("its circuit is not compiled with little work")
         state.worlds.budget = self.engine.budget  # what follows is the run's, and no estimate
-        self.found = state.told_by(compilation.counted(circuit), compilation)
+        self.tried = state.told_by(compilation.counted(circuit), compilation)
         return Cost(float(circuit.size), 16.0 * circuit.size, Guarantee.EXACT)
 
     def _is_mostly_hard(self) -> bool:
@@ -368,7 +368,7 @@ def _reach_of(reach: np.ndarray, literal: int) -> float:
 
 def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndarray], ...], tuple[int, ...]]:
     """The atoms that a question names, and the latent ones among them, their literals made."""
-    ground, found = worlds.ground, list[int]()
+    ground, axes = worlds.ground, list[int]()
     sparse = _sparse(ground.evidence, worlds.derived)
     named = {pattern.predicate for pattern in question.atoms if pattern.possible}
     possible = {name: worlds.possible(name) for name in sparse | named & worlds.derived}
@@ -378,10 +378,10 @@ def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndar
         if predicate in worlds.derived - sparse:  # all others have probability 0
             latent = latent[places_among(worlds.possible(predicate), latent) >= 0]
         if len(latent):
-            found.extend(ground.atoms.numbers(predicate, latent).tolist())
-    for axis in found:
+            axes.extend(ground.atoms.numbers(predicate, latent).tolist())
+    for axis in axes:
         worlds.axis(axis)
-    return tuple(listed), tuple(found)
+    return tuple(listed), tuple(axes)
 
 
 def _patterns(worlds: Worlds, question: Question) -> Iterator[tuple[str, Sequence[int]]]:

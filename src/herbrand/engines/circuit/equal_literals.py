@@ -47,11 +47,11 @@ def unified(task: Task) -> Unified:
         places[2 * variable], places[2 * variable + 1] = literal, negated(literal)
     weights = np.zeros_like(task.log_weights)
     np.add.at(weights.reshape(-1), places ^ 1, task.log_weights[:, ::-1].reshape(-1))
-    told = {int(places[2 * variable]) >> 1 for variable in task.told}
+    written = {int(places[2 * variable]) >> 1 for variable in task.written}
     merged = equal.keys() | {literal >> 1 for literal in equal.values()}
     net = _with(task.net, equal.keys(), places.tolist())
     return Unified(
-        replace(task, net=net, log_weights=weights, told=told, normal=task.normal - merged), places
+        replace(task, net=net, log_weights=weights, written=written, normal=task.normal - merged), places
     )
 
 
@@ -66,12 +66,12 @@ def equal_literals(net: Constraints) -> dict[int, int]:
                 below[negated(one)].append(other)
                 below[negated(other)].append(one)
                 below[one], below[other] = below[one], below[other]
-    found: dict[int, int] = {}
+    equal: dict[int, int] = {}
     for component in strong_components(below):
         kept, *others = sorted(component)
         if others and not kept & 1 and negated(kept) not in component:
-            found.update((x >> 1, kept ^ (x & 1)) for x in others)
-    return found
+            equal.update((x >> 1, kept ^ (x & 1)) for x in others)
+    return equal
 
 
 def _with(net: Constraints, left_out: Collection[int], places: list[int]) -> Constraints:

@@ -56,9 +56,9 @@ def attributed(worlds: Worlds, literal: int) -> Attributed:
     rates = _Rates(worlds, literal, [drawn for _, drawn in choices])
     probability = cache(rates.probability)
     value, base = probability(1.0), probability(0.0)
-    found = integrated(rates.at, np.ones(rates.size), probability)
-    reasons = _reasons(worlds, choices, found)
-    return Attributed(value, base, tuple(reasons), value - base - float(found.sum()))
+    shares = integrated(rates.at, np.ones(rates.size), probability)
+    reasons = _reasons(worlds, choices, shares)
+    return Attributed(value, base, tuple(reasons), value - base - float(shares.sum()))
 
 
 class _Rates:
@@ -94,15 +94,15 @@ class _Rates:
         variable, no = self._literal >> 1, 1 - (self._literal & 1)
         weights[variable, 1 - no] = -np.inf
         _, both = self._shares(weights)
-        scale, found = math.exp(log_scale), list[float]()
+        scale, slopes = math.exp(log_scale), list[float]()
         for drawn, none in zip(self._choices, self._none, strict=True):
             left = -math.expm1(log_scale) + scale * probability_left(drawn.chances)[-1]
             lost = (share_of(both, none) - share_of(given, none)) / left if left else 0.0
-            found += [
+            slopes += [
                 probability * ((share_of(both, o) - share_of(given, o)) - scale * chance * lost)
                 for o, chance in zip(drawn.outcomes, drawn.chances, strict=True)
             ]
-        return np.array(found)
+        return np.array(slopes)
 
     def _scaled(self, log_scale: float) -> Floats:
         """The log-weights with every outcome's probability times the scale, beside what formulas weigh."""

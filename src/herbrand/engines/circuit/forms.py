@@ -94,12 +94,12 @@ class Nodes:
         A ratio of two roots does not depend on them: by rounding alone it would, and a weight of 1e-300 would
         have a slope of 1e284 instead of 0.
         """
-        found, common = [*roots], list[int]()
+        divided, common = [*roots], list[int]()
         factors = list[frozenset[int]]()
-        while shared := self._shared(found, factors):
+        while shared := self._shared(divided, factors):
             common.append(max(shared))  # a sum before what all of its kids share
-            found = [root if root == ZERO else self._divided(root, common[-1], factors) for root in found]
-        return found, common
+            divided = [root if root == ZERO else self._divided(root, common[-1], factors) for root in divided]
+        return divided, common
 
     def _shared(self, roots: Sequence[int], factors: list[frozenset[int]]) -> frozenset[int]:
         """The factors of all roots but those of 0; ``factors`` of each node are completed."""
@@ -171,13 +171,13 @@ class Nodes:
         for node in range(len(self._nodes) - 1, ONE, -1):
             if uses[node]:
                 uses.update(self._below(node))
-        found: dict[int, tuple[int, ...]] = {ONE: ()}
+        paths: dict[int, tuple[int, ...]] = {ONE: ()}
         for node in sorted(uses.keys() - {ONE}):
-            found[node] = own = self._below(node)
+            paths[node] = own = self._below(node)
             if self._is_sum(node):
                 alone = {kid for kid in own if uses[kid] == 1 and self._is_sum(kid)}
-                found[node] = tuple(x for kid in own for x in (found.pop(kid) if kid in alone else (kid,)))
-        return found
+                paths[node] = tuple(x for kid in own for x in (paths.pop(kid) if kid in alone else (kid,)))
+        return paths
 
     def _is_sum(self, node: int) -> bool:
         return self._nodes[node][0] == PLUS

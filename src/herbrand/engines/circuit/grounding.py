@@ -276,12 +276,12 @@ class Grounding:
 
     def rules(self) -> dict[Atom, list[Instance]]:
         """All instances that may make each atom true; an alternative whose own nobody asked for has none."""
-        found: dict[Atom, list[Instance]] = {}
+        by_head: dict[Atom, list[Instance]] = {}
         for instance in self.instances():
             for head in dict.fromkeys(instance.heads):
                 if head in self._answers:
-                    found.setdefault(head, []).append(instance)
-        return found
+                    by_head.setdefault(head, []).append(instance)
+        return by_head
 
     def leads_nowhere(self, atom: Atom) -> bool:
         """Whether an atom stands for a head whose computed values are no constants: it is no outcome."""
@@ -303,20 +303,20 @@ class Grounding:
 
     def _absent(self, plan: StatementPlan, binding: Binding) -> tuple[Atom, ...] | None:
         """The possible atoms that must not hold; ``None`` where one certainly does."""
-        found: list[Atom] = []
+        absent: list[Atom] = []
         for part in plan.absent:
             pattern = tuple([binding[slot] for slot in part.slots])
             if part.predicate in self._by_head:
                 rows = self.ask(part.predicate, pattern)
-                found += [(part.predicate, row) for row in rows if _same(part, row)]
+                absent += [(part.predicate, row) for row in rows if _same(part, row)]
                 continue
             for row, certain in self._stated.matches(part.predicate, pattern):
                 if not _same(part, row):
                     continue
                 if certain:
                     return None
-                found.append((part.predicate, row))
-        return tuple(found)
+                absent.append((part.predicate, row))
+        return tuple(absent)
 
     def _counted(self, part: Counted, binding: Binding) -> tuple[Atom, ...]:
         """The atoms that may hold of those that are counted; a rule of their own derives them."""
@@ -418,13 +418,13 @@ def atoms_below(rules: Mapping[Atom, Iterable[Instance]]) -> dict[Atom, list[Ato
 
 def _bound(find: Find, binding: Binding, row: Row) -> Binding | None:
     """The binding with a row's constants; ``None`` where they do not fit."""
-    found = list(binding)
+    extended = list(binding)
     for slot, value in zip(find.slots, row, strict=True):
-        if found[slot] == ANY:
-            found[slot] = value
-        elif found[slot] != value:
+        if extended[slot] == ANY:
+            extended[slot] = value
+        elif extended[slot] != value:
             return None
-    return tuple(found)
+    return tuple(extended)
 
 
 def _same(find: Find, row: Row) -> bool:
@@ -435,5 +435,5 @@ def _same(find: Find, row: Row) -> bool:
 
 def lowered_all(statements: Sequence[Uncertain], signature: Signature, facts: Facts) -> list[Lowered]:
     """The statements that may hold at all, over slots."""
-    found = (lowered(number, statement, signature, facts) for number, statement in enumerate(statements))
-    return [statement for statement in found if statement is not None]
+    each = (lowered(number, statement, signature, facts) for number, statement in enumerate(statements))
+    return [statement for statement in each if statement is not None]

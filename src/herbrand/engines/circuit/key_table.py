@@ -1,6 +1,6 @@
 """A table in arrays, from two keys of 64 bits to a number, for loops that allocate nothing.
 
-A key's place is told by the first of the two, and by what stands there already: the next free one is taken.
+A key's place follows from the first of the two, and by what stands there already: the next free one is taken.
 So the first must look random. The table is full at a half, and is then copied into a larger one.
 
 >>> keys, values = table(4)

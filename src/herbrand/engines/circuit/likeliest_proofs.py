@@ -25,7 +25,7 @@ from herbrand.language.show import statement_text
 from herbrand.language.syntax import Choice
 
 MOST_STEPS = 200_000
-"""So many begun proofs are looked at; where proofs are very many, the likeliest found by then are told."""
+"""So many begun proofs are looked at; where proofs are very many, the likeliest found by then are given."""
 
 Instances = Mapping[Atom, Sequence[Instance]]
 Outcome = tuple[Instance, int]
@@ -57,28 +57,28 @@ class _Begun:
 
 def likeliest(worlds: Worlds, atom: Atom, most: int) -> Proofs:
     """At most so many proofs, the likeliest first."""
-    found = list[_Begun]()
+    proofs = list[_Begun]()
     search = _Search(_possible(worlds), worlds.budget)
     for proof in search.proofs(atom) if atom in worlds.instances else ():
-        if any(one.is_part_of(proof) for one in found):
+        if any(one.is_part_of(proof) for one in proofs):
             continue
-        if len(found) == most:
-            return Proofs(tuple(_shown(one, worlds) for one in found), False)
-        found.append(proof)
-    return Proofs(tuple(_shown(one, worlds) for one in found), search.steps <= MOST_STEPS)
+        if len(proofs) == most:
+            return Proofs(tuple(_shown(one, worlds) for one in proofs), False)
+        proofs.append(proof)
+    return Proofs(tuple(_shown(one, worlds) for one in proofs), search.steps <= MOST_STEPS)
 
 
 def _possible(worlds: Worlds) -> Instances:
     """The instances that some world allows, without what is absent from every world anyway."""
-    found: dict[Atom, list[Instance]] = {}
+    possible: dict[Atom, list[Instance]] = {}
     for atom, own in worlds.instances.items():
-        found[atom] = []
+        possible[atom] = []
         for instance in own:
             absent = {part: worlds.literal(*part) for part in instance.absent}
             if TRUE not in absent.values() and all(worlds.literal(*part) != FALSE for part in instance.held):
                 excluded = tuple(part for part, literal in absent.items() if literal != FALSE)
-                found[atom].append(replace(instance, absent=excluded))
-    return found
+                possible[atom].append(replace(instance, absent=excluded))
+    return possible
 
 
 class _Search:
@@ -185,5 +185,5 @@ def _choice(instance: Instance, place: int, worlds: Worlds) -> ProvingChoice:
     statement, chance = instance.plan.statement, instance.plan.heads[place].chance
     assert isinstance(statement, Choice) and chance is not None
     atom = worlds.program.atom_text(*list(instance.heads)[place])
-    told = statement_text(replace(statement, alternatives=(statement.alternatives[place],)))
-    return ProvingChoice(atom, told, instance.constants(worlds.program.facts), chance(instance.binding))
+    text = statement_text(replace(statement, alternatives=(statement.alternatives[place],)))
+    return ProvingChoice(atom, text, instance.constants(worlds.program.facts), chance(instance.binding))

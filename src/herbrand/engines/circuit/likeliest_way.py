@@ -52,8 +52,8 @@ class Ways:
         sums = np.logaddexp(weights[:, 0], weights[:, 1])
         self._cost = (sums[:, None] - weights)[:, ::-1].reshape(-1)
         self._weighted = np.array(task.weighted, np.int64)
-        told = [v for v in self._inputs if v in task.told]
-        self._wanted = np.union1d(np.array(told, np.int64), self._weighted)
+        written = [v for v in self._inputs if v in task.written]
+        self._wanted = np.union1d(np.array(written, np.int64), self._weighted)
         required = [one.literals for one in task.net.required]
         self._required = rows_of(required, range(len(required)))
         self._only_clauses = all(one.least == 1 for one in task.net.restrictions)

@@ -52,8 +52,8 @@ def eliminated(task: Task, budget: Budget) -> Counted | None:
         raise
     except BudgetError:
         return None
-    found = plan.run()
-    return found.total, found.shares[:, ::-1].reshape(-1)  # a literal comes before its negation
+    sums = plan.run()
+    return sums.total, sums.shares[:, ::-1].reshape(-1)  # a literal comes before its negation
 
 
 def _graph(task: Task) -> FactorGraph:
@@ -66,7 +66,7 @@ def _graph(task: Task) -> FactorGraph:
         named[scope] = True
         alike[tuple(literal & 1 for literal in one.literals), one.least, one.weights].append(scope)
     idle = np.array(net.gates, bool) & ~named
-    idle[list(task.told)] = False
+    idle[list(task.written)] = False
     weights[idle] = 0.0, FORBIDDEN  # what is left of gates on which nothing rests
     assembly.add_unary(np.arange(len(net)), weights)
     for (signs, least, weighed), scopes in alike.items():

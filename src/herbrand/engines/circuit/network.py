@@ -81,10 +81,10 @@ class WeightedConstraints:
 
     def log_weights(self) -> np.ndarray:
         """[variable, (false, true)]"""
-        found = np.zeros((len(self.net), 2))
+        weights = np.zeros((len(self.net), 2))
         for literal, weight in self.weights.items():
-            found[literal >> 1, 1 - (literal & 1)] += weight
-        return found
+            weights[literal >> 1, 1 - (literal & 1)] += weight
+        return weights
 
     def _add_table(self, axes: Sequence[list[int]], table: np.ndarray) -> None:
         finite = table[table > -math.inf]
@@ -125,8 +125,8 @@ def _boxes(cells: np.ndarray) -> list[list[list[int]]]:
     if cells[np.ix_(*sides)].all():
         return [sides]
     axis = max(range(cells.ndim), key=lambda a: len(sides[a]))
-    found: dict[bytes, tuple[np.ndarray, list[int]]] = {}
+    slices: dict[bytes, tuple[np.ndarray, list[int]]] = {}
     for place in sides[axis]:
         part = np.take(cells, place, axis=axis)
-        found.setdefault(part.tobytes(), (part, []))[1].append(place)
-    return [[*box[:axis], places, *box[axis:]] for part, places in found.values() for box in _boxes(part)]
+        slices.setdefault(part.tobytes(), (part, []))[1].append(place)
+    return [[*box[:axis], places, *box[axis:]] for part, places in slices.values() for box in _boxes(part)]

@@ -48,8 +48,8 @@ class NetworkSamples:
         )
         if not lone or set(tables) != set(names) or any(_weighed(name, evidence) for name in names):
             return None
-        found = cls(tables, evidence)
-        return found if found.share * TRIED >= LEAST_KEPT else None
+        network = cls(tables, evidence)
+        return network if network.share * TRIED >= LEAST_KEPT else None
 
     @cached_property
     def share(self) -> float:

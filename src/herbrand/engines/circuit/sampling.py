@@ -92,14 +92,14 @@ def drawn(
         totals = np.where(chosen >= 0, weights[np.arange(variables), written], 0.0).sum(axis=1)
         for row, total in zip(chosen, totals.tolist(), strict=True):
             true: list[str] = []
-            found: dict[str, Value] = {}
+            values: dict[str, Value] = {}
             for (text, atom), own in zip(atoms.values(), literals, strict=True):
                 held = [place for place, literal in enumerate(own) if _holds(row, literal)]
                 if atom.values and held:
-                    found[text] = atom.values[held[0]]
+                    values[text] = atom.values[held[0]]
                 elif not atom.values and held == [1]:
                     true.append(text)
-            yield World(tuple(true), found, total + worlds.made.constant)
+            yield World(tuple(true), values, total + worlds.made.constant)
         done += len(chosen)
 
 

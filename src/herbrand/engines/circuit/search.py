@@ -58,7 +58,7 @@ class Problem(NamedTuple):
     occurs_weights: Array
     rank: Array
     gate: Array
-    told: Array
+    written: Array
     maximized: Array
     variable_keys: Array
     constraint_keys: Array
@@ -158,7 +158,7 @@ def _split(p: Problem, s: SearchState, frame: Any) -> bool:
             s.at[WORK] += p.occurs_starts[2 * v + 2] - p.occurs_starts[2 * v] + 1
             one ^= p.variable_keys[v, 0]
             two ^= p.variable_keys[v, 1]
-            if p.gate[v] and p.told[v] == FULL:
+            if p.gate[v] and p.written[v] == FULL:
                 only_definitions = False
             for k in range(p.occurs_starts[2 * v], p.occurs_starts[2 * v + 2]):
                 c = p.occurs[k]
@@ -181,7 +181,7 @@ def _split(p: Problem, s: SearchState, frame: Any) -> bool:
         if active == 0 or only_definitions:
             for i in range(low, high):
                 v = s.pool[i]
-                if p.told[v] == FULL and not (p.gate[v] and active > 0):
+                if p.written[v] == FULL and not (p.gate[v] and active > 0):
                     s.kids[s.at[KIDS]] = 2 + 2 * variables + v
                     s.at[KIDS] += 1
             continue
@@ -248,7 +248,7 @@ def _begin_branch(p: Problem, s: SearchState, frame: Any) -> bool:
         return False
     for place in range(s.frames[frame, TRAIL_BASE], s.at[TRAIL]):
         literal = s.trail[place]
-        if p.told[literal >> 1] != SILENT:
+        if p.written[literal >> 1] != SILENT:
             s.kids[s.at[KIDS]] = 2 + literal
             s.at[KIDS] += 1
     return _split(p, s, frame)

@@ -389,15 +389,15 @@ def _total(
     part: Computed, slots: _Slots, types: Mapping[str, str], signature: Signature, facts: Facts
 ) -> Total:
     """The comparison of counts and sums over one atom each, which is all that made rules hold."""
-    found = compared_totals(part, types)
-    assert found is not None, "rules compare totals with a number or a variable that their head has"
-    parts = tuple(_counted(times, one, slots, signature, facts) for times, one in found.totals)
-    number = found.number
+    totals = compared_totals(part, types)
+    assert totals is not None, "rules compare totals with a number or a variable that their head has"
+    parts = tuple(_counted(times, one, slots, signature, facts) for times, one in totals.totals)
+    number = totals.number
     if isinstance(number, Constant):
         value = _number(number.value, part)
-        return Total(parts, found.operator, lambda binding: value)
+        return Total(parts, totals.operator, lambda binding: value)
     slot, domain = slots.of_variable(number), facts.domains[types[number.name]]
-    return Total(parts, found.operator, lambda binding: _number(domain.value(binding[slot]), part))
+    return Total(parts, totals.operator, lambda binding: _number(domain.value(binding[slot]), part))
 
 
 def _counted(times: float, one: Aggregate, slots: _Slots, signature: Signature, facts: Facts) -> Counted:

@@ -50,17 +50,17 @@ class NotInStepsError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class WholeTables:
-    """``found``: of each derived predicate asked for the codes of atoms that may hold, ascending, and their
-    probabilities. ``total``: the log of the sum over worlds."""
+    """``possible``: of each derived predicate asked for the codes of atoms that may hold, ascending, and
+    their probabilities. ``total``: the log of the sum over worlds."""
 
     evidence: Evidence
     question: Question
-    found: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    possible: Mapping[str, tuple[np.ndarray, np.ndarray]]
     total: float
 
     def look_up(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """The probabilities [atom, false or true]; 0 of what cannot hold."""
-        known, probabilities = self.found[predicate]
+        known, probabilities = self.possible[predicate]
         holds = np.append(probabilities, 0.0)[places_among(known, codes)]
         return np.stack([1 - holds, holds], axis=1)
 
@@ -185,29 +185,29 @@ class _Asked:
         drawn.refuse_improbable(source)
         evaluation = evaluation_of(source, drawn.chances)
         steps = {name: [self._steps(drawn, one) for one in own] for name, own in patterns.items()}
-        found = {name: self._found(name, own, evaluation) for name, own in steps.items()}
+        by_predicate = {name: self._found(name, own, evaluation) for name, own in steps.items()}
         free = (name for name in drawn.signature.predicates if name not in derived)
         total = sum(
             self._evidence.known(name).latent_count() * math.log(self.program.value_count(name))
             for name in free
         )
-        return WholeTables(self._evidence, self.question, found, total)
+        return WholeTables(self._evidence, self.question, by_predicate, total)
 
     def _patterns(self, derived: Collection[str]) -> dict[str, list[AtomPattern]]:
         """What is asked of each derived predicate; of others the circuit tells."""
         signature = self.program.signature
-        found: dict[str, list[AtomPattern]] = {}
+        patterns: dict[str, list[AtomPattern]] = {}
         for one in self.question.atoms:
-            found.setdefault(one.predicate, []).append(one)
+            patterns.setdefault(one.predicate, []).append(one)
         if self.question.everything:
             latent = (name for name in signature.listed if self._evidence.known(name).latent_count())
-            found = {name: [AtomPattern.whole(signature.predicates[name])] for name in latent}
-        if not found.keys() <= set(derived):
+            patterns = {name: [AtomPattern.whole(signature.predicates[name])] for name in latent}
+        if not patterns.keys() <= set(derived):
             raise NotInStepsError
-        for name, own in found.items():
+        for name, own in patterns.items():
             if len(own) > MOST_PATTERNS or any(one.latent for one in own):
-                found[name] = [AtomPattern.whole(signature.predicates[name])]
-        return found
+                patterns[name] = [AtomPattern.whole(signature.predicates[name])]
+        return patterns
 
     def _check_facts(self, drawn: DrawnClauses) -> None:
         """Raise where the facts that clauses read are few, or not all known."""
@@ -229,10 +229,10 @@ class _Asked:
             name: one for name, one in zip(names, pattern.arguments, strict=True) if isinstance(one, int)
         }
         goal = Clause("asked", names, (Lookup(pattern.predicate, names),), types)
-        found = steps_of(drawn, goal, constants, (), None)
-        if found is None:
+        steps = steps_of(drawn, goal, constants, (), None)
+        if steps is None:
             raise NotInStepsError
-        return found
+        return steps
 
     def _found(
         self, predicate: str, steps: Sequence[Steps], evaluation: ClauseRows

@@ -168,10 +168,10 @@ class _Hard:
         open_values = [self._open(atom) for atom in atoms]
         if math.prod(map(len, open_values)) > MOST_STATES:
             raise TooLargeError(len(atoms), np.array(factors, np.int64), np.array(helpers, np.int64))
-        found = list(self._possible(atoms, open_values, factors, helpers))
-        if not found:
+        states = list(self._possible(atoms, open_values, factors, helpers))
+        if not states:
             raise ImpossibleError
-        return np.array(found, dtype=np.int64)
+        return np.array(states, dtype=np.int64)
 
     def _open(self, axis: int) -> list[int]:
         start = int(self.graph.starts[axis])

@@ -30,37 +30,37 @@ class Chains:
 
 
 def begun(
-    found: Compiled, count: int, random: Callable[[int], np.random.Generator], budget: Budget
+    compiled: Compiled, count: int, random: Callable[[int], np.random.Generator], budget: Budget
 ) -> tuple[Compiled, Chains]:
     """The graph that worlds are drawn over, and ``count`` chains at random worlds; ``random`` [chain].
 
     Raises where no world is possible, and where hard statements tie so many atoms that no chain could get
     from one world to another.
     """
-    if possible_values(found.graph) is None:
-        raise proved_contradiction(found.program, budget)
-    graph = freed(found.graph)
-    found = replace(found, graph=graph)
+    if possible_values(compiled.graph) is None:
+        raise proved_contradiction(compiled.program, budget)
+    graph = freed(compiled.graph)
+    compiled = replace(compiled, graph=graph)
     try:
-        blocks = blocks_of(graph, found.atom_count)
+        blocks = blocks_of(graph, compiled.atom_count)
     except TooLargeError as error:
-        raise _cannot_mix(found, error) from None
+        raise _cannot_mix(compiled, error) from None
     except ImpossibleError:
-        raise contradiction(found.program, budget, "gibbs") from None
+        raise contradiction(compiled.program, budget, "gibbs") from None
     made = network(graph, blocks)
     values = np.zeros((count, graph.axis_count), np.int64)
     holding = np.zeros((count, graph.factor_count), np.int64)
     start = chosen(begin, count * operations(made))
     for chain in range(count):
         start(made, values[chain], holding[chain], random(chain).random(len(blocks)))
-    return found, Chains(made, values, holding)
+    return compiled, Chains(made, values, holding)
 
 
-def _cannot_mix(found: Compiled, error: TooLargeError) -> UnsupportedError:
+def _cannot_mix(compiled: Compiled, error: TooLargeError) -> UnsupportedError:
     """Names the hard statements that tie too many atoms together."""
-    program = found.program
+    program = compiled.program
     tied: list[int] = []
-    for origins, places in ((found.built.in_tables, error.factors), (found.built.on_axes, error.axes)):
+    for origins, places in ((compiled.built.in_tables, error.factors), (compiled.built.on_axes, error.axes)):
         for origin in origins:
             template = program.templates[origin.template]
             if template.weight is None and np.isin(origin.places, places).any():
@@ -69,11 +69,11 @@ def _cannot_mix(found: Compiled, error: TooLargeError) -> UnsupportedError:
 
 
 def _mistakes(program: Program, statements: Sequence[int], atoms: int) -> list[Mistake]:
-    found = []
+    mistakes = []
     for number in statements:
         statement = program.statements[number]
         text = "" if statement.span else f": {statement_text(statement)}"
-        found.append(
+        mistakes.append(
             Mistake(
                 f"gibbs cannot mix over this hard statement, which ties {atoms:,} atoms together (at most "
                 f"{MOST_STATES:,} joint states are sampled at once){text}",
@@ -81,4 +81,4 @@ def _mistakes(program: Program, statements: Sequence[int], atoms: int) -> list[M
                 "use --engine exact, lifted or bp, or give it a large weight instead",
             )
         )
-    return found or [Mistake(f"gibbs cannot mix over hard statements that tie {atoms:,} atoms together")]
+    return mistakes or [Mistake(f"gibbs cannot mix over hard statements that tie {atoms:,} atoms together")]

@@ -56,8 +56,8 @@ def split_r_hat(counts: Array, batch: int) -> Array:
     between = means.var(axis=0, ddof=1)
     pooled = within * (draws - 1) / draws + between
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.sqrt(pooled / within)
-    return np.where(pooled == 0, 1.0, np.where(within == 0, np.inf, found))
+        ratio = np.sqrt(pooled / within)
+    return np.where(pooled == 0, 1.0, np.where(within == 0, np.inf, ratio))
 
 
 def effective_samples(counts: Array, batch: int) -> tuple[Array, Array]:

@@ -121,14 +121,14 @@ class Gibbs:
     def _first_worlds(self, program: Program, question: Question, within: Budget) -> GibbsState:
         _refuse_what_no_sample_tells(question)
         memory = within.bytes
-        found = compiled(program, within, lift=False)
-        needed = self.chains * BATCHES * len(found.graph.unary) * 4
-        draws = f"the draws of {self.chains} chains over {found.atom_count:,} latent atoms need"
+        network = compiled(program, within, lift=False)
+        needed = self.chains * BATCHES * len(network.graph.unary) * 4
+        draws = f"the draws of {self.chains} chains over {network.atom_count:,} latent atoms need"
         refuse_beyond(needed, memory, draws)
-        found, chains = begun(found, self.chains, lambda chain: self._random(chain, 0), within)
-        counts = np.zeros((self.chains, BATCHES, len(found.graph.unary)), np.uint32)
+        network, chains = begun(network, self.chains, lambda chain: self._random(chain, 0), within)
+        counts = np.zeros((self.chains, BATCHES, len(network.graph.unary)), np.uint32)
         return GibbsState(
-            question, found, chains.network, chains.values, chains.holding, counts, -WARM_BATCHES
+            question, network, chains.network, chains.values, chains.holding, counts, -WARM_BATCHES
         )
 
     def step(self, state: GibbsState) -> GibbsState:
@@ -156,22 +156,22 @@ class Gibbs:
         return (BATCHES - state.batch) / BATCHES
 
     def read(self, state: GibbsState, status: Status) -> Marginals:
-        found = state.compiled
+        network = state.compiled
         counts = state.seen
-        measured = convergence(_of_atoms(found, counts), self.batch_size)
+        measured = convergence(_of_atoms(network, counts), self.batch_size)
         totals = counts.sum(axis=(0, 1))
         drawn = self.chains * counts.shape[1] * self.batch_size
 
         def look_up(predicate: str, codes: Array) -> Array:
-            axes = found.axes_of(predicate, codes)
-            places = found.graph.starts[axes][:, None] + np.arange(found.program.value_count(predicate))
+            axes = network.axes_of(predicate, codes)
+            places = network.graph.starts[axes][:, None] + np.arange(network.program.value_count(predicate))
             return totals[places] / drawn
 
         return Marginals(
             self.name,
             Guarantee.APPROXIMATION,
             self._judged(status, measured.r_hat),
-            tuple(looked_up(found.evidence, look_up, state.question)),
+            tuple(looked_up(network.evidence, look_up, state.question)),
             diagnostics={
                 "chains": self.chains,
                 "samples": drawn,
@@ -183,14 +183,14 @@ class Gibbs:
 
     def explain(self, state: GibbsState, status: Status) -> Explanation:
         """The log-odds of the atom asked for: what each factor says of it, averaged over worlds drawn."""
-        found = state.compiled
-        asked = ExplainedAtom.of(state.question, found.evidence)
-        (axis,) = found.axes_of(asked.predicate, asked.codes)
-        place = int(found.graph.starts[axis]) + asked.value
+        network = state.compiled
+        asked = ExplainedAtom.of(state.question, network.evidence)
+        (axis,) = network.axes_of(asked.predicate, asked.codes)
+        place = int(network.graph.starts[axis]) + asked.value
         probability = float(state.seen[:, :, place].mean() / self.batch_size)
         chains = Chains(state.network, state.values, state.holding)
         random = self._random(self.chains, 0)
-        return explained(found, asked, chains, probability, random, self.name)
+        return explained(network, asked, chains, probability, random, self.name)
 
     def _judged(self, status: Status, r_hat: float) -> Status:
         """Chains that disagree have not converged, however many draws were made."""
@@ -206,9 +206,9 @@ class Gibbs:
         return np.random.default_rng([self.seed, chain, batch + BATCHES])
 
 
-def _of_atoms(found: Compiled, counts: Array) -> Array:
+def _of_atoms(network: Compiled, counts: Array) -> Array:
     """The columns of atoms, without those of helpers."""
-    graph, atoms = found.graph, found.atom_count
+    graph, atoms = network.graph, network.atom_count
     return counts[:, :, : int(graph.sizes[:atoms].sum())]
 
 

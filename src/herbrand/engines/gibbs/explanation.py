@@ -15,7 +15,7 @@ import numpy as np
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.belief.origins import Origins, Said, opinion_on, reason_of
+from herbrand.engines.belief.origins import Origins, Stated, opinion_on, reason_of
 from herbrand.engines.gibbs.chains import Chains
 from herbrand.engines.gibbs.kernels import Network, operations, sweeps, weights_by_state
 from herbrand.engines.reading import ExplainedAtom
@@ -46,7 +46,7 @@ def explained(
     if not math.isfinite(value):
         note = "every world that was drawn agrees on it"
         return asked.explained(value, engine, Guarantee.APPROXIMATION, (Reason(note, {}, value),))
-    reasons = (reason_of(said, share) for said, share in shares.items() if abs(share) > ROUNDING)
+    reasons = (reason_of(stated, share) for stated, share in shares.items() if abs(share) > ROUNDING)
     base = -math.log(max(1, int(compiled.graph.sizes[axis]) - 1))
     note = "contributions are averages over worlds drawn"
     if not drawn:
@@ -56,7 +56,7 @@ def explained(
 
 def _averaged(
     compiled: Compiled, asked: ExplainedAtom, chains: Chains, axis: int, random: np.random.Generator
-) -> tuple[dict[tuple[Said, ...], float], float]:
+) -> tuple[dict[tuple[Stated, ...], float], float]:
     """Each factor's mean share of the conditional log-odds, and the log-odds of the mean conditional."""
     network = chains.network
     place = int(np.flatnonzero(network.block_atoms == axis)[0])
@@ -68,7 +68,7 @@ def _averaged(
     holds = states[:, place - int(network.block_starts[block])] == asked.value
     parts = _parts(compiled, asked, network, block, states)
     seen = np.zeros(len(network.graph.unary), np.int64)
-    sums: dict[tuple[Said, ...], float] = defaultdict(float)
+    sums: dict[tuple[Stated, ...], float] = defaultdict(float)
     yes = no = -math.inf
     work = WORLDS * len(chains.values) * operations(network)
     swept, weighed = chosen(sweeps, work), chosen(weights_by_state, work)
@@ -83,7 +83,7 @@ def _averaged(
                 float(np.logaddexp(mean, side - np.logaddexp(*sides)))
                 for mean, side in zip((yes, no), sides, strict=True)
             )
-            for key, share in zip(parts.said, slope @ parts.split(weights), strict=True):
+            for key, share in zip(parts.statements, slope @ parts.split(weights), strict=True):
                 sums[key] += float(share) / (WORLDS * len(chains.values))
     return sums, yes - no
 
@@ -110,20 +110,20 @@ def _finite(weights: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What is ``said`` on each part of a block's weight. The own weights of axes, after the ``tables``, are
-    sums: ``stated`` [state, column] is what statements add to the axis ``of`` each column."""
+    """The ``statements`` behind each part of a block's weight. The own weights of axes, after the ``tables``,
+    are sums: ``stated`` [state, column] is what statements add to the axis ``of`` each column."""
 
-    said: list[tuple[Said, ...]]
+    statements: list[tuple[Stated, ...]]
     tables: int
     stated: Array
     of: list[int]
 
     def split(self, weights: Array) -> Array:
         """Weights by state, :func:`weights_by_state`'s, as finite columns: tables, axes, statements."""
-        found = _finite(weights)
+        parts = _finite(weights)
         for column, axis in enumerate(self.of):
-            found[:, self.tables + axis] -= self.stated[:, column]
-        return np.concatenate([_finite(found), self.stated], axis=1)
+            parts[:, self.tables + axis] -= self.stated[:, column]
+        return np.concatenate([_finite(parts), self.stated], axis=1)
 
 
 def _parts(compiled: Compiled, asked: ExplainedAtom, network: Network, block: int, states: Array) -> _Parts:
@@ -132,19 +132,19 @@ def _parts(compiled: Compiled, asked: ExplainedAtom, network: Network, block: in
     tables = network.near_tables[network.table_starts[block] : network.table_starts[block + 1]].tolist()
     axes = network.near_axes[network.axis_starts[block] : network.axis_starts[block + 1]].tolist()
     in_tables, on_axes = origins.of_factors(tables), origins.on_axes(axes)
-    said = [in_tables[table] for table in tables]
+    statements = [in_tables[table] for table in tables]
     stated: list[Array] = []
     of: list[int] = []
-    by_statement: list[tuple[Said, ...]] = []
+    by_statement: list[tuple[Stated, ...]] = []
     for place, axis in enumerate(axes):
         if place >= states.shape[1]:  # a helper: what its one statement is worth
-            said.append(tuple(dict.fromkeys(text for text, _ in on_axes[axis])))
+            statements.append(tuple(dict.fromkeys(text for text, _ in on_axes[axis])))
             continue
-        said.append((opinion_on(compiled, axis),))
+        statements.append((opinion_on(compiled, axis),))
         for text, table in on_axes[axis]:
             assert table is not None
             stated.append(_finite(table[states[:, place]]))
             of.append(place)
             by_statement.append((text,))
     columns = np.stack(stated, axis=1) if stated else np.zeros((len(states), 0))
-    return _Parts([*said, *by_statement], len(tables), columns, of)
+    return _Parts([*statements, *by_statement], len(tables), columns, of)

@@ -151,7 +151,7 @@ def _strides(
     graph: FactorGraph, block_starts: Array, block_atoms: Array, starts: Array, near_tables: Array
 ) -> Array:
     """For each table near a block, how many entries on the next value of the block's first atom is."""
-    found = np.zeros(starts[-1], np.int64)
+    strides = np.zeros(starts[-1], np.int64)
     for block in range(len(block_starts) - 1):
         atom = block_atoms[block_starts[block]]
         for place in range(starts[block], starts[block + 1]):
@@ -159,9 +159,9 @@ def _strides(
             for edge in range(graph.factor_edges[factor + 1] - 1, graph.factor_edges[factor] - 1, -1):
                 axis = graph.edge_axes[edge]
                 if axis == atom:
-                    found[place] += stride
+                    strides[place] += stride
                 stride *= graph.sizes[axis]
-    return found
+    return strides
 
 
 @loop
@@ -278,13 +278,13 @@ def met_entries(graph: FactorGraph, values: Array, met: Array) -> None:
 def _weight(network: Network, block: int, values: Array) -> float:
     """The log-weight of all that a block may change."""
     graph = network.graph
-    found = 0.0
+    total = 0.0
     for place in range(network.axis_starts[block], network.axis_starts[block + 1]):
         axis = int(network.near_axes[place])
-        found += float(graph.unary[graph.starts[axis] + values[axis]])
+        total += float(graph.unary[graph.starts[axis] + values[axis]])
     for place in range(network.table_starts[block], network.table_starts[block + 1]):
-        found += table_weight(graph, int(network.near_tables[place]), values)
-    return found
+        total += table_weight(graph, int(network.near_tables[place]), values)
+    return total
 
 
 @loop
@@ -387,14 +387,14 @@ def weights_by_state(network: Network, block: int, values: Array, holding: Array
     graph = network.graph
     first, stop = network.table_starts[block], network.table_starts[block + 1]
     begin_axes, end_axes = network.axis_starts[block], network.axis_starts[block + 1]
-    found = np.empty((network.state_counts[block], stop - first + end_axes - begin_axes))
+    weights = np.empty((network.state_counts[block], stop - first + end_axes - begin_axes))
     waiting = np.empty(max(1, len(graph.edge_axes)), np.int64)
     for state in range(network.state_counts[block]):
         _put_state(network, block, state, values, holding, waiting)
         for place in range(first, stop):
-            found[state, place - first] = table_weight(graph, network.near_tables[place], values)
+            weights[state, place - first] = table_weight(graph, network.near_tables[place], values)
         for place in range(begin_axes, end_axes):
             axis = network.near_axes[place]
             own = graph.unary[graph.starts[axis] + values[axis]]
-            found[state, stop - first + place - begin_axes] = own
-    return found
+            weights[state, stop - first + place - begin_axes] = own
+    return weights

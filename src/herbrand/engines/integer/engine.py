@@ -135,27 +135,27 @@ class Integer:
         return IntegerState(grounding, question, linear, tuple(groups), own, derived=derived)
 
     def step(self, state: IntegerState) -> IntegerState:
-        found = self._solved(state.linear)
-        if found.point is None:
-            if not found.infeasible:
+        optimum = self._solved(state.linear)
+        if optimum.point is None:
+            if not optimum.infeasible:
                 raise BudgetError(
                     "no world was found in time",
                     hint="a longer --time-limit, or --engine mean-field, allows more",
                 )
             return self._refused(state)
-        values = state.linear.world(found.point)
+        values = state.linear.world(optimum.point)
         weight = _log_weight(state, values)
         if weight == -math.inf:
             raise UnsupportedError(
                 "the solver's world breaks a hard statement by rounding", hint="name another engine"
             )
-        bound = state.linear.constant + state.own.constant - found.bound
+        bound = state.linear.constant + state.own.constant - optimum.bound
         shares = _shares(state.ground.atoms, values)
         holds = ChosenWorld(state.ground.evidence, by_number(state.ground, shares), self.budget).holds
         rows = tuple(
-            Row(show_formula(said), None, (), float(holds(closed)))
+            Row(show_formula(written), None, (), float(holds(closed)))
             for asked in state.question.formulas
-            for said, closed in instances(asked, state.ground.program)
+            for written, closed in instances(asked, state.ground.program)
         )
         return replace(state, values=values, log_weight=weight, bound=bound, formulas=rows)
 

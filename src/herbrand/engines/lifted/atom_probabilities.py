@@ -60,11 +60,11 @@ class AtomProbabilities:
         index = scene.family_with(type_name, own)
         family = scene.families[index]
         of_cell = np.eye(scene.program.value_count(own.predicate))[family.values(own)]
-        found = np.zeros((scene.elements[index].count, of_cell.shape[1]))
+        own_shares = np.zeros((scene.elements[index].count, of_cell.shape[1]))
         for number, bunch in enumerate(self.summation.bunches.all):
             if scene.pools[bunch.pool].family == index:
-                found[bunch.elements] = self.cells_of(number) @ of_cell
-        return found
+                own_shares[bunch.elements] = self.cells_of(number) @ of_cell
+        return own_shares
 
     def cells_of(self, number: int) -> np.ndarray:
         """The probability of each cell for the elements of a bunch."""
@@ -99,32 +99,32 @@ class AtomProbabilities:
         if not same_order:
             rows, columns = columns, rows
         table = self._between(group, predicate)
-        found = table[self.bunch_of[families[0]][rows], self.bunch_of[families[1]][columns]]
+        shares = table[self.bunch_of[families[0]][rows], self.bunch_of[families[1]][columns]]
         unusual, values = self._unusual(group, predicate, width, same_order)
         at = places_among(unusual, codes)
-        found[at >= 0] = values[at[at >= 0]]
+        shares[at >= 0] = values[at[at >= 0]]
         if scene.groups[group].within:
             own = Own(predicate, diagonal=True)
             diagonal = rows == columns
             if diagonal.any():
-                found[diagonal] = self._own(scene.groups[group].types[0], own)[rows[diagonal]]
-        return found
+                shares[diagonal] = self._own(scene.groups[group].types[0], own)[rows[diagonal]]
+        return shares
 
     @cached_property
     def bunch_of(self) -> tuple[np.ndarray, ...]:
         """For each family, the bunch of each element."""
         scene = self.summation.scene
-        found = tuple(np.empty(elements.count, np.int64) for elements in scene.elements)
+        numbers = tuple(np.empty(elements.count, np.int64) for elements in scene.elements)
         for number, bunch in enumerate(self.summation.bunches.all):
-            found[scene.pools[bunch.pool].family][bunch.elements] = number
-        return found
+            numbers[scene.pools[bunch.pool].family][bunch.elements] = number
+        return numbers
 
     def _between(self, group: int, predicate: str) -> np.ndarray:
         """The probabilities for usual pairs of elements of two bunches [bunch, bunch, value]."""
         scene = self.summation.scene
         atoms = scene.groups[group].atoms
         bunches = self.summation.bunches.all
-        found = np.zeros((len(bunches), len(bunches), scene.program.value_count(predicate)))
+        by_pair = np.zeros((len(bunches), len(bunches), scene.program.value_count(predicate)))
         pattern = scene.knowledge[group].patterns[0]
         for link, tables in self.summation.tabulated.tables.items():
             if link[0] != group:
@@ -139,8 +139,8 @@ class AtomProbabilities:
                     joint = self._joint(link, one, other)
                     for way, share in shares.items():
                         value = self._mean(link, one, other, joint, share)
-                        found[(one, other) if way else (other, one)] = value
-        return found
+                        by_pair[(one, other) if way else (other, one)] = value
+        return by_pair
 
     def _joint(self, link: Link, one: int, other: int) -> np.ndarray | None:
         """The probability of the profiles of two elements; ``None`` where at most one of them matters."""

@@ -73,8 +73,8 @@ def axes_of(summation: Summation, budget: Budget = UNLIMITED) -> tuple[dict[froz
     for number in summation.bunches.whole_pools:
         bunch = summation.bunches.all[number]
         rows[frozenset((bunch.pool,))] = splits(len(bunch), cells[bunch.pool].profiles)
-    found, more = _polynomials(summation, budget)
-    for shape in found:
+    axes, more = _polynomials(summation, budget)
+    for shape in axes:
         rows[frozenset(shape.counts)] = _rows(summation, shape)
     total += more
     for pools, count in rows.items():
@@ -183,11 +183,11 @@ def _polynomials(summation: Summation, budget: Budget) -> tuple[list[PolynomialS
 
 def _holders(shapes: Mapping[int, PolynomialShape], hubs: int) -> dict[int, set[int]]:
     """For each hub the numbers of the shapes that it is an axis of."""
-    found: dict[int, set[int]] = {hub: set() for hub in range(hubs)}
+    holders: dict[int, set[int]] = {hub: set() for hub in range(hubs)}
     for number, shape in shapes.items():
         for hub in shape.hubs:
-            found[hub].add(number)
-    return found
+            holders[hub].add(number)
+    return holders
 
 
 def _joint(shapes: Sequence[PolynomialShape]) -> PolynomialShape:
@@ -252,5 +252,5 @@ def _structure(summation: Summation, names: Mapping[int, str], sizes: Mapping[st
 def _contraction(summation: Summation, rows: Mapping[frozenset[int], float], budget: Budget) -> Cost:
     """Of the tables over counts."""
     names, counts = _named(rows)
-    found = _structure(summation, names, counts).cheapest(summation.tabulated.algebra.name, budget)
-    return Cost(found.operations, found.bytes)
+    cheapest = _structure(summation, names, counts).cheapest(summation.tabulated.algebra.name, budget)
+    return Cost(cheapest.operations, cheapest.bytes)

@@ -167,9 +167,9 @@ class Gathering:
             (bunch.pool,), {bunch.pool: counts}, of_rows(by_profile, len(bunch), self.tabulated.algebra)
         )
 
-    def _without_hubs(self, found: Sequence[Polynomial]) -> list[Polynomial]:
+    def _without_hubs(self, polynomials: Sequence[Polynomial]) -> list[Polynomial]:
         """Hubs summed out, the one that makes the smallest table first."""
-        waiting = dict(enumerate(found))
+        waiting = dict(enumerate(polynomials))
         around: dict[int, set[int]] = defaultdict(set)
         for number, polynomial in waiting.items():
             for hub in polynomial.hubs:

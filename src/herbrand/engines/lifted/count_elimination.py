@@ -58,9 +58,9 @@ class Structure:
         for axis in sorted(self._candidates(), key=lambda name: (self._around(name), name)):
             if any(axis in self.neighbours(other) for other in best.summed):
                 continue
-            found = self._planned((*best.summed, axis), algebra, budget)
-            if found.operations < best.operations:
-                best = found
+            tried = self._planned((*best.summed, axis), algebra, budget)
+            if tried.operations < best.operations:
+                best = tried
         return best
 
     def lines(self, scope: Axes) -> frozenset[str]:
@@ -102,11 +102,11 @@ class Structure:
         scopes = tuple(sorted({*made, *kept, *alone}))
         try:
             whole = Contraction(scopes, (), sizes, algebra=algebra)
-            found = plan(whole, None, ANY_MACHINE, gradient=True, budget=budget)
+            planned = plan(whole, None, ANY_MACHINE, gradient=True, budget=budget)
         except OutOfTimeError:
             raise
         except BudgetError:
             return CountElimination(summed, entries, math.inf, math.inf)
         tables = sum(map(self.entries, scopes))
-        operations = GRADIENT * found.operations + tables + AN_ENTRY * entries
-        return CountElimination(summed, entries, operations, found.bytes + 8 * (3 * tables + 6 * entries))
+        operations = GRADIENT * planned.operations + tables + AN_ENTRY * entries
+        return CountElimination(summed, entries, operations, planned.bytes + 8 * (3 * tables + 6 * entries))

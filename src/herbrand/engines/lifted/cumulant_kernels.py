@@ -66,10 +66,10 @@ def quantiles(weights: Array, tilt: float, low: int, tail: float) -> tuple[int, 
 def _alone_until(weights: Array, low: int, tail: float) -> float:
     """Up to which tilt all larger counts together stay below ``tail`` of the weight of ``low``."""
     least = math.log(tail / max(1, len(weights) - 1 - low))
-    found = math.inf
+    until = math.inf
     for k in range(low + 1, len(weights)):
-        found = min(found, (least - weights[k] + weights[low]) / (k - low))
-    return found
+        until = min(until, (least - weights[k] + weights[low]) / (k - low))
+    return until
 
 
 @loop
@@ -193,30 +193,28 @@ def evaluated(
     tilts: Array, edges: Array, lows: Array, highs: Array, offsets: Array, values: Array, needed: Array
 ) -> Array:
     """The cumulant at each tilt."""
-    found = np.empty(len(tilts))
+    logs = np.empty(len(tilts))
     p = 0
     for i in range(len(tilts)):
         p = _piece(edges, tilts[i], p)
         way = tilts[i] - _anchor(edges, p)
-        found[i] = (
+        logs[i] = (
             offsets[p]
             + (lows[p] + highs[p]) / 2 * way
             + _clenshaw(values[p], needed[p], _place(edges, tilts[i], p))
         )
-    return found
+    return logs
 
 
 @loop
 def sloped(tilts: Array, edges: Array, lows: Array, highs: Array, slopes: Array) -> Array:
     """The cumulant's slope at each tilt: the mean count."""
-    found = np.empty(len(tilts))
+    logs = np.empty(len(tilts))
     p = 0
     for i in range(len(tilts)):
         p = _piece(edges, tilts[i], p)
-        found[i] = (lows[p] + highs[p]) / 2 + _clenshaw(
-            slopes[p], slopes.shape[1], _place(edges, tilts[i], p)
-        )
-    return found
+        logs[i] = (lows[p] + highs[p]) / 2 + _clenshaw(slopes[p], slopes.shape[1], _place(edges, tilts[i], p))
+    return logs
 
 
 @loop
@@ -241,7 +239,7 @@ def pulled_back(
         for m in range(degree):
             gathered[p, m] += gains[i] * one
             one, two = two, 2 * x * two - one
-    found = np.zeros(len(weights))
+    gradient = np.zeros(len(weights))
     for p in range(count):
         centre, half = (edges[p] + edges[p + 1]) / 2, (edges[p + 1] - edges[p]) / 2
         for j in range(degree):
@@ -253,8 +251,8 @@ def pulled_back(
             tilt = centre + half * points[j]
             total = log_sum(weights, tilt, lows[p], highs[p])[0]
             for k in range(lows[p], highs[p] + 1):
-                found[k] += gain * math.exp(weights[k] + tilt * k - total)
-    return found
+                gradient[k] += gain * math.exp(weights[k] + tilt * k - total)
+    return gradient
 
 
 @loop
@@ -269,9 +267,9 @@ def summed_one_by_one(tilts: Array, weights: Array) -> tuple[Array, Array]:
 @loop
 def pulled_back_one_by_one(tilts: Array, gains: Array, weights: Array, values: Array) -> Array:
     """The gradient of Σ gains × cumulant by each weight."""
-    found = np.zeros(len(weights))
+    gradient = np.zeros(len(weights))
     for i in range(len(tilts)):
         if gains[i] != 0.0:
             for k in range(len(weights)):
-                found[k] += gains[i] * math.exp(weights[k] + tilts[i] * k - values[i])
-    return found
+                gradient[k] += gains[i] * math.exp(weights[k] + tilts[i] * k - values[i])
+    return gradient

@@ -87,9 +87,9 @@ def element_groups_of(tabulated: Tabulated) -> ElementGroups:
     hubs = _cover(links)
     number = {node: i for i, node in enumerate(hubs)}
     ties: dict[Node, list[Tie]] = defaultdict(list)
-    for (left, right), found in links.items():
+    for (left, right), linked in links.items():
         as_hub = [number.get(left), number.get(right)]
-        for group, pattern in found:
+        for group, pattern in linked:
             if as_hub[1] is not None and (as_hub[0] is None or as_hub[1] < as_hub[0]):
                 ties[left].append(Tie(as_hub[1], group, pattern, True))
             else:

@@ -115,11 +115,13 @@ class Lifted:
         """The log-odds shared out among the statements, each with all its groundings."""
         problem, question = state.problem, state.question
         asked = ExplainedAtom.of(question, problem.evidence)
-        found = attributed(problem.evidence, asked, lambda supposing: self._affordable(supposing, TOTAL_ONLY))
-        reasons = found.reasons
-        if not math.isfinite(found.value):
-            reasons = self._forcing(problem, question, status, found.value)
-        return asked.explained(found.value, self.name, Guarantee.EXACT, reasons, found.base)
+        shares = attributed(
+            problem.evidence, asked, lambda supposing: self._affordable(supposing, TOTAL_ONLY)
+        )
+        reasons = shares.reasons
+        if not math.isfinite(shares.value):
+            reasons = self._forcing(problem, question, status, shares.value)
+        return asked.explained(shares.value, self.name, Guarantee.EXACT, reasons, shares.base)
 
     def _forcing(
         self, problem: Problem, question: Question, status: Status, log_odds: float
@@ -160,13 +162,13 @@ class Lifted:
         world, alike = ChosenWorld(evidence, solution.of, self.budget), AlikeConstants(evidence)
         rows: list[Row] = []
         for asked in state.question.formulas:
-            found = list(instances(asked, evidence.program))
-            closed = [instance.closed for instance in found]
+            listed = list(instances(asked, evidence.program))
+            closed = [instance.closed for instance in listed]
             if state.problem.most:
                 shares = [self._in_world(world, solution, formula) for formula in closed]
             else:
                 shares = self._shares(alike, solution, closed)
-            rows += (Row(show_formula(f.said), None, (), p) for f, p in zip(found, shares, strict=True))
+            rows += (Row(show_formula(f.said), None, (), p) for f, p in zip(listed, shares, strict=True))
         return tuple(rows)
 
     def _shares(self, alike: AlikeConstants, solution: Solution, closed: Sequence[Formula]) -> list[float]:

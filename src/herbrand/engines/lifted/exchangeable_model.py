@@ -75,10 +75,10 @@ class ExchangeableModel:
     @cached_property
     def pools_of(self) -> tuple[tuple[int, ...], ...]:
         """The pools of each family."""
-        found: list[list[int]] = [[] for _ in self.families]
+        pools: list[list[int]] = [[] for _ in self.families]
         for number, pool in enumerate(self.pools):
-            found[pool.family].append(number)
-        return tuple(map(tuple, found))
+            pools[pool.family].append(number)
+        return tuple(map(tuple, pools))
 
     @cached_property
     def _pool_alone(self) -> dict[tuple[int, Range], int]:
@@ -100,12 +100,12 @@ class ExchangeableModel:
     @cached_property
     def literals_of(self) -> tuple[tuple[Literals, ...], ...]:
         """For each pool what count terms about several elements say of one of its elements."""
-        found: list[dict[Literals, None]] = [{} for _ in self.pools]
+        literals: list[dict[Literals, None]] = [{} for _ in self.pools]
         for term in self.terms.counts:
             for slot in term.slots if term.single is None else ():
                 for pool in self.pools_in(slot) if slot.literals else ():
-                    found[pool][slot.literals] = None
-        return tuple(map(tuple, found))
+                    literals[pool][slot.literals] = None
+        return tuple(map(tuple, literals))
 
     def linear_in(self, term: CountTerm) -> frozenset[int]:
         """The pools in whose counts a term is linear: one slot of each product, at most, ranges over them."""
@@ -130,10 +130,10 @@ class ExchangeableModel:
     @cached_property
     def pool_of(self) -> tuple[np.ndarray, ...]:
         """For each family, the pool of each element."""
-        found = tuple(np.empty(elements.count, np.int64) for elements in self.elements)
+        pools = tuple(np.empty(elements.count, np.int64) for elements in self.elements)
         for number, pool in enumerate(self.pools):
-            found[pool.family][pool.elements] = number
-        return found
+            pools[pool.family][pool.elements] = number
+        return pools
 
     @cached_property
     def switches(self) -> tuple[str, ...]:

@@ -52,16 +52,16 @@ class PairGroup:
         """The terms whose slots name no constants but those of two pools."""
         one, other = ({None, each} if isinstance(each, int) else {None} for each in ranges)
         named = {*product(one, other), *product(other, one)}
-        found = [self._naming[constants] for constants in named if constants in self._naming]
-        return [self.terms[number] for number in sorted(chain.from_iterable(found))]
+        numbers = [self._naming[constants] for constants in named if constants in self._naming]
+        return [self.terms[number] for number in sorted(chain.from_iterable(numbers))]
 
     @cached_property
     def _naming(self) -> dict[tuple[int | None, int | None], list[int]]:
         """The terms by the constants that their left and right slots name."""
-        found: dict[tuple[int | None, int | None], list[int]] = {}
+        by_constants: dict[tuple[int | None, int | None], list[int]] = {}
         for number, term in enumerate(self.terms):
-            found.setdefault((term.left.constant, term.right.constant), []).append(number)
-        return found
+            by_constants.setdefault((term.left.constant, term.right.constant), []).append(number)
+        return by_constants
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +245,7 @@ class PairTables:
         return self.share(pattern, atom)[np.ix_(self.kinds[0][left], self.kinds[1][right])]
 
 
-Said = tuple[PairTerm, Slot, Slot, bool]
+PlacedTerm = tuple[PairTerm, Slot, Slot, bool]
 """A term, its slots for the left and the right element, and whether they are in the term's order."""
 
 
@@ -258,15 +258,15 @@ def tables_of(
     algebra: Algebra,
 ) -> PairTables:
     """The group's tables between two pools; ``given``: the values of propositions."""
-    said = list(_said(group, ranges, given))
-    left, left_kinds = _kinds(families[0], [slot.literals for _, slot, _, _ in said])
-    right, right_kinds = _kinds(families[1], [slot.literals for _, _, slot, _ in said])
+    terms = list(_placed_terms(group, ranges, given))
+    left, left_kinds = _kinds(families[0], [slot.literals for _, slot, _, _ in terms])
+    right, right_kinds = _kinds(families[1], [slot.literals for _, _, slot, _ in terms])
     shape = (left.shape[1], right.shape[1], *group.sizes)
     if np.prod(shape, dtype=float) > MOST_ENTRIES:
         names = ", ".join(dict.fromkeys(name for name, _ in group.atoms))
         raise NotLiftableError(f"a pair's table over {names} would be too large")
     potential = arrays.zeros(shape, dtype=arrays.float64)
-    for (term, _, _, straight), *sides in zip(said, left, right, strict=True):
+    for (term, _, _, straight), *sides in zip(terms, left, right, strict=True):
         holds = arrays.from_numpy(_holding(group, sides, term, straight))
         if term.weight is None:
             potential = potential.masked_fill(holds, -math.inf)
@@ -275,7 +275,9 @@ def tables_of(
     return PairTables(group, (left_kinds, right_kinds), algebra, potential, weights[-1])
 
 
-def _said(group: PairGroup, ranges: tuple[Range, Range], given: Mapping[str, int]) -> Iterator[Said]:
+def _placed_terms(
+    group: PairGroup, ranges: tuple[Range, Range], given: Mapping[str, int]
+) -> Iterator[PlacedTerm]:
     """The terms that bear on pairs between two pools, each way that they do."""
     for term in group.terms_between(ranges):
         if any(given[own.predicate] not in allowed for own, allowed in term.given):
@@ -291,12 +293,12 @@ def _ways(group: PairGroup, term: PairTerm) -> tuple[bool, ...]:
     return (True, False) if group.within else (term.left.type == group.types[0],)
 
 
-def _kinds(family: Family, said: Sequence[Literals]) -> tuple[np.ndarray, np.ndarray]:
+def _kinds(family: Family, literals: Sequence[Literals]) -> tuple[np.ndarray, np.ndarray]:
     """Which of these hold for each kind of cells [literals, kind], and the kind of each cell."""
     always = np.ones(family.cells, dtype=bool)
-    holds = np.array([always, *map(family.holding, said)])
-    found, kinds = np.unique(holds, axis=1, return_inverse=True)
-    return found[1:], kinds.reshape(-1)
+    holds = np.array([always, *map(family.holding, literals)])
+    columns, kinds = np.unique(holds, axis=1, return_inverse=True)
+    return columns[1:], kinds.reshape(-1)
 
 
 def _holding(group: PairGroup, sides: Sequence[np.ndarray], term: PairTerm, straight: bool) -> np.ndarray:

@@ -137,13 +137,13 @@ def solved(problem: Problem, budget: Budget = UNLIMITED) -> Solution:
     """The total and all probabilities, read within a budget; the latter say nothing where the total is minus
     infinity."""
     possible = [summation for summation in problem.summations if not summation.impossible]
-    found = [(summation, summation.sums()) for summation in possible]
-    totals = np.array([float(sums.total) for _, sums in found])
+    summed = [(summation, summation.sums()) for summation in possible]
+    totals = np.array([float(sums.total) for _, sums in summed])
     best = totals.max(initial=-np.inf)
     if best == -np.inf:
         return Solution(problem, -math.inf, ())
     if problem.most:
-        summation, sums = found[int(totals.argmax())]
+        summation, sums = summed[int(totals.argmax())]
         return Solution(
             problem, float(best + problem.elsewhere.detach()), ((1.0, AlikeWorld(summation, sums)),)
         )
@@ -151,7 +151,7 @@ def solved(problem: Problem, budget: Budget = UNLIMITED) -> Solution:
     total = float(best + np.log(shares.sum()) + problem.elsewhere.detach())
     weighted = tuple(
         (float(share), AtomProbabilities(summation, sums, budget))
-        for share, (summation, sums) in zip(shares / shares.sum(), found, strict=True)
+        for share, (summation, sums) in zip(shares / shares.sum(), summed, strict=True)
         if share > 0
     )
     return Solution(problem, total, weighted)

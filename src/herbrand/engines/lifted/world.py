@@ -34,7 +34,7 @@ class AlikeWorld:
     def cell_of(self) -> tuple[np.ndarray, ...]:
         """For each family, the cell of each element."""
         scene, tabulated = self.summation.scene, self.summation.tabulated
-        found = tuple(np.empty(elements.count, np.int64) for elements in scene.elements)
+        cell_numbers = tuple(np.empty(elements.count, np.int64) for elements in scene.elements)
         for bunch, expected in zip(self.summation.bunches.all, self.sums.states, strict=True):
             family = scene.pools[bunch.pool].family
             cells = tabulated.cells[bunch.pool]
@@ -44,8 +44,8 @@ class AlikeWorld:
                 for state in range(cells.states)
             ]
             chosen = np.repeat(np.arange(cells.states), np.rint(expected).astype(np.int64))
-            found[family][bunch.elements] = np.array(best)[chosen]
-        return found
+            cell_numbers[family][bunch.elements] = np.array(best)[chosen]
+        return cell_numbers
 
     def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """1 for the value of each atom, 0 for its others [atom, value]."""

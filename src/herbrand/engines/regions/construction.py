@@ -44,12 +44,12 @@ def within(graph: CountGraph, cost: float) -> list[Region]:
 
 
 def _taken(graph: CountGraph, part: Region, cost: float) -> Region:
-    found = graph.all_of(part.scope)
+    region = graph.all_of(part.scope)
     waiting = sorted(part.taken, key=lambda pair: len(graph.variables[pair[0]]))
-    while graph.entries(found) > cost and waiting:
+    while graph.entries(region) > cost and waiting:
         variable, number = waiting.pop()
-        found = Region(tuple((v, number if v == variable else taken) for v, taken in found.taken))
-    return found
+        region = Region(tuple((v, number if v == variable else taken) for v, taken in region.taken))
+    return region
 
 
 def merged(
@@ -95,8 +95,8 @@ def _merges(
         if one == other or entries > cost or graph.holds_wide(union):
             continue
         shared = set(one.scope) & set(other.scope)
-        said = sum(strength[about] for about in known.inside(union) if shared.intersection(about.scope))
-        yield Merge(pair, (len(clusters.inside(union)), len(shared), said, -entries))
+        strengths = sum(strength[about] for about in known.inside(union) if shared.intersection(about.scope))
+        yield Merge(pair, (len(clusters.inside(union)), len(shared), strengths, -entries))
 
 
 def _strength(table: np.ndarray) -> float:

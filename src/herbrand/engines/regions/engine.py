@@ -105,7 +105,7 @@ class Regions:
 
     @classmethod
     def with_settings(cls, settings: Settings) -> Fallback:
-        found = cls(
+        engine = cls(
             settings.budget,
             settings.cost,
             settings.schedule,
@@ -115,7 +115,7 @@ class Regions:
             cls.tolerance if settings.tolerance is None else settings.tolerance,
             **STRUCTURES["merged" if settings.structure is None else settings.structure],
         )
-        return with_messages(found)
+        return with_messages(engine)
 
     @property
     def messages(self) -> BeliefPropagation:
@@ -312,16 +312,16 @@ class Regions:
 
     def _solution(self, state: RegionState) -> Solution:
         """What the best runs make of all parts together."""
-        totals, found = [], []
+        totals, probabilities = [], []
         for part, runs in zip(state.parts, state.runs, strict=True):
             best = self._best(runs)
             totals.append(best.propagation.free_energy(best.messages))
             believed = part.believed(best)
-            found.append(AtomProbabilities(believed, believed.sums(), self.budget.for_answering()))
+            probabilities.append(AtomProbabilities(believed, believed.sums(), self.budget.for_answering()))
         shares = arrays.softmax(arrays.tensor(totals, dtype=arrays.float64), 0).tolist()
         total = float(arrays.logsumexp(arrays.tensor(totals, dtype=arrays.float64), 0))
         elsewhere = float(state.problem.elsewhere.detach())
-        return Solution(state.problem, total + elsewhere, tuple(zip(shares, found, strict=True)))
+        return Solution(state.problem, total + elsewhere, tuple(zip(shares, probabilities, strict=True)))
 
 
 def _clamps(state: RegionState) -> list[int]:

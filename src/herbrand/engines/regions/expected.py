@@ -74,7 +74,7 @@ class Believed:
             tuple(sorted(_numbers(names)))
             for names, _ in self._beliefs.propagation.counts.counted.pair_tables
         ]
-        return {scope: np.exp(found) for scope in scopes if (found := self._beliefs.of(scope)) is not None}
+        return {scope: np.exp(own) for scope in scopes if (own := self._beliefs.of(scope)) is not None}
 
     def likely(self, clamp: Clamp) -> np.ndarray:
         """How likely the element has the profile, for each row of counts of its axis, as a logarithm."""
@@ -97,7 +97,7 @@ class Believed:
         before = self._beliefs.propagation.counts.counted.axes
         here = self._axis_of(clamp)
         likely, rows = _ratio(before[here], _same(before[here], layout.axes))
-        found = {}
+        beliefs = {}
         for number, axis in enumerate(layout.axes):
             old = next(i for i, known in enumerate(before) if set(known.pools) == set(axis.pools))
             joint = self._beliefs.of(tuple(sorted({here, old})))
@@ -109,8 +109,8 @@ class Believed:
             else:
                 belief = summed(joint + (likely[:, None] if here < old else likely), (int(here > old),))
             weights = np.exp(belief - belief.max(initial=-np.inf))
-            found[number,] = weights / weights.sum()
-        return found
+            beliefs[number,] = weights / weights.sum()
+        return beliefs
 
 
 class BelievedApart:
@@ -133,9 +133,9 @@ class BelievedApart:
 
     def profiles(self, number: int) -> np.ndarray:
         """The probability of each profile for an element of a variable."""
-        found = self._beliefs.about(Region(((number, 1),)))
-        assert found is not None
-        return np.exp(found) @ self._beliefs.propagation.counts.variables[number].counts(1)
+        log_belief = self._beliefs.about(Region(((number, 1),)))
+        assert log_belief is not None
+        return np.exp(log_belief) @ self._beliefs.propagation.counts.variables[number].counts(1)
 
     def _states(self, number: int) -> np.ndarray:
         """How many elements of a bunch are expected in each state."""
@@ -157,14 +157,14 @@ class BelievedApart:
         one, other = (self._variable[pool] for pool in link[1:])
         variables = self._beliefs.propagation.counts.variables
         about = Region(((one, 2),)) if one == other else Region(tuple(sorted([(one, 1), (other, 1)])))
-        found = self._beliefs.about(about)
-        assert found is not None
+        log_belief = self._beliefs.about(about)
+        assert log_belief is not None
         if one != other:
-            table = np.exp(found if one < other else found.T)
+            table = np.exp(log_belief if one < other else log_belief.T)
             joint = variables[one].counts(1).T @ table @ variables[other].counts(1)
         else:
             counts = variables[one].counts(2)
-            both = np.exp(found)[:, None] * counts
+            both = np.exp(log_belief)[:, None] * counts
             joint = (both.T @ counts - np.diag(both.sum(0))) / 2
         return pair_count(self.scene, link) * joint
 

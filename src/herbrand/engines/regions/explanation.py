@@ -45,11 +45,11 @@ def explained(
     value = _log_odds(float(chances[asked.value]), float(np.delete(chances, asked.value).sum()))
     if not math.isfinite(value):
         return asked.explained(value, engine, guarantee, (forced(value),))
-    found = _around(asked, solution, believed)
-    if found is None or found.is_wide:
-        note = WHOLE if found is None else WIDE
+    around = _around(asked, solution, believed)
+    if around is None or around.is_wide:
+        note = WHOLE if around is None else WIDE
         return asked.explained(value, engine, guarantee, (), value, note)
-    base, reasons = found.shared_out()
+    base, reasons = around.shared_out()
     return asked.explained(value, engine, guarantee, reasons, base, NOTE)
 
 
@@ -146,13 +146,13 @@ class _Around:
         tables: dict[str, np.ndarray] = {}
         propagation = self.beliefs.propagation
         forbidden = np.zeros(propagation.counts.shape(propagation.graph.regions[self._region]))
-        for text, table in (*self._said(), *self._incoming()):
+        for text, table in (*self._stated(), *self._incoming()):
             forbidden = forbidden + np.where(np.isneginf(table), -np.inf, 0.0)
             finite = np.where(np.isneginf(table), 0.0, table)
             tables[text] = tables[text] + finite if text in tables else finite
         return tables, forbidden
 
-    def _said(self) -> Iterator[tuple[str, np.ndarray]]:
+    def _stated(self) -> Iterator[tuple[str, np.ndarray]]:
         """The tables of the cluster's own statements."""
         propagation = self.beliefs.propagation
         layout, graph = propagation.counts.counted, propagation.graph

@@ -114,11 +114,11 @@ def joined(one: Region, other: Region) -> Region:
 
 def choices(small: Region, large: Region, elements: Elements) -> int:
     """How many ground regions of the large kind hold one of the small kind."""
-    found = 1
+    ways = 1
     for variable, number in large.taken:
         here = small.numbers.get(variable, 0)
-        found *= math.comb(elements[variable] - here, number - here)
-    return found
+        ways *= math.comb(elements[variable] - here, number - here)
+    return ways
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +144,14 @@ class RegionGraph:
         """For each region the edges whose messages its belief takes, and how many ground ones there are into
         each smaller ground region: those that come from outside to it or to a descendant. A message equation
         without the descendants' messages is wrong from three levels on."""
-        found = []
+        entering = []
         for region in self.regions:
             inside = [self.numbers[child] for child in self.index.inside(region)]
             edges = sorted(edge for child in inside for edge in self.into.get(child, ()))
             ends = [(edge, *(self.regions[end] for end in self.edges[edge])) for edge in edges]
             times = [(edge, self._outside(region, parent, child)) for edge, parent, child in ends]
-            found.append(tuple((edge, many) for edge, many in times if many))
-        return tuple(found)
+            entering.append(tuple((edge, many) for edge, many in times if many))
+        return tuple(entering)
 
     def _outside(self, region: Region, parent: Region, child: Region) -> int:
         """How many ground parents of a child that is inside a region are not inside it."""
@@ -165,10 +165,10 @@ class RegionGraph:
     @cached_property
     def into(self) -> dict[int, tuple[int, ...]]:
         """The edges into each region that has any, larger regions first."""
-        found: dict[int, list[int]] = {}
+        into: dict[int, list[int]] = {}
         for edge, (_, child) in enumerate(self.edges):
-            found.setdefault(child, []).append(edge)
-        return {child: tuple(found[child]) for child in sorted(found)}
+            into.setdefault(child, []).append(edge)
+        return {child: tuple(into[child]) for child in sorted(into)}
 
     @cached_property
     def acyclic(self) -> bool:
@@ -262,7 +262,7 @@ def _common(one: Region, other: Region, elements: Elements) -> Iterator[Region]:
 def _intersections(regions: Iterable[Region], elements: Elements, budget: Budget = UNLIMITED) -> set[Region]:
     """Everything that two or more ground regions have in common, again and again."""
     waiting, known = list(dict.fromkeys(regions)), RegionIndex()
-    met, found = set(waiting), set[Region]()
+    met, shared = set(waiting), set[Region]()
     while waiting:
         budget.check()
         one = waiting.pop()
@@ -271,23 +271,23 @@ def _intersections(regions: Iterable[Region], elements: Elements, budget: Budget
             for common in _common(one, other, elements):
                 if one == other == common or not common.taken:
                     continue
-                found.add(common)
+                shared.add(common)
                 if common not in met:
                     met.add(common)
                     waiting.append(common)
-    return found
+    return shared
 
 
 def _one_by_one(regions: Sequence[Region], elements: Elements, singles: Collection[int]) -> set[Region]:
     """What two or more ground regions have in common of each variable by itself."""
-    found: set[Region] = set()
+    shared: set[Region] = set()
     for variable, taking in RegionIndex(regions).taking.items():
         if variable in singles:
             continue
         holding = list(taking)
         parts = [Region(((variable, region.numbers[variable]),)) for region in holding]
-        found |= _intersections(parts, elements) | _repeated(parts, holding, elements)
-    return found
+        shared |= _intersections(parts, elements) | _repeated(parts, holding, elements)
+    return shared
 
 
 def _repeated(parts: Sequence[Region], regions: Sequence[Region], elements: Elements) -> set[Region]:

@@ -77,10 +77,10 @@ class _Making:
         tabulated, bunch = self.summation.tabulated, self.summation.bunches.all[number]
         weights = tabulated.weights[tabulated.scene.pools[bunch.pool].family][bunch.klass].detach().numpy()
         cells = tabulated.cells[bunch.pool]
-        found = np.full(cells.profiles, -np.inf)
+        totals = np.full(cells.profiles, -np.inf)
         here = cells.profile >= 0
-        np.logaddexp.at(found, cells.profile[here], weights[here])
-        return found
+        np.logaddexp.at(totals, cells.profile[here], weights[here])
+        return totals
 
     def open_part(self, factor: tuple[Region, np.ndarray]) -> tuple[Region, np.ndarray]:
         """A factor over the variables that are not settled, once for each choice of elements that are."""
@@ -129,23 +129,23 @@ class _Making:
     def _kinds(self, term: CountTerm) -> list[Region]:
         """How many elements of which variables a grounding can name; all that a quantifier speaks of."""
         bound = {v: self.variables[v].elements for v in self._bound(term)}
-        found: set[Region] = set()
+        kinds: set[Region] = set()
         for picked in self._picked(term):
             most = {v: min(number, self.variables[v].elements) for v, number in picked.items()}
             free = sorted(set(most) - set(bound))
             for taken in product(*(range(most[v] + 1) for v in free)):
                 numbers = {**bound, **{v: n for v, n in zip(free, taken, strict=True) if n}}
-                found.add(Region(tuple(sorted(numbers.items()))))
-            if len(found) > MOST_KINDS:
+                kinds.add(Region(tuple(sorted(numbers.items()))))
+            if len(kinds) > MOST_KINDS:
                 raise NotLiftableError(f"a formula has more than {MOST_KINDS:,} kinds of groundings")
-        for about in found:
+        for about in kinds:
             entries = math.prod(float(self.variables[v].rows(number)) for v, number in about.taken)
             if entries > self.cost:
                 raise NotLiftableError(
                     f"a formula's table over few constants would have {entries:,.0f} entries, and "
                     f"{self.cost:,.0f} are allowed (--cost)"
                 )
-        return sorted(found, key=lambda about: about.size)
+        return sorted(kinds, key=lambda about: about.size)
 
     def _bound(self, term: CountTerm) -> set[int]:
         scene = self.summation.scene

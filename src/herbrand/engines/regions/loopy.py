@@ -56,11 +56,11 @@ class Loopy:
     def leanings(self, part: RegionPart) -> list[np.ndarray]:
         """For each variable what messages from elsewhere make its elements lean to: beliefs without the
         elements' own weights, where these are known apart."""
-        found = []
+        leanings = []
         for number, variable in enumerate(part.propagation.counts.variables):
             lean = self._of_variable(part, number)
-            found.append(lean if variable.weights is None else lean - np.maximum(variable.weights, LEAST))
-        return found
+            leanings.append(lean if variable.weights is None else lean - np.maximum(variable.weights, LEAST))
+        return leanings
 
     def bound(self, part: RegionPart) -> float:
         """The lower bound on the log-partition that its beliefs give, as those of regions do."""
@@ -95,19 +95,22 @@ class Loopy:
                 chances = self._chances(own.predicate, element, own.diagonal)
                 cells += np.log(chances[family.values(own)])
         of = summation.tabulated.cells[bunch.pool]
-        found = np.full(of.profiles, LEAST)
+        totals = np.full(of.profiles, LEAST)
         kept = of.profile >= 0
-        np.logaddexp.at(found, of.profile[kept], cells[kept])
-        return np.maximum(found, LEAST)
+        np.logaddexp.at(totals, of.profile[kept], cells[kept])
+        return np.maximum(totals, LEAST)
 
     def _chances(self, predicate: str, element: int, diagonal: bool) -> np.ndarray:
         """The probability of each value of an element's own atom."""
-        found = self.state.compiled
-        sizes = found.evidence.sizes(predicate)
+        compiled = self.state.compiled
+        sizes = compiled.evidence.sizes(predicate)
         code = element * sizes[0] + element if diagonal else element if sizes else 0
         codes = np.array([code], dtype=np.int64)
-        count, settled = found.program.value_count(predicate), found.evidence.known(predicate).lookup(codes)
+        count, settled = (
+            compiled.program.value_count(predicate),
+            compiled.evidence.known(predicate).lookup(codes),
+        )
         if settled[0] != LATENT:
             return np.eye(count)[settled[0]]
-        axis = found.axis_class[found.axes_of(predicate, codes)]
+        axis = compiled.axis_class[compiled.axes_of(predicate, codes)]
         return self.probabilities[axis[0], :count]

@@ -38,8 +38,8 @@ class RegionRun:
         counts, beliefs = self.propagation.counts, Beliefs(self.propagation, self.messages)
         if counts.layout is None:
             return -math.inf
-        found = [beliefs.of((variable,)) for variable in range(len(counts.variables))]
-        return lower_bound(counts, [belief for belief in found if belief is not None])
+        log_beliefs = [beliefs.of((variable,)) for variable in range(len(counts.variables))]
+        return lower_bound(counts, [belief for belief in log_beliefs if belief is not None])
 
 
 Leanings = Sequence[np.ndarray]
@@ -59,14 +59,14 @@ def first_messages(propagation: Propagation, lean: Leanings | None) -> Messages:
     parents = np.zeros(len(graph.regions))
     for parent, child in graph.edges:
         parents[child] += choices(graph.regions[child], graph.regions[parent], graph.elements)
-    found = []
+    messages = []
     for _, child in graph.edges:
         region = graph.regions[child]
         message = np.zeros(counts.shape(region))
         for v, number in region.taken:
             message += along(times(counts.variables[v].counts(number), lean[v]), (v,), region.scope)
-        found.append((message - message.max()) / parents[child])
-    return tuple(found)
+        messages.append((message - message.max()) / parents[child])
+    return tuple(messages)
 
 
 def begun(propagation: Propagation, damping: float | None, lean: Leanings | None = None) -> RegionRun:

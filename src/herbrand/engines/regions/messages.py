@@ -40,7 +40,7 @@ class Propagation:
     @cached_property
     def wide(self) -> dict[int, WideCluster]:
         """The clusters whose tables are not made."""
-        found = {}
+        clusters = {}
         for number, region in enumerate(self.graph.regions):
             inside = [
                 part.scope
@@ -48,8 +48,8 @@ class Propagation:
                 if number in owners
             ]
             if self.counts.wide and any(scope in self.counts.wide for scope in inside):
-                found[number] = WideCluster.of(self.counts, region.scope, inside)
-        return found
+                clusters[number] = WideCluster.of(self.counts, region.scope, inside)
+        return clusters
 
     @cached_property
     def potentials(self) -> tuple[np.ndarray | None, ...]:
@@ -119,7 +119,7 @@ class Propagation:
     def marginal(self, number: int, scope: Scope, messages: Sequence[np.ndarray]) -> np.ndarray:
         """Log-weights of some of a region's variables, with all messages, not yet normalised."""
         if number in self.wide:
-            return self.wide[number].weighed(self._said_of_each(number, messages), scope)
+            return self.wide[number].weighed(self._on_each(number, messages), scope)
         own = self.graph.regions[number].scope
         away = [place for place, variable in enumerate(own) if variable not in scope]
         return summed(self.weighed(number, messages), away)
@@ -174,19 +174,19 @@ class Propagation:
         first = self.marginal(number, self.graph.regions[number].scope[:1], messages)
         return float(summed(first, (0,)))
 
-    def _said_of_each(self, number: int, messages: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
+    def _on_each(self, number: int, messages: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
         """For each variable of a wide cluster its prior, all messages about it, and factors of it alone."""
         region = self.graph.regions[number]
-        found = {v: self.counts.variables[v].all_ways for v in region.scope}
+        sums = {v: self.counts.variables[v].all_ways for v in region.scope}
         for part, (owners, share) in zip(self.counts.parts, self.graph.owners, strict=True):
             if len(part.scope) == 1 and number in owners:
-                found[part.scope[0]] = found[part.scope[0]] + share * self.counts.factors[part]
+                sums[part.scope[0]] = sums[part.scope[0]] + share * self.counts.factors[part]
         for edge, exponent in self.graph.entering[number]:
             child = self.graph.regions[self.graph.edges[edge][1]]
             (variable,) = child.scope
             alone = self.counts.all_of((variable,))
-            found[variable] = found[variable] + exponent * self.inside(messages[edge], child, alone)
-        return found
+            sums[variable] = sums[variable] + exponent * self.inside(messages[edge], child, alone)
+        return sums
 
     def _potential(self, number: int, region: Region) -> np.ndarray:
         total = np.zeros(self.counts.shape(region))

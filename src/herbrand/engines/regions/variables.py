@@ -103,6 +103,6 @@ class RegionVariable:
 
     def by_count(self, weights: np.ndarray) -> np.ndarray:
         """Weights of rows by the count of the second of two profiles, from 0 on."""
-        found = np.full(self.count + 1, -np.inf)
-        found[self.all_counts[:, 1].astype(np.int64)] = weights
-        return found
+        by_number = np.full(self.count + 1, -np.inf)
+        by_number[self.all_counts[:, 1].astype(np.int64)] = weights
+        return by_number

@@ -61,9 +61,9 @@ class _Refinement:
             if count > WORTH_LIFTING * atoms:
                 break
             sent = " UNION ALL ".join(
-                f"SELECT s{slot} AS atom, {dialect.hashed(['best', f'label{slot}'])} AS t FROM ({found}) f"
+                f"SELECT s{slot} AS atom, {dialect.hashed(['best', f'label{slot}'])} AS t FROM ({rows}) f"
                 for family in self.graph.families
-                for found in [viewed(family, _coloured(family, now), dialect)]
+                for rows in [viewed(family, _coloured(family, now), dialect)]
                 for slot in range(family.width)
             )
             received = f"SELECT atom, {WIDE_SUM} AS t FROM ({sent}) t GROUP BY atom" if sent else ""

@@ -175,43 +175,43 @@ class StoredBeliefPropagation:
         )
 
     def _bethe(self, state: StoredBeliefState, totals: Mapping[int, Stored]) -> float:
-        found = state.rounds.bethe(self._axes(state), self._messages(state), totals, self._kinds(state))
-        if found == -math.inf:
+        energy = state.rounds.bethe(self._axes(state), self._messages(state), totals, self._kinds(state))
+        if energy == -math.inf:
             raise every_hard_statement(state.evidence.program)
-        return state.constant + found
+        return state.constant + energy
 
     def _axes(self, state: StoredBeliefState) -> dict[int, Stored]:
         counts: dict[str, Kind] = {"n": "float"} if state.rounds.lifted else {}
-        found = {}
+        tables = {}
         for size in state.sizes:
             own: dict[str, Kind] = dict.fromkeys(names("u", size), "float")
-            found[size] = state.evidence.queries.query(
+            tables[size] = state.evidence.queries.query(
                 f"SELECT * FROM axes_{size}", {"atom": "int", **own, **counts}
             )
-        return found
+        return tables
 
     def _messages(self, state: StoredBeliefState) -> dict[int, Stored]:
-        found = {}
+        tables = {}
         for family in state.rounds.families:
             values: dict[str, Kind] = dict.fromkeys((*family.all_names("m"), "d"), "float")
             query = f"SELECT * FROM {message_table(family, state.step)}"
-            found[family.number] = state.evidence.queries.query(
+            tables[family.number] = state.evidence.queries.query(
                 query, {**kinds_of(state.rounds, family), **values}
             )
-        return found
+        return tables
 
     def _kinds(self, state: StoredBeliefState) -> dict[int, Stored]:
-        found = {}
+        tables = {}
         for family in state.rounds.families:
             if len(family.potentials) > 1:
                 worths: dict[str, Kind] = dict.fromkeys(names("t", family.potentials[0].size), "float")
                 query = f"SELECT * FROM potentials_{family.number}"
-                found[family.number] = state.evidence.queries.query(query, {"kind": "int", **worths})
-        return found
+                tables[family.number] = state.evidence.queries.query(query, {"kind": "int", **worths})
+        return tables
 
     def _made_totals(self, state: StoredBeliefState) -> dict[int, Stored]:
-        found = state.rounds.totals(self._axes(state), self._messages(state))
-        return {size: one.kept_as(f"totals_{size}") for size, one in found.items()}
+        totals = state.rounds.totals(self._axes(state), self._messages(state))
+        return {size: one.kept_as(f"totals_{size}") for size, one in totals.items()}
 
     def explain(self, state: StoredBeliefState, status: Status) -> Explanation:
         raise explained_in_memory()
@@ -229,13 +229,13 @@ class StoredBeliefPropagation:
         columns = evidence.columns(name)
         log_beliefs = dict(zip(names("b", size), state.rounds.log_beliefs(size), strict=True))
         shares = dict(zip(names("p", size), probabilities(list(map(column, log_beliefs))), strict=True))
-        found = totals.let(**log_beliefs).select(atom=column("atom"), **shares)
+        by_atom = totals.let(**log_beliefs).select(atom=column("atom"), **shares)
         rows = evidence.every_atom(name).left_join(evidence.settled(name), columns, value=LATENT)
         rows = rows.let(atom=state.atoms.number(name, list(map(column, columns))))
         if state.rounds.lifted:
             classes = evidence.queries.table(COLOURS, atom="int", c="int")
             rows = rows.left_join(classes, ["atom"], c=LATENT).let(atom=column("c"))
-        rows = rows.left_join(found, ["atom"], **dict.fromkeys(shares, 0.0))
+        rows = rows.left_join(by_atom, ["atom"], **dict.fromkeys(shares, 0.0))
         rows = rows.let(latent=column("value") == LATENT)
         if not evidence.is_valued(name):
             q = choose(column("latent"), column("p1"), cast(column("value"), "float"))

@@ -72,16 +72,16 @@ def _ordered(
     often = {name: total(choose(column("layer") == number, 1, 0)) for number, name in enumerate(counts)}
     scopes = first.stack(*others).group(scope, **often).kept()
     rows, wanted = [], {}
-    for found in scopes.only(*counts).distinct().rows():
+    for combination in scopes.only(*counts).distinct().rows():
         potential = np.zeros(layers[0].table.shape)
-        for times, layer in zip(found, layers, strict=True):
+        for times, layer in zip(combination, layers, strict=True):
             potential = potential + times * layer.table if times else potential
         kind, order, symmetries = canonical_table(potential)
         ordered = np.transpose(potential, order)
         key = ordered.shape, symmetries
         kinds[key].setdefault(kind, ordered)
         branch = wanted.setdefault((key, order), len(wanted))
-        rows.append((*found, list(kinds[key]).index(kind), branch))
+        rows.append((*combination, list(kinds[key]).index(kind), branch))
     columns = (*counts, "kind", "branch")
     known = scratch.put(Memory.of_indices(np.array(rows).reshape(-1, len(columns)), columns))
     joined = scopes.join(known, counts)

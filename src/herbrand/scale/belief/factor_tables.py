@@ -148,8 +148,8 @@ class _Building:
         rows = self._aligned(parts)
         rows = rows.let(**{name: _rank(own, len(slots)) for own, name in enumerate(slots)})
         table = self.scratch.make(query_of(rows), rows.kinds)
-        for *found, number in table.group([*slots, *alive], number=count()).rows():
-            places, there = found[: len(slots)], found[len(slots) :]
+        for *numbers, number in table.group([*slots, *alive], number=count()).rows():
+            places, there = numbers[: len(slots)], numbers[len(slots) :]
             columns = [places.index(slot) for slot in range(max(places, default=-1) + 1)]
             sizes = [self.program.value_count(literals[place].predicate) for place in columns]
             pieces = [
@@ -166,7 +166,7 @@ class _Building:
             ]
             if not fits_a_table(sizes):
                 raise self._too_wide(parts[0].template, sizes)
-            same = (column(name) == value for name, value in zip((*slots, *alive), found, strict=True))
+            same = (column(name) == value for name, value in zip((*slots, *alive), numbers, strict=True))
             scope = {f"s{slot}": column(f"c{place}") for slot, place in enumerate(columns)}
             self._add_table(table.where(every(*same)).select(**scope), table_of(pieces, sizes), number, parts)
 
@@ -195,8 +195,8 @@ class _Building:
                 columns[f"c{offset}"] = column(f"c{place}")
             start += len(part.latent)
             there = {name: int(number == other) for other, name in enumerate(names("l", len(parts)))}
-            found = groundings(part.conjunction, part.instance if len(parts) > 1 else (), self.atoms)
-            rows.append(found.select(**{key: column(key) for key in keys}, **columns, **there))
+            bindings = groundings(part.conjunction, part.instance if len(parts) > 1 else (), self.atoms)
+            rows.append(bindings.select(**{key: column(key) for key in keys}, **columns, **there))
         if len(parts) == 1:
             return rows[0]
         most = {name: largest(column(name)) for name in (*names("c", width), *names("l", len(parts)))}

@@ -67,11 +67,11 @@ def intervals_in(
             texts = [query.text for query in question.queries]
             numbers = np.array([query.event.atoms[0] for query in question.queries], np.int64)
             rows = rows.matching(scratch.put(Memory.of(atom=numbers)), ["atom"])
-        found = rows.arrays()
-    at = Places(found["atom"]).of(numbers)
+        fetched = rows.arrays()
+    at = Places(fetched["atom"]).of(numbers)
     lower, upper = np.zeros(len(numbers)), np.ones(len(numbers))
-    lower[at >= 0] = found["lower"][at[at >= 0]]
-    upper[at >= 0] = found["upper"][at[at >= 0]]
+    lower[at >= 0] = fetched["lower"][at[at >= 0]]
+    upper[at >= 0] = fetched["upper"][at[at >= 0]]
     return texts, lower, upper
 
 
@@ -106,13 +106,13 @@ class StoredNetwork:
 class IntervalState(Resumed):
     """``step`` sweeps were made; the intervals after them stand in ``table``, one of two by turns.
 
-    ``said``: the tables of ground sentences. ``moved``: the largest change of an end in the last sweep.
+    ``stated``: the tables of ground sentences. ``moved``: the largest change of an end in the last sweep.
     """
 
     network: StoredNetwork
     question: BoundQuestion
     shelves: Shelves
-    said: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()
     step: int = 0
     moved: float = 1.0
 
@@ -160,13 +160,13 @@ class StoredAriel:
         if network.run.resume:
             kept = network.run.kept()
             shelves = Shelves(kept["shelves"], kept["parts"])
-            said = tuple(kept["said"])
-            return IntervalState(network, question, shelves, said, kept["step"], kept["moved"])
+            stated = tuple(kept["stated"])
+            return IntervalState(network, question, shelves, stated, kept["step"], kept["moved"])
         sentences = Sentences(network.database, network.lowering, self.markov)
         sentences.write(self._report)
         shelves = shelved(sentences, int(self.budget.bytes * SHARE_FOR_GRAPH), self._report)
         state = self._first(
-            IntervalState(network, question, shelves, tuple(sentences.tables["said"])), sentences
+            IntervalState(network, question, shelves, tuple(sentences.tables["stated"])), sentences
         )
         sentences.clear()
         return state
@@ -203,11 +203,11 @@ class StoredAriel:
             database.drop(table)
         _refuse_crossed(after)
         moved = float(database.number(f"SELECT COALESCE(MAX(change), 0) FROM {after.table}"))
-        found = replace(after, moved=max(moved, state.moved) if cut_off else moved)
-        _keep(found)
-        done = min(found.step / (self.iterations or MOST_PASSES), 1.0)
-        self._report(f"sweep {found.step:,}: intervals move by {found.moved:.1e}", 0.4 + 0.6 * done)
-        return found
+        reached = replace(after, moved=max(moved, state.moved) if cut_off else moved)
+        _keep(reached)
+        done = min(reached.step / (self.iterations or MOST_PASSES), 1.0)
+        self._report(f"sweep {reached.step:,}: intervals move by {reached.moved:.1e}", 0.4 + 0.6 * done)
+        return reached
 
     def residual(self, state: IntervalState) -> float:
         return state.moved
@@ -234,7 +234,7 @@ def schedule(shelves: Shelves) -> str:
 
 def _keep(state: IntervalState) -> None:
     shelves = {"shelves": state.shelves.count, "parts": state.shelves.parts}
-    kept = {"step": state.step, "moved": state.moved, "said": state.said, **shelves}
+    kept = {"step": state.step, "moved": state.moved, "stated": state.stated, **shelves}
     state.network.run.keep(kept)
 
 
@@ -246,9 +246,9 @@ def _refuse_failed(table: str, state: IntervalState) -> None:
 
 def _refuse_crossed(state: IntervalState) -> None:
     crossed = f"SELECT atom FROM {state.table} WHERE low > high + {CROSSED!r} ORDER BY atom LIMIT 1"
-    found = state.network.database.rows(crossed)
-    if found:
-        atom = state.network.atoms.text(int(found[0][0]))
+    first = state.network.database.rows(crossed)
+    if first:
+        atom = state.network.atoms.text(int(first[0][0]))
         raise ContradictionError(
             f"the bounds contradict each other: nothing is left for P({atom})", hint=ASK_IN_MEMORY
         )
@@ -257,7 +257,7 @@ def _refuse_crossed(state: IntervalState) -> None:
 def _contradiction(number: int, state: IntervalState) -> ContradictionError:
     """The error that names one of the sentences that cannot hold together."""
     network = state.network
-    union = " UNION ALL ".join(f"SELECT number, statement, atoms FROM {table}" for table in state.said)
+    union = " UNION ALL ".join(f"SELECT number, statement, atoms FROM {table}" for table in state.stated)
     row = network.database.rows(f"SELECT statement, atoms FROM ({union}) s WHERE number = {number}")[0]
     statement = network.lowering.stated[int(row[0])]
     named = ", ".join(network.atoms.text(int(atom)) for atom in row[1])

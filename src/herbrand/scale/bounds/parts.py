@@ -51,17 +51,17 @@ def shelved(sentences: Sentences, limit: int, report: Report) -> Shelves:
     """The parts of these sentences. ``limit``: bytes that the graph may take in memory."""
     database = sentences.database
     links = links_of(sentences, limit) if sentences.markov else None
-    said = sentences.all_of("said", "atoms, arity, pattern, lower, upper, number")
-    if not said:
+    stated = sentences.all_of("stated", "atoms, arity, pattern, lower, upper, number")
+    if not stated:
         return Shelves(0, 0)
     before = "SUM(COUNT(*)) OVER (ORDER BY atoms ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - COUNT(*)"
     placed = (
         f"SELECT atoms, FLOOR(({before}) / {SENTENCES_A_PART}) AS place "
-        f"FROM ({said}) s WHERE arity > 1 GROUP BY atoms"
+        f"FROM ({stated}) s WHERE arity > 1 GROUP BY atoms"
     )
     numbered = f"SELECT atoms, CAST(DENSE_RANK() OVER (ORDER BY place) - 1 AS INT) AS part FROM ({placed}) p"
     database.make("scope_part", numbered)
-    database.make("sorted", f"SELECT p.part, s.* FROM ({said}) s JOIN scope_part p ON p.atoms = s.atoms")
+    database.make("sorted", f"SELECT p.part, s.* FROM ({stated}) s JOIN scope_part p ON p.atoms = s.atoms")
     database.drop("scope_part")
     parts = int(database.number("SELECT COALESCE(MAX(part) + 1, 0) FROM sorted"))
     shelves = Shelves(-(-parts // PARTS_A_SHELF), parts)
@@ -88,8 +88,8 @@ def links_of(sentences: Sentences, limit: int) -> Links:
             f"network is shared out, and {readable(limit)} are allowed",
             hint="allow more by --memory, or leave independences out by --independence none",
         )
-    found = database.arrow(distinct)
-    pairs = np.stack([found["source"].to_numpy(), found["target"].to_numpy()], axis=1)
+    edges = database.arrow(distinct)
+    pairs = np.stack([edges["source"].to_numpy(), edges["target"].to_numpy()], axis=1)
     return Links.over(Graph.of(count, pairs))
 
 

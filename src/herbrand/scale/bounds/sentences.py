@@ -54,9 +54,9 @@ class StoredLowering(Lowering):
 
     @classmethod
     def of(cls, evidence: StoredEvidence, budget: Budget) -> StoredLowering:
-        found = cls(evidence.program, _open_atoms(evidence), budget)
-        object.__setattr__(found, "_evidence", evidence)
-        return found
+        lowering = cls(evidence.program, _open_atoms(evidence), budget)
+        object.__setattr__(lowering, "_evidence", evidence)
+        return lowering
 
     @property
     def evidence(self) -> StoredEvidence:
@@ -94,7 +94,7 @@ class StoredLowering(Lowering):
 def _open_atoms(evidence: StoredEvidence) -> LookedUpAtoms:
     """The atoms that bounds are about; raises where facts settle any of them."""
     program = evidence.program
-    found = {}
+    domains_by_predicate = {}
     for name, predicate in program.signature.predicates.items():
         if program.is_open(name) and predicate.value_type is None:
             true, false, soft = evidence.tables(name).counts
@@ -104,13 +104,15 @@ def _open_atoms(evidence: StoredEvidence) -> LookedUpAtoms:
                     f"{true + false + soft:,}",
                     hint=f"declare {name} as observed, leave its facts out, or leave out --on",
                 )
-            found[name] = program.domains_of(predicate)
+            domains_by_predicate[name] = program.domains_of(predicate)
     starts = [0]
-    for domains in found.values():
+    for domains in domains_by_predicate.values():
         starts.append(starts[-1] + math.prod(map(len, domains)))
     if starts[-1] >= 2**63:
         raise BudgetError(f"there are {starts[-1]:.1e} open ground atoms, more than 64 bits can number")
-    return LookedUpAtoms(tuple(found), tuple(map(tuple, found.values())), tuple(starts))
+    return LookedUpAtoms(
+        tuple(domains_by_predicate), tuple(map(tuple, domains_by_predicate.values())), tuple(starts)
+    )
 
 
 def _choices_query(conjunction: Conjunction, evidence: StoredEvidence) -> tuple[str, list[str]]:
@@ -133,7 +135,7 @@ def _named(argument: Argument) -> str:
 class Sentences:
     """Writes ground sentences as tables, batch by batch; ``patterns`` are what their numbers stand for.
 
-    ``said`` tables have ``atoms``, ``arity``, ``pattern``, ``lower``, ``upper``, ``number``, ``statement``;
+    ``stated`` tables have ``atoms``, ``arity``, ``pattern``, ``lower``, ``upper``, ``number``, ``statement``;
     ``single`` ones ``atom``, ``lower``, ``upper``; ``link`` ones ``source``, ``target``.
     """
 
@@ -142,7 +144,7 @@ class Sentences:
     markov: bool
     count: int = 0
     patterns: list[Pattern] = field(default_factory=list)
-    tables: dict[str, list[str]] = field(default_factory=lambda: {"said": [], "single": [], "link": []})
+    tables: dict[str, list[str]] = field(default_factory=lambda: {"stated": [], "single": [], "link": []})
     _numbers: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
 
     def write(self, report: Report) -> None:
@@ -160,7 +162,7 @@ class Sentences:
             return
         statement = np.concatenate([group.statement for group in network.groups])
         rows = [self._rows(scope, statement) for scope in scopes_of(network)]
-        self._put("said", pa.concat_tables(rows))
+        self._put("stated", pa.concat_tables(rows))
         for scope in scopes_of(network):
             if scope.arity == 0:
                 refuse_settled(scope)

@@ -39,11 +39,11 @@ def swept_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _solved(data: bytes, members: pa.ListScalar) -> tuple[np.ndarray, ...]:
-    columns = zip((field.name for field in members.values.type), members.values.flatten(), strict=True)
-    told = {name: column.to_numpy(zero_copy_only=False) for name, column in columns}
-    atom, lower, upper = told["atom"], told["lower"], told["upper"]
+    named = zip((field.name for field in members.values.type), members.values.flatten(), strict=True)
+    columns = {name: column.to_numpy(zero_copy_only=False) for name, column in named}
+    atom, lower, upper = columns["atom"], columns["lower"], columns["upper"]
     try:
         lower, upper = MessagePart.from_bytes(data).swept(lower, upper)
-    except FoundContradictionError as found:
-        return np.array([-1]), np.zeros(1), np.ones(1), found.sentences[:1]
+    except FoundContradictionError as error:
+        return np.array([-1]), np.zeros(1), np.ones(1), error.sentences[:1]
     return atom, lower, upper, np.full(len(atom), NONE_FAILED)

@@ -63,16 +63,16 @@ class Workers:
         for _ in range(MOST_DEATHS):
             process = self._one()
             try:
-                found = _asked(process, batch)
+                reply = _asked(process, batch)
             except (OSError, EOFError, pa.ArrowException):
                 self._end(process)
                 if self._closed:
                     break
                 continue
             self._idle.put(process)
-            if found.schema.names == [COMPLAINT]:
-                raise HerbrandError(f"a worker failed: {found[COMPLAINT][0].as_py()}")
-            return found
+            if reply.schema.names == [COMPLAINT]:
+                raise HerbrandError(f"a worker failed: {reply[COMPLAINT][0].as_py()}")
+            return reply
         raise BudgetError(
             f"{MOST_DEATHS} worker processes died one after another over the same part",
             hint="most likely memory ran out; what was finished stands, and --resume goes on from there",
@@ -129,10 +129,10 @@ def serve() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write among the answers
     while (batch := _read(into)) is not None:
         try:
-            found = function(batch)
+            reply = function(batch)
         except Exception as error:
-            found = pa.RecordBatch.from_pydict({COMPLAINT: [f"{type(error).__name__}: {error}"]})
-        _write(out, found)
+            reply = pa.RecordBatch.from_pydict({COMPLAINT: [f"{type(error).__name__}: {error}"]})
+        _write(out, reply)
 
 
 def echoed(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -143,10 +143,10 @@ def echoed(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _asked(process: subprocess.Popen[bytes], batch: pa.RecordBatch) -> pa.RecordBatch:
     assert process.stdin is not None and process.stdout is not None
     _write(process.stdin, batch)
-    found = _read(process.stdout)
-    if found is None:
+    reply = _read(process.stdout)
+    if reply is None:
         raise EOFError
-    return found
+    return reply
 
 
 def _write(pipe: IO[bytes], batch: pa.RecordBatch) -> None:

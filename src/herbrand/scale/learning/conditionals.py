@@ -47,9 +47,9 @@ def merged(database: Database, changed: str) -> tuple[str, int]:
 
 def fetched(database: Database, table: str, alternatives: int, width: int) -> Conditionals:
     """The changes in memory."""
-    found = database.arrow(f"SELECT * FROM {table}")
+    columns = database.arrow(f"SELECT * FROM {table}")
     code, alternative, place, d, n = (
-        found[name].to_numpy() for name in ("code", "alternative", "place", "d", "n")
+        columns[name].to_numpy() for name in ("code", "alternative", "place", "d", "n")
     )
     codes, first, atom = np.unique(code, return_index=True, return_inverse=True)
     offsets = np.zeros((len(codes), alternatives))
@@ -113,10 +113,10 @@ class StoredConditionals:
             changes = self._changes(scratch)
             learned = changes.where(column("place") != FIXED)
             impossible = changes.where((column("place") == FIXED) & (column("d") == -math.inf))
-            found = np.zeros((2, self.width), dtype=bool)
-            for bears, rows in zip(found, (learned, learned.without(impossible, SAME_VALUE)), strict=True):
+            matters = np.zeros((2, self.width), dtype=bool)
+            for bears, rows in zip(matters, (learned, learned.without(impossible, SAME_VALUE)), strict=True):
                 bears[rows.only("place").distinct().arrays()["place"]] = True
-            return found[0], found[1]
+            return matters[0], matters[1]
 
     def _scratch(self) -> Scratch:
         return Scratch(self.database, f"{self.table}_sums")
@@ -148,17 +148,17 @@ class StoredConditionals:
 
     def _by_place(self, changes: Relation, value: Expression) -> np.ndarray:
         sums = changes.group(["place"], total=total(column("n") * column("share") * value)).arrays()
-        found = np.zeros(self.width)
-        found[sums["place"]] = sums["total"]
-        return found
+        totals = np.zeros(self.width)
+        totals[sums["place"]] = sums["total"]
+        return totals
 
     def _pairs(self, rows: Relation, on: Sequence[str], worth: Expression) -> np.ndarray:
         others = rows.renamed(other="place", e="d").only(*on, "other", "e")
         worth = worth * column("d") * column("e")
         sums = rows.join(others, on).group(["place", "other"], total=total(worth)).arrays()
-        found = np.zeros((self.width, self.width))
-        found[sums["place"], sums["other"]] = sums["total"]
-        return found
+        totals = np.zeros((self.width, self.width))
+        totals[sums["place"], sums["other"]] = sums["total"]
+        return totals
 
 
 def _value(totals: Relation) -> float:

@@ -32,8 +32,8 @@ class Counted:
 
     def keep(self, fingerprint: str) -> None:
         """For a run that goes on; ``fingerprint`` says of what these are the counts."""
-        said = {"fingerprint": fingerprint, "keys": self.parameters.keys, "tables": self.tables}
-        self.database.keep(COUNTED, json.dumps(said))
+        about = {"fingerprint": fingerprint, "keys": self.parameters.keys, "tables": self.tables}
+        self.database.keep(COUNTED, json.dumps(about))
 
     def drop(self) -> None:
         """Leave nothing behind."""
@@ -69,14 +69,14 @@ def _merged(
 def kept_counts(example: StoredExample) -> Counted | None:
     """What :meth:`Counted.keep` has kept, if it is of this theory and these facts."""
     database = example.stored.database
-    said = database.noted(COUNTED) if database.has(COUNTED) else {}
-    if said.get("fingerprint") != fingerprint(example):
+    about = database.noted(COUNTED) if database.has(COUNTED) else {}
+    if about.get("fingerprint") != fingerprint(example):
         return None
     parameters = Parameters()
-    for number, constants in said["keys"]:
+    for number, constants in about["keys"]:
         parameters.column(number, tuple(constants))
     return Counted(
-        database, parameters, {name: (table, atoms) for name, (table, atoms) in said["tables"].items()}
+        database, parameters, {name: (table, atoms) for name, (table, atoms) in about["tables"].items()}
     )
 
 

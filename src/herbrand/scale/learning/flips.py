@@ -97,9 +97,9 @@ def _counted(template: Template, place: int, example: StoredExample, room: int |
     pairs = frozenset((a, b) for a, b in conjunction.distinct if isinstance(a, str) and isinstance(b, str))
     tables = [table for _, table in operands]
     contraction = Contraction(tuple(axes for axes, _ in operands), output, sizes, pairs)
-    found = contracted(planned(contraction, [one.statistics for one in tables]), tables, queries.numbers)
-    places = dict(zip(output, found.columns, strict=True))
-    rows = query_of(_everywhere(found, [sizes[name] for name in output], queries, room))
+    counts = contracted(planned(contraction, [one.statistics for one in tables]), tables, queries.numbers)
+    places = dict(zip(output, counts.columns, strict=True))
+    rows = query_of(_everywhere(counts, [sizes[name] for name in output], queries, room))
     code = example.codes(literal.predicate, [_place(argument, places) for argument in literal.arguments])
     own = () if template.weight is None else example.program.weights[template.weight].by
     radices = [len(example.program.domain(name)) for name in own]
@@ -123,19 +123,19 @@ def _unequal_constants(
             yield (name,), Rows(others, ("a0",), None, sizes[name])
 
 
-def _everywhere(found: Contracted, sizes: Sequence[int], queries: Scratch, room: int | None) -> Relation:
+def _everywhere(counts: Contracted, sizes: Sequence[int], queries: Scratch, room: int | None) -> Relation:
     """The rows of a contraction; one for every entry where those that are not listed have a number too."""
-    if found.everywhere is None:
-        nothing = queries.numbers(VALUE, 0).select(**dict.fromkeys(found.columns, 0), **{VALUE: 0.0})
-        return found.rows or nothing
+    if counts.everywhere is None:
+        nothing = queries.numbers(VALUE, 0).select(**dict.fromkeys(counts.columns, 0), **{VALUE: 0.0})
+        return counts.rows or nothing
     needed = int(np.prod(np.array(sizes, float))) * BYTES_A_ROW
     hint = "train on fewer predicates (--target PRED), or use another disk"
     refuse_beyond_disk(needed, room, "counting groundings takes", hint)
-    every = found.everywhere
-    for name, size in zip(found.columns, sizes, strict=True):
+    every = counts.everywhere
+    for name, size in zip(counts.columns, sizes, strict=True):
         every = every.join(queries.numbers(name, size))
-    if found.rows is not None:
-        every = every.stack(found.rows).group(found.columns, **{VALUE: total(column(VALUE))})
+    if counts.rows is not None:
+        every = every.stack(counts.rows).group(counts.columns, **{VALUE: total(column(VALUE))})
     return every
 
 

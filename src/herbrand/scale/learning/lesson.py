@@ -69,8 +69,8 @@ def stored_example(theory: Theory, signature: Signature, stored: StoredFacts, ai
     masked = replace(stored, facts=Facts(stored.facts.domains, tables))
     if theory.rules:
         masked = with_derived(theory.rules, signature, masked)
-    found = lowered(theory, World(signature, masked.facts), aim)
-    example = StoredExample(found.known, found.program, found.targets, found.latent, masked)
+    lesson = lowered(theory, World(signature, masked.facts), aim)
+    example = StoredExample(lesson.known, lesson.program, lesson.targets, lesson.latent, masked)
     _refuse_valueless(example)
     refuse_unlabelled([example])
     refuse_latent(example, "pseudo-likelihood")

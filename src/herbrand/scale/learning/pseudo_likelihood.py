@@ -38,12 +38,14 @@ def learned_there(
     at_rest = False
     try:
         refuse_possibly_tied(example)
-        found = at_the_top(theory, stored_objective(example, counts, settings.budget.memory), settings, began)
-        at_rest = found.status.converged
+        learned = at_the_top(
+            theory, stored_objective(example, counts, settings.budget.memory), settings, began
+        )
+        at_rest = learned.status.converged
     finally:
         if settings.save is None or at_rest:
             counts.drop()
-    return found
+    return learned
 
 
 def stored_objective(example: StoredExample, counts: Counted, memory: int | None) -> PseudoLikelihood:
