@@ -41,6 +41,10 @@ BAD = [
         f'friends, row 5: column 2 holds "{{1}}" (set), which is no constant{CONSTANT}',
     ),
     (
+        {"friends": [("a", 10**5000)]},
+        f"friends, row 1: column 2 holds a whole number of more than 64 bits, which is no constant{CONSTANT}",
+    ),
+    (
         {"friends": [("a", "b"), (1, "c")]},
         'friends, row 2: 1 is a number, but "a" (friends, row 1) is text; '
         "the constants of type 'person' must be all text or all numbers\n"

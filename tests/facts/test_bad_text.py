@@ -71,6 +71,12 @@ BAD = [
     ),
     (
         "born.csv",
+        "a,1\nb," + "9" * 5000 + "\n",
+        f'born.csv, row 2: "{"9" * 56}... in column 2 cannot be kept exactly: whole numbers have 64 '
+        "bits, and 53 where fractions stand in the column too",
+    ),
+    (
+        "born.csv",
         "anna,1990\nbob,12345678901234567891\n",
         'born.csv, row 2: "12345678901234567891" in column 2 cannot be kept exactly: whole numbers have 64 '
         "bits, and 53 where fractions stand in the column too",

@@ -30,6 +30,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, overload
 
@@ -250,7 +251,7 @@ def _exact(texts: pa.Array, chosen: pa.Array) -> npt.NDArray[np.bool_]:
     exact = np.ones(len(texts), bool)
     for row in np.flatnonzero(chosen.to_numpy(zero_copy_only=False)):
         written = texts[int(row)].as_py()
-        exact[row] = float(written) == int(written)
+        exact[row] = Decimal(float(written)) == Decimal(written)  # `int` takes no more than some digits
     return exact
 
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 from typing import TypeGuard
 
 import numpy as np
 
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.graphs import strong_components
-from herbrand.language.network_tables import NetworkTable
+from herbrand.language.network_tables import NetworkTable, refuse_wide
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Alternative,
@@ -143,26 +143,28 @@ def _child(choice: Choice, labels: Labels) -> str:
 
 
 def _table(child: str, rows: list[Choice], labels: Labels) -> NetworkTable:
-    first = [
-        literal.atom.predicate for literal in map(_condition, rows[0].body, [rows[0]] * len(rows[0].body))
-    ]
-    scope = (*first, child)
+    parents = [_condition(literal, rows[0]).atom.predicate for literal in rows[0].body]
+    scope = (*parents, child)
     if len(set(scope)) < len(scope):
         raise _no_row(rows[0], "it names a variable twice")
-    for name in first:
+    for name in parents:
         if name not in labels:
             raise _no_row(rows[0], f"'{name}' is not many-valued without arguments")
+    refuse_wide(len(scope), rows[0].span)
     known = tuple(labels[name] for name in scope)
-    values = np.full(tuple(map(len, known)), np.nan)
+    found: dict[tuple[int, ...], np.ndarray] = {}
     for choice in rows:
         place = _place(choice, scope, known)
-        if not np.isnan(values[place]).all():  # two choices of one value count where they agree
+        if place in found:  # two choices of one value count where they agree
             raise _no_row(choice, f"'{child}' has another choice for the same case")
-        values[place] = _row(choice, known[-1])
-    missing = np.argwhere(np.isnan(values))
-    if len(missing):
-        case = ", ".join(f"{n} = {k[i]}" for n, k, i in zip(first, known, missing[0], strict=False))
+        found[place] = _row(choice, known[-1])
+    # Looked for case by case, as few rows may be all that is there of more cases than memory holds.
+    every = product(*(range(len(values)) for values in known[:-1]))
+    missing = next((place for place in every if place not in found), None)
+    if missing is not None:
+        case = ", ".join(f"{n} = {k[i]}" for n, k, i in zip(parents, known, missing, strict=False))
         raise _no_row(rows[0], f"'{child}' has no choice for {case}")
+    values = np.array([found[place] for place in sorted(found)]).reshape(*map(len, known))
     return NetworkTable(scope, tuple(tuple(map(str, k)) for k in known), values, True, rows[0].span)
 
 

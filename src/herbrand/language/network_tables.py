@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from herbrand.errors import Span
+from herbrand.errors import LanguageError, Span
+
+MOST_VARIABLES = 64
+"""So many axes an array of NumPy has at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,3 +55,10 @@ class NetworkTable:
     def label(self) -> None:
         """A table has no label of its own."""
         return None
+
+
+def refuse_wide(variables: int, span: Span | None) -> None:
+    """Raise where a table over so many variables cannot be kept."""
+    if variables > MOST_VARIABLES:
+        message = f"a table over {variables:,} variables; at most {MOST_VARIABLES} are taken"
+        raise LanguageError(message, span=span)

@@ -352,6 +352,44 @@ def test_what_is_no_network_is_not_written_as_bif() -> None:
         hb.written(hb.parse(text + '0.5 :: a = "t"; 0.5 :: a = "f"\n1.0 :: b = "t" :- a = "t"'), "bif")
 
 
+def test_choices_under_many_conditions_take_no_table_of_all_cases() -> None:
+    """A table of 2^41 cells was made to see that most of its rows are missing."""
+    names = [f"a{number}" for number in range(40)]
+    declared = [f'predicate {name} in {{"t", "f"}}' for name in (*names, "b")]
+    alone = [f'0.5 :: {name} = "t"; 0.5 :: {name} = "f"' for name in names]
+    conditions = ", ".join(f'{name} = "t"' for name in names)
+    theory = hb.parse("\n".join([*declared, *alone, f'0.2 :: b = "t"; 0.8 :: b = "f" :- {conditions}']))
+    with pytest.raises(HerbrandError, match=r"'b' has no choice for a0 = t, .*, a38 = t, a39 = f\n"):
+        hb.written(theory, "bif")
+
+
+WIDE = range(70)
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"),
+    [
+        (f"MARKOV 70 {'1 ' * 70} 1  70 {' '.join(map(str, WIDE))}  1 1.0", "uai"),
+        (
+            "".join(f"variable v{i} {{ type discrete [1] {{t}}; }}\n" for i in WIDE)
+            + f"probability ({', '.join(f'v{i}' for i in WIDE)}) {{ table 1; }}",
+            "bif",
+        ),
+    ],
+)
+def test_a_table_over_more_variables_than_arrays_have_axes_is_refused(text: str, dialect: str) -> None:
+    with pytest.raises(HerbrandError, match="a table over 70 variables; at most 64 are taken"):
+        read_theory_text(text, dialect)
+
+
+def test_choices_of_one_value_under_many_conditions_are_no_table() -> None:
+    declared = [f'predicate a{number} in {{"t"}}' for number in WIDE]
+    choices = [f'1.0 :: a{number} = "t"' for number in range(69)]
+    conditions = ", ".join(f'a{number} = "t"' for number in range(69))
+    theory = hb.parse("\n".join([*declared, *choices, f'1.0 :: a69 = "t" :- {conditions}']))
+    assert hb.Model(theory).infer()["a69"]["t"] == pytest.approx(1)
+
+
 def test_two_choices_for_one_case_are_no_table() -> None:
     """The second one was taken, and the first one passed over."""
     text = (

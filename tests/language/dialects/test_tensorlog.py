@@ -72,6 +72,11 @@ def test_clauses(text: str, shown: str) -> None:
     assert ppr(text) == shown
 
 
+def test_more_digits_than_a_number_of_arguments_has_are_none() -> None:
+    theory = read_theory_text(f"# :- trainable(p,{'9' * 5000})\np(X) :- q(X).", "ppr")
+    assert [rule.head.predicate for rule in theory.rules] == ["p"]
+
+
 def test_clauses_of_the_other_syntax() -> None:
     text = "p(X,Y) <= q(X,Z) & r(Z,Y) // r1\n\np(X,Y) <= s(X,Y)\np(X,Y) <= q(X,Y) // f(W) | g(X,Z) & h(Z,W)\n"
     assert tlog(text) == (

@@ -184,6 +184,8 @@ _CONSTANT = "a constant is text or a number"
 _DATES_ALONE = "dates are taken where a column holds nothing else; as text they are value.isoformat()"
 FINER = "moments are kept to the microsecond: round them"
 _NUMBER_TYPES = frozenset({int, float})
+MOST_SHOWN_BITS = 10_000
+"""Python refuses to write out whole numbers of some more."""
 _AS_IT_IS: Mapping[type, Callable[[Any], Value]] = {
     str: str.__str__,
     int: int.__int__,
@@ -331,5 +333,6 @@ def _described(value: Any) -> str:
     if isinstance(value, str):
         return "text that is not valid Unicode"
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{shown(value)}, a whole number of more than 64 bits"
+        digits = f"{shown(value)}, " if value.bit_length() <= MOST_SHOWN_BITS else ""
+        return f"{digits}a whole number of more than 64 bits"
     return f"{shown(str(value))} ({type(value).__name__})"

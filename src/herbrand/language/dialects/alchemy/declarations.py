@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from herbrand.errors import Span
 from herbrand.language.dialects.alchemy.formulas import likely_sign
 from herbrand.language.dialects.alchemy.lexicon import INFINITE, QUANTIFIERS, WORD, text_of_string
+from herbrand.language.dialects.alchemy.numbers import is_whole
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.language.syntax import (
     And,
@@ -161,17 +162,14 @@ def _range(cursor: Cursor, before: list[Constant]) -> list[Constant]:
     dots = cursor.take()
     cursor.accept(",")
     last = cursor.expect_kind("number", "the last number of the range")
-    if len(before) != 1 or not _is_integer(str(before[0].value)) or not _is_integer(last.text):
-        raise cursor.refusal("a range is written {first, ..., last} with two whole numbers", dots)
+    if len(before) != 1 or not is_whole(str(before[0].value)) or not is_whole(last.text):
+        message = "a range is written {first, ..., last} with two whole numbers"
+        raise cursor.refusal(message, dots, "each has at most 18 digits")
     low, high = int(before[0].value), int(last.text)
     if low > high or high - low >= LONGEST_RANGE:
         said = "is empty" if low > high else f"has more than {LONGEST_RANGE} numbers"
         raise cursor.refusal(f"the range from {low} to {high} {said}", last)
     return [Constant(str(number), cursor.span_of(last)) for number in range(low + 1, high + 1)]
-
-
-def _is_integer(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
 
 
 def exactly_one(

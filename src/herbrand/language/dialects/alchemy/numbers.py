@@ -47,7 +47,7 @@ class Shift:
 
     def rows(self, numbers: Mapping[str, float]) -> list[Row]:
         """The pairs; where there is no number so much further on, there is none."""
-        texts = {int(text): text for text in numbers if _is_whole(text)}
+        texts = {int(text): text for text in numbers if is_whole(text)}
         return [(text, texts[n + self.by]) for n, text in texts.items() if n + self.by in texts]
 
 
@@ -96,7 +96,7 @@ def statements_of(
         raise LanguageError(
             f"type '{relation.type}' has constants that are no numbers, such as {words[0]}", span=span
         )
-    if not any(map(_is_whole, numbers)) if isinstance(relation, Shift) else not numbers:
+    if not any(map(is_whole, numbers)) if isinstance(relation, Shift) else not numbers:
         what = "arithmetic" if isinstance(relation, Shift) else "an order comparison"
         raise LanguageError(
             f"{what} needs the numbers of type '{relation.type}'",
@@ -116,8 +116,9 @@ def is_number(text: str) -> bool:
 
 def number_of(text: str) -> int | float:
     """Whole numbers as such: floats of more than 15 digits may be equal."""
-    return int(text) if _is_whole(text) else float(text)
+    return int(text) if is_whole(text) else float(text)
 
 
-def _is_whole(text: str) -> bool:
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number of at most 18 digits."""
     return text.removeprefix("-").isdecimal() and len(text) < 19

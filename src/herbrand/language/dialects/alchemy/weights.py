@@ -160,6 +160,8 @@ def _evaluated(text: str) -> float:
             warnings.simplefilter("ignore")  # Python has opinions on formulas such as `5and x`
             tree = ast.parse(text.strip(), mode="eval")
         return _value(tree.body)
+    except OverflowError:  # a whole number beyond all floats
+        raise _too_large(text) from None
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
         raise _NoArithmeticError from None
 
@@ -193,9 +195,12 @@ def _computed(function: Callable[..., Any], name: str, *numbers: float) -> float
 
 
 def _finite_or_infinite(text: str, value: float) -> float:
-    if math.isnan(value) or (math.isinf(value) and not any(word in text.lower() for word in ("inf", "$"))):
-        shown = shortened(text)
-        raise LanguageError(
-            f"the number {shown} is too large" if not math.isnan(value) else f"{shown} is no number"
-        )
+    if math.isnan(value):
+        raise LanguageError(f"{shortened(text)} is no number")
+    if math.isinf(value) and not any(word in text.lower() for word in ("inf", "$")):
+        raise _too_large(text)
     return value
+
+
+def _too_large(text: str) -> LanguageError:
+    return LanguageError(f"the number {shortened(text)} is too large")

@@ -25,13 +25,13 @@ from herbrand.errors import LanguageError, Source, Span, counted
 from herbrand.language.dialects.networks.normalised import (
     are_normal,
     bad_entry,
-    bad_row,
+    bad_sum,
     normalised_rows,
     row_sums,
 )
 from herbrand.language.names import floats_from, is_writable
 from herbrand.language.network_statements import refuse_cycle
-from herbrand.language.network_tables import NetworkTable
+from herbrand.language.network_tables import NetworkTable, refuse_wide
 from herbrand.language.syntax import Constant, PredicateDeclaration, Theory
 
 _TOKENS = re.compile(
@@ -193,6 +193,7 @@ class _Reader:
                 raise LanguageError(message, span=self._span(place, self.at - 2))
         if len(set(scope)) < len(scope):
             raise LanguageError("a variable stands here twice", span=self._span(place, self.at - 2))
+        refuse_wide(len(scope), self._span(place, self.at - 2))
         if child in self.blocks:
             message = f"'{child}' has probabilities already"
             raise LanguageError(message, span=self._span(place, place))
@@ -295,10 +296,10 @@ class _Reader:
         entry = bad_entry(values)
         if entry is not None:
             raise LanguageError(entry, span=span)
-        row = bad_row(values)
-        if row is not None:
+        total = bad_sum(values)
+        if total is not None:
             hint = "the probabilities of a variable's values add up to 1 in each case, but for rounding"
-            raise LanguageError(f"these probabilities add up to {row[1]:.6g}", span=span, hint=hint)
+            raise LanguageError(f"these probabilities add up to {total:.6g}", span=span, hint=hint)
 
     def _case(self, parents: Sequence[str], places: Sequence[Mapping[str, int]]) -> int:
         """The number of a case of the parents, whose last one varies fastest."""

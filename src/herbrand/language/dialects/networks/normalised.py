@@ -20,11 +20,11 @@ def bad_entry(values: np.ndarray) -> str | None:
     return f"{bad[0]:g} is not a number of at least 0" if len(bad) else None
 
 
-def bad_row(values: np.ndarray) -> tuple[tuple[int, ...], float] | None:
-    """The place and sum of the first row, along the last axis, that does not add up to 1 but for rounding."""
+def bad_sum(values: np.ndarray) -> float | None:
+    """The sum of the first row, along the last axis, that does not add up to 1 but for rounding."""
     sums = values.sum(axis=-1)
-    wrong = np.argwhere(np.abs(sums - 1) > ROUNDING + SAME)
-    return (tuple(wrong[0].tolist()), float(sums[tuple(wrong[0])])) if len(wrong) else None
+    wrong = sums[np.abs(sums - 1) > ROUNDING + SAME]
+    return float(wrong[0]) if len(wrong) else None
 
 
 def normalised(values: np.ndarray) -> np.ndarray:

@@ -13,16 +13,17 @@ of ``MARKOV`` potentials. Comments are lines that begin with ``c``, and what sta
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from herbrand.errors import LanguageError, Source, Span
-from herbrand.language.dialects.networks.normalised import bad_entry, bad_row, normalised
+from herbrand.language.dialects.networks.normalised import bad_entry, bad_sum, normalised
 from herbrand.language.names import floats_from
 from herbrand.language.network_statements import refuse_cycle
-from herbrand.language.network_tables import NetworkTable
+from herbrand.language.network_tables import NetworkTable, refuse_wide
 from herbrand.language.syntax import Constant, FactRows, PredicateDeclaration, Theory
 
 _TOKENS = re.compile(r"^[ \t]*c(?:[ \t][^\n]*)?$|#[^\n]*|([^\s#]+)", re.MULTILINE)
@@ -151,7 +152,8 @@ class _Tokens:
 def _scope(tokens: _Tokens, count: int, conditional: bool) -> tuple[list[int], Span]:
     length = tokens.count("the number of variables of a table", least=int(conditional))
     span = tokens.span
-    scope = []
+    refuse_wide(length, span)
+    scope: list[int] = []
     for _ in range(length):
         number = tokens.count("the number of a variable")
         if number >= count:
@@ -168,9 +170,7 @@ def _table(
     constants = [declared[number].values for number in scope]
     labels = tuple(tuple(str(c.value) for c in known) for known in constants if isinstance(known, tuple))
     sizes = tuple(map(len, labels))
-    cells = 1
-    for size in sizes:
-        cells *= size
+    cells = math.prod(sizes)
     length = tokens.count("the number of entries of a table")
     if length != cells:
         raise tokens.refusal(f"a table of {length:,} entries; its variables have {cells:,} cases")
@@ -180,10 +180,10 @@ def _table(
     if entry is not None:
         raise LanguageError(entry, span=place)
     values = values.reshape(sizes)
-    row = bad_row(values) if conditional else None
-    if row is not None:
+    total = bad_sum(values) if conditional else None
+    if total is not None:
         hint = "the entries of a BAYES table add up to 1 over its last variable, but for rounding"
-        raise LanguageError(f"probabilities of this table add up to {row[1]:.6g}", span=place, hint=hint)
+        raise LanguageError(f"probabilities of this table add up to {total:.6g}", span=place, hint=hint)
     known = normalised(values) if conditional else values
     return NetworkTable(tuple(str(number) for number in scope), labels, known, conditional, span)
 

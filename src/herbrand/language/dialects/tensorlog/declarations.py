@@ -16,6 +16,7 @@ from herbrand.language.syntax import PredicateDeclaration
 
 _DECLARATION = re.compile(r"#.*?:-\s*(.*?)\s*\.?\s*$")
 _SHAPE = re.compile(r"([\w$]+)\(\s*((?:[\w$]+(?:\s*,\s*[\w$]+)*)?)\s*\)")
+_COUNT = re.compile(r"\d{1,9}")
 
 
 class Declarations:
@@ -37,7 +38,7 @@ class Declarations:
                 "this is no declaration", span=span, hint="declarations read '# :- predicate(type1,type2)'"
             )
         name, arguments = shape[1], tuple(re.split(r"\s*,\s*", shape[2])) if shape[2] else ()
-        if name == "trainable" and len(arguments) == 2 and arguments[1].isdecimal():
+        if name == "trainable" and len(arguments) == 2 and _COUNT.fullmatch(arguments[1]):
             self._trainable[arguments[0]] = int(arguments[1])
         elif self._types.setdefault(name, arguments) != arguments:
             earlier = self._places[name]
