@@ -73,6 +73,19 @@ def observed(count: int) -> str:
     return f"{declared}\n0.9: s(x) and f(x, y) => s(y)\n{friends}\n{known}"
 
 
+def equations(count: int) -> str:
+    """A choice that hands one value on and on; what gives it stands last."""
+    return f"0.3 :: p(x{count}) :- q(x0), " + ", ".join(f"x{n + 1} = x{n}" for n in reversed(range(count)))
+
+
+def computed(count: int) -> str:
+    return f"p(x{count}) :- q(x0), " + ", ".join(f"x{n + 1} = x{n} + 1" for n in range(count))
+
+
+def checked(text: str) -> None:
+    hb.Model(hb.parse(text))
+
+
 def infer(text: str) -> None:
     hb.Model(hb.parse(text)).infer()
 
@@ -119,6 +132,7 @@ def prolog_infer(text: str) -> None:
         *((made, lifted) for made in (apart, observed)),
         *((made, query) for made in (chain_of_rules, chain_backwards)),
         *((made, formatted) for made in (weighted, choices, bounds)),
+        *((made, checked) for made in (equations, computed)),
         (bounds, bound),
         (bounds, bound_each),
         (prolog, prolog_infer),

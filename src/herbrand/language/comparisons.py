@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
 from types import UnionType
 from typing import Any
 
@@ -270,23 +271,30 @@ class UnboundError(Exception):
 
 def in_order(tests: Sequence[Test], known: Collection[str], outside: Collection[str]) -> list[Test]:
     """The tests in an order in which each has its variables; what may fail last."""
-    have, waiting, found = set(known), list(tests), list[Test]()
-    while waiting:
-        ready = []
-        for test in waiting:
-            given = assigned(test, have)
-            needs = fixed_in(test if given is None else given[1], outside)
-            if needs <= have:
-                ready.append(test)
-        if not ready:
-            needed = (name for test in waiting for name in sorted(fixed_in(test, outside) - have))
-            missing = next(needed)
-            raise UnboundError(next(v[missing] for t in waiting if missing in (v := variables_of(t))))
-        test = min(ready, key=_divides)
-        if (given := assigned(test, have)) is not None:
+    have, waiting, ready, found = set(known), dict(enumerate(tests)), list[tuple[bool, int]](), list[Test]()
+    having: dict[str, list[int]] = {}
+    for place, test in waiting.items():
+        for name in variables_of(test):
+            having.setdefault(name, []).append(place)
+
+    def look_at(places: Iterable[int]) -> None:
+        """Those that have their variables by now are ready, and stay so."""
+        for place in places:
+            if place in waiting:
+                given = assigned(waiting[place], have)
+                if fixed_in(waiting[place] if given is None else given[1], outside) <= have:
+                    heappush(ready, (_divides(waiting.pop(place)), place))
+
+    look_at(range(len(tests)))
+    while ready:
+        _, place = heappop(ready)
+        found.append(tests[place])
+        if (given := assigned(tests[place], have)) is not None:
             have.add(given[0])
-        waiting.remove(test)
-        found.append(test)
+            look_at(having[given[0]])
+    for test in waiting.values():
+        for name in sorted(fixed_in(test, outside) - have):
+            raise UnboundError(variables_of(test)[name])
     return found
 
 

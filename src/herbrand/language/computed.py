@@ -285,7 +285,8 @@ class _Body:
 
     def text(self, group: Collection[Test], names: Sequence[str]) -> str:
         """How these tests are written, the names marked."""
-        return ", ".join(_marked(written, names) for test, written in self.stated if test in group)
+        chosen = frozenset(group)
+        return ", ".join(_marked(written, names) for test, written in self.stated if test in chosen)
 
     def making(self, wanted: Collection[str]) -> tuple[tuple[Test, ...], list[str]]:
         """The equations that give these variables their values, and the arguments of their definition."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from herbrand.graphs import reached
 from herbrand.language.formulas import compares
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -137,28 +138,40 @@ def free_variables(formula: Formula) -> dict[str, Variable]:
 def variable_types(formulas: Iterable[Formula], signature: Signature) -> dict[str, str]:
     """The type of each variable of a checked, renamed statement, by the positions it stands in."""
     types: dict[str, str] = {}
-    linked: list[tuple[str, str]] = []
+    compared: list[Comparison] = []
     for formula in formulas:
         for part in walk(formula):
             match part:
-                case Atom(predicate=name) | ValueIs(atom=Atom(predicate=name)):
+                case (
+                    Atom(predicate=name)
+                    | ValueIs(atom=Atom(predicate=name))
+                    | ValueIn(atom=Atom(predicate=name))
+                ):
                     columns = signature.predicates[name].column_types
                     for term, column in zip(leaf_terms(part), columns, strict=False):
                         if isinstance(term, Variable):
                             types[term.name] = column
-                case Comparison(left=Variable(name=left), right=Variable(name=right)):
-                    linked.append((left, right))
-                case ValueIn(atom=atom):
-                    columns = signature.predicates[atom.predicate].types
-                    for term, column in zip(atom.arguments, columns, strict=True):
-                        if isinstance(term, Variable):
-                            types[term.name] = column
-    for _ in linked:
-        for left, right in linked:
-            if known := types.get(left) or types.get(right):
-                types.setdefault(left, known)
-                types.setdefault(right, known)
+                case Comparison():
+                    compared.append(part)
+    linked = _linked(compared)
+    waiting = list(types)
+    for name in waiting:
+        for other in linked.get(name, ()):
+            if other not in types:
+                types[other] = types[name]
+                waiting.append(other)
     return types
+
+
+def _linked(comparisons: Iterable[Comparison]) -> dict[str, list[str]]:
+    """The variables on the other sides of comparisons, for each variable."""
+    linked: dict[str, list[str]] = {}
+    for comparison in comparisons:
+        match comparison:
+            case Comparison(left=Variable(name=left), right=Variable(name=right)):
+                linked.setdefault(left, []).append(right)
+                linked.setdefault(right, []).append(left)
+    return linked
 
 
 def bound_variables(body: Iterable[Formula]) -> set[str]:
@@ -176,12 +189,10 @@ def bound_variables(body: Iterable[Formula]) -> set[str]:
             bound.update(term.name for term in leaf_terms(literal) if isinstance(term, Variable))
         elif isinstance(literal, Comparison) and literal.operator == "=":
             equations.append(literal)
-    for _ in equations:
-        for equation in equations:
-            sides = (equation.left, equation.right)
-            if any(isinstance(side, Constant) or side.name in bound for side in sides):
-                bound.update(side.name for side in sides if isinstance(side, Variable))
-    return bound
+            if any(isinstance(side, Constant) for side in (literal.left, literal.right)):
+                bound.update(term.name for term in leaf_terms(literal) if isinstance(term, Variable))
+    linked = _linked(equations)
+    return set(reached(bound, lambda name: linked.get(name, ())))
 
 
 def with_terms(formula: Formula, values: Mapping[str, Term]) -> Formula:
