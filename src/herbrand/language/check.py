@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from herbrand.errors import LanguageError, Mistake, Mistakes, Span, in_order, nearest
@@ -44,6 +45,7 @@ from herbrand.language.syntax import (
     Value,
     Variable,
     WeightedFormula,
+    formulas_in,
     walk,
 )
 from herbrand.language.uses import ConstantUse, Slot, Uses
@@ -310,11 +312,9 @@ def _bodies(statement: Statement) -> Iterator[Formula]:
     match statement:
         case Rule(body=body) | Choice(body=body):
             yield from body
-        case WeightedFormula(formula=formula):
-            yield from (part for part in walk(formula) if isinstance(part, Computed))
-        case Bound(event=event, given=given):
-            parts = (event,) if given is None else (event, given)
-            yield from (x for part in parts for x in walk(part) if isinstance(x, Computed))
+        case WeightedFormula() | Bound():
+            parts = chain.from_iterable(map(walk, formulas_in(statement)))
+            yield from (part for part in parts if isinstance(part, Computed))
 
 
 def _typed(predicate: Predicate, names: dict[Slot, str]) -> Predicate:

@@ -36,6 +36,7 @@ from herbrand.language.formulas import (
     children,
     leaf_terms,
     unnegated,
+    unvalued,
     walk,
 )
 from herbrand.language.scope import Renaming, bound_variables
@@ -96,6 +97,21 @@ def inner_parts(one: Aggregate, kinds: type | UnionType) -> Iterator[Formula]:
             elif isinstance(part, Computed):
                 for deeper in aggregates(part):
                     yield from inner_parts(deeper, kinds)
+
+
+def inner_atoms(one: Aggregate) -> Iterator[Atom]:
+    """The atoms that an aggregate is over."""
+    return (unvalued(part) for part in inner_parts(one, AnyAtom) if isinstance(part, AnyAtom))
+
+
+def atoms_in(formula: Formula) -> Iterator[Atom]:
+    """The atoms of a formula, in aggregates too."""
+    for part in walk(formula):
+        if isinstance(part, AnyAtom):
+            yield unvalued(part)
+        elif isinstance(part, Computed):
+            for one in aggregates(part):
+                yield from inner_atoms(one)
 
 
 def variables_of(part: object) -> dict[str, Variable]:

@@ -32,6 +32,7 @@ from herbrand.language.comparisons import (
     equations_of,
     fixed_in,
     in_order,
+    inner_atoms,
     inner_parts,
     leaf_computes,
     left_free,
@@ -58,8 +59,6 @@ from herbrand.language.formulas import (
     Implies,
     Not,
     Truth,
-    ValueIn,
-    ValueIs,
     Variable,
     children,
     predicates_in,
@@ -73,11 +72,13 @@ from herbrand.language.syntax import (
     Alternative,
     Bound,
     Choice,
-    Learned,
     Rule,
     Statement,
     Theory,
     WeightedFormula,
+    formulas_in,
+    learned_by,
+    unvalued,
 )
 from herbrand.language.totals import Number, compared_totals, with_amount
 
@@ -127,7 +128,7 @@ class Definition:
         """The predicates that must be complete before, and what aggregates them."""
         for test in self.tests:
             for one in aggregates(test):
-                yield from ((_predicate(atom), one) for atom in inner_parts(one, AnyAtom))
+                yield from ((atom.predicate, one) for atom in inner_atoms(one))
 
 
 @dataclass(frozen=True)
@@ -193,10 +194,8 @@ def _statement_computes(statement: Statement) -> bool:
     match statement:
         case Rule(body=body) | Choice(body=body):
             return body_computes(body)
-        case WeightedFormula(formula=formula):
-            return computes(formula)
-        case Bound(event=event, given=given):
-            return computes(event) or (given is not None and computes(given))
+        case WeightedFormula() | Bound():
+            return any(map(computes, formulas_in(statement)))
     return False
 
 
@@ -314,8 +313,7 @@ class _Separation:
             return statement
         match statement:
             case Rule(head=head, body=body, weight=weight):
-                by = weight.by if isinstance(weight, Learned) else ()
-                _, body = self._body(body, [head], by, statement)
+                _, body = self._body(body, [head], learned_by(weight), statement)
                 return replace(statement, body=body)
             case Choice(alternatives=alternatives, body=body):
                 by = [v for a in alternatives for v in _chance_variables(a.probability)]
@@ -323,8 +321,8 @@ class _Separation:
                 made = (replace(a, head=head) for a, head in zip(alternatives, heads, strict=True))
                 return replace(statement, alternatives=tuple(made), body=body)
             case WeightedFormula(formula=formula, where=where, weight=weight):
-                by = weight.by if isinstance(weight, Learned) else ()
-                return replace(statement, formula=self._formula(formula, [*where, *by], statement))
+                named = [*where, *learned_by(weight)]
+                return replace(statement, formula=self._formula(formula, named, statement))
             case Bound(event=event, given=given):
                 if computes(event):
                     statement = replace(statement, event=self._formula(event, (), statement, given))
@@ -410,8 +408,8 @@ class _Separation:
         parts = [*heads, *(x.operand for x in body.plain if isinstance(x, Not))] if own else []
         closed = set[str]()
         for part in parts:
-            atom = part.atom if isinstance(part, ValueIs | ValueIn) else part
-            if isinstance(atom, Atom):
+            if isinstance(part, AnyAtom):
+                atom = unvalued(part)
                 places = zip(atom.arguments, self._closed.get(atom.predicate, ()), strict=False)
                 closed |= variables_of([term for term, listed in places if listed]).keys()
         return own & closed
@@ -580,10 +578,4 @@ def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
 
 
 def _chance_variables(chance: object) -> tuple[Variable, ...]:
-    if isinstance(chance, Learned):
-        return chance.by
-    return (chance,) if isinstance(chance, Variable) else ()
-
-
-def _predicate(atom: Formula) -> str:
-    return atom.atom.predicate if isinstance(atom, ValueIs | ValueIn) else atom.predicate  # type: ignore[union-attr]
+    return (chance,) if isinstance(chance, Variable) else learned_by(chance)

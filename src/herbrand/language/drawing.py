@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import chain, islice
@@ -23,8 +22,7 @@ from herbrand.language.syntax import (
     Single,
     Theory,
     WeightedFormula,
-    formulas_in,
-    predicates_in,
+    predicates_of,
     refuse_no_theory,
 )
 
@@ -61,7 +59,7 @@ def drawn(theory: Theory) -> Drawing:
     refuse_no_theory("draw", theory)
     wanted = (s for s in theory.singly() if isinstance(s, WeightedFormula | Bound | Rule | Choice))
     statements = list(islice(wanted, STATEMENTS_SHOWN))
-    names = list(dict.fromkeys(chain.from_iterable(map(_named, statements))))
+    names = list(dict.fromkeys(chain.from_iterable(map(predicates_of, statements))))
     texts = [cut(statement_text(statement), LONGEST_TEXT) for statement in statements]
     box = LETTER * max(map(len, texts), default=0) + 2 * MARGIN
     ellipse = LETTER * max(map(len, names), default=0) + 4 * MARGIN
@@ -73,7 +71,7 @@ def drawn(theory: Theory) -> Drawing:
         f"<line x1='{MARGIN + box:.0f}' y1='{left[i]:.0f}' x2='{middle - ellipse / 2:.0f}' "
         f"y2='{right[name]:.0f}' stroke='{COLOURS[_kind(statement)]}' stroke-opacity='0.6'/>"
         for i, statement in enumerate(statements)
-        for name in dict.fromkeys(_named(statement))
+        for name in dict.fromkeys(predicates_of(statement))
     )
     boxes = (
         f"<rect x='{MARGIN}' y='{left[i] - ROW / 2 + 3:.0f}' width='{box:.0f}' height='{ROW - 6}' rx='4' "
@@ -90,11 +88,6 @@ def drawn(theory: Theory) -> Drawing:
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
         f"font-family='monospace' font-size='12'>{''.join(chain(lines, boxes, ellipses))}</svg>"
     )
-
-
-def _named(statement: Single) -> Iterator[str]:
-    """Predicates, once for each time that they are named."""
-    return chain.from_iterable(map(predicates_in, formulas_in(statement)))
 
 
 def _kind(statement: Single) -> str:

@@ -368,6 +368,11 @@ def leaf_terms(leaf: Formula) -> tuple[Term, ...]:
     return ()
 
 
+def unvalued(leaf: AnyAtom) -> Atom:
+    """The atom itself, without the value or values that a many-valued one has."""
+    return leaf if isinstance(leaf, Atom) else leaf.atom
+
+
 def row_atom(leaf: Atom | ValueIs) -> Atom:
     """The atom as a row has it, its value as the last argument."""
     return leaf if isinstance(leaf, Atom) else replace(leaf.atom, arguments=leaf_terms(leaf))

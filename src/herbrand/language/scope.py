@@ -135,6 +135,11 @@ def free_variables(formula: Formula) -> dict[str, Variable]:
     }
 
 
+def free_names(formulas: Iterable[Formula]) -> list[str]:
+    """The names of these of several formulas, each once."""
+    return list(dict.fromkeys(name for formula in formulas for name in free_variables(formula)))
+
+
 def variable_types(formulas: Iterable[Formula], signature: Signature) -> dict[str, str]:
     """The type of each variable of a checked, renamed statement, by the positions it stands in."""
     types: dict[str, str] = {}

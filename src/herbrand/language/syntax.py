@@ -62,6 +62,7 @@ from herbrand.language.formulas import (
     refuse_deep,
     replace_leaves,
     same_value,
+    unvalued,
     walk,
     with_changed_terms,
     with_children,
@@ -259,6 +260,11 @@ class Hard:
 Weight = float | Learned | Hard
 
 
+def learned_by(weight: object) -> tuple[Variable, ...]:
+    """The variables for each of whose values a weight is learned."""
+    return weight.by if isinstance(weight, Learned) else ()
+
+
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class WeightedFormula:
@@ -393,7 +399,7 @@ class Alternative:
     @property
     def atom(self) -> Atom:
         """The atom of the head, without its value if it is many-valued."""
-        return self.head.atom if isinstance(self.head, ValueIs) else self.head
+        return unvalued(self.head)
 
     @property
     def predicate(self) -> str:
@@ -574,13 +580,8 @@ class Theory:
     @cached_property
     def derived(self) -> dict[str, None]:
         """The predicates that rules and choices derive, in order."""
-        found: dict[str, None] = {}
-        for statement in self.statements:
-            if isinstance(statement, Rule):
-                found.setdefault(statement.head.predicate)
-            elif isinstance(statement, Choice):
-                found.update((alternative.predicate, None) for alternative in statement.alternatives)
-        return found
+        deriving = (statement for statement in self.statements if isinstance(statement, Rule | Choice))
+        return dict.fromkeys(chain.from_iterable(map(heads_of, deriving)))
 
 
 def refuse_no_theory(call: str, given: object) -> None:
@@ -602,6 +603,19 @@ def formulas_in(statement: Statement) -> tuple[Formula, ...]:
         case Choice(alternatives=alternatives, body=body):
             return (*(alternative.head for alternative in alternatives), *body)
     return ()
+
+
+def predicates_of(statement: Statement) -> Iterator[str]:
+    """The predicates that a statement names, each as often as it does."""
+    return chain.from_iterable(map(predicates_in, formulas_in(statement)))
+
+
+def heads_of(statement: Rule | Choice) -> Iterator[str]:
+    """The predicates that a rule or a choice derives."""
+    if isinstance(statement, Rule):
+        yield statement.head.predicate
+    else:
+        yield from (alternative.predicate for alternative in statement.alternatives)
 
 
 def _with_valued_names(statement: Statement, names: Collection[str]) -> Statement:

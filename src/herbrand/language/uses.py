@@ -31,7 +31,6 @@ from herbrand.language.syntax import (
     FactRows,
     Forall,
     Formula,
-    Learned,
     NetworkTable,
     Rule,
     Statement,
@@ -44,6 +43,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
     children,
     leaf_terms,
+    learned_by,
     walk,
 )
 
@@ -333,13 +333,13 @@ class _StatementUses:
                 self._use_formulas([renamed, *where])
                 named = [t for c in where for t in (c.left, c.right) if isinstance(t, Variable)]
                 factors = [] if times is None else [times]
-                self._check_free([*named, *_learned_by(weight), *factors], [renamed], formula)
+                self._check_free([*named, *learned_by(weight), *factors], [renamed], formula)
             case Bound(event=event, given=given):
                 self._use_formulas([renaming.formula(part) for part in (event, given) if part is not None])
             case Rule(head=head, body=body, weight=weight):
                 parts: list[Formula] = [renaming.atom(head), *map(renaming.formula, body)]
                 self._use_formulas(parts, ordered=True)
-                self._check_free(_learned_by(weight), parts)
+                self._check_free(learned_by(weight), parts)
             case Choice():
                 self._use_choice(statement, renaming)
 
@@ -350,7 +350,7 @@ class _StatementUses:
             return
         chances = [alternative.probability for alternative in choice.alternatives]
         numbers = [chance for chance in chances if isinstance(chance, Variable)]
-        named = [*numbers, *(v for chance in chances for v in _learned_by(chance))]
+        named = [*numbers, *(v for chance in chances for v in learned_by(chance))]
         if not self._variables and not named:
             return
         of_heads = (term.name for head in heads for term in leaf_terms(head) if isinstance(term, Variable))
@@ -484,10 +484,6 @@ def _only_ground(formula: Formula, found: list[Atom]) -> bool:
         and type(formula) not in (Exists, Forall)
         and all(_only_ground(part, found) for part in parts)
     )
-
-
-def _learned_by(weight: object) -> tuple[Variable, ...]:
-    return weight.by if isinstance(weight, Learned) else ()
 
 
 def _bound_names(formula: Formula) -> Iterator[str]:

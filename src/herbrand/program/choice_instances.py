@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.scope import free_variables, variable_types
+from herbrand.language.scope import free_names, variable_types
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import (
     Atom,
@@ -58,8 +58,7 @@ def with_choice_instances(program: Program) -> Program:
             statements.append(statement)
             continue
         parts = (*(head for _, head in heads), *statement.body)
-        types = variable_types(parts, program.signature)
-        free = list(dict.fromkeys(name for part in parts for name in free_variables(part)))
+        types, free = variable_types(parts, program.signature), free_names(parts)
         name = f"{_MADE}{len(predicates) + 1}"
         predicates[name] = Predicate(name, tuple(types[variable] for variable in free), computed=True)
         instance = Atom(name, tuple(map(Variable, free)), statement.span)

@@ -31,7 +31,6 @@ from herbrand.language.formulas import (
     Formula,
     Not,
     Variable,
-    row_atom,
 )
 from herbrand.language.names import shown_name
 from herbrand.language.scope import variable_types, written
@@ -41,7 +40,7 @@ from herbrand.program.bindings import columns_of
 from herbrand.program.clause_rows import ClauseRows, complete_rows, least_model
 from herbrand.program.clauses import Clause
 from herbrand.program.computed_values import ValuedRows, Values, assigned_by
-from herbrand.program.dependencies import body_predicates, weighted_predicates
+from herbrand.program.dependencies import as_rules, body_predicates, derived_by, weighted_predicates
 from herbrand.program.derive import FactRelations
 from herbrand.program.few_rows import MOST_BESIDE_ROUNDS, MOST_WORK, Derivation, FewRows, NotFewError
 from herbrand.program.growing_facts import GrowingFacts, with_new_constants
@@ -123,7 +122,7 @@ class Computation:
             name: set(reached(needs, lambda other: self._needs.get(other, ())))
             for name, needs in self._needs.items()
         }
-        chosen = {r.head.predicate for s in self.statements if isinstance(s, Choice) for r in _rules_of(s)}
+        chosen = derived_by(one for one in self.statements if isinstance(one, Choice))
         open_ones = {name for name, table in self.facts.tables.items() if table.world == "open"}
         unsure = chosen | {name for name in open_ones if name not in self._needs}
         self._open = open_ones - self._needs.keys()
@@ -199,8 +198,7 @@ class Computation:
 
     def listed(self) -> Iterator[str]:
         """The predicates whose rows are wanted: of definitions that no rule derives."""
-        ruled = {rule.head.predicate for rule in self.counting}
-        ruled |= {rule.head.predicate for statement in self.statements for rule in _rules_of(statement)}
+        ruled = derived_by((*self.counting, *self.statements))
         predicates = self.signature.predicates
         return (name for name in self._needs if name not in ruled and predicates[name].computed)
 
@@ -572,10 +570,7 @@ def _names(definition: Definition) -> list[str]:
 
 
 def _rules_of(statement: Rule | Choice) -> list[Rule]:
-    if isinstance(statement, Rule):
-        return [statement]
-    heads = (row_atom(one.head) for one in statement.alternatives)
-    return [Rule(head, statement.body, span=statement.span) for head in heads]
+    return [statement] if isinstance(statement, Rule) else as_rules([statement])
 
 
 def _placed(error: HerbrandError, definition: Definition) -> HerbrandError:

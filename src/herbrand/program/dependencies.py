@@ -26,22 +26,19 @@ from itertools import chain
 from herbrand.errors import LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import reached, strong_components
-from herbrand.language.comparisons import aggregates, inner_parts
+from herbrand.language.comparisons import atoms_in
+from herbrand.language.formulas import row_atom
 from herbrand.language.names import is_made, text_of_made
 from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
-    AnyAtom,
-    Atom,
     Choice,
     Computed,
     Formula,
     Learned,
     Not,
     Rule,
-    ValueIn,
-    ValueIs,
-    walk,
+    heads_of,
 )
 from herbrand.program.program import Program
 
@@ -91,13 +88,7 @@ def _needs(rules: Sequence[Rule]) -> dict[str, dict[str, None]]:
 
 def body_predicates(rule: Rule) -> Iterator[tuple[str, Formula]]:
     """Each predicate of a rule's body, those that it counts among them, with the literal it stands in."""
-    for literal in rule.body:
-        counts = aggregates(literal) if isinstance(literal, Computed) else ()
-        inner = [part for one in counts for part in inner_parts(one, AnyAtom)]
-        for part in (*walk(literal), *inner):
-            atom = part.atom if isinstance(part, ValueIs | ValueIn) else part
-            if isinstance(atom, Atom):
-                yield atom.predicate, literal
+    return ((atom.predicate, literal) for literal in rule.body for atom in atoms_in(literal))
 
 
 def unusable_by(name: str, statement: Choice | Rule, signature: Signature) -> UnsupportedError:
@@ -115,14 +106,6 @@ def refuse_resting(program: Program, what: str) -> None:
     """An ``UnsupportedError`` that names a statement which rests on choices or counts what is uncertain."""
     for statement in program.uncertain[:1]:
         raise unusable_by(what, statement, program.signature)
-
-
-def heads_of(statement: Choice | Rule) -> Iterator[str]:
-    """The predicates that a rule or a choice derives."""
-    if isinstance(statement, Rule):
-        yield statement.head.predicate
-    else:
-        yield from (alternative.predicate for alternative in statement.alternatives)
 
 
 def derived_by(statements: Iterable[Choice | Rule]) -> set[str]:
@@ -146,8 +129,9 @@ def only_count(statements: Sequence[Choice | Rule]) -> bool:
 
 
 def as_rules(choices: Iterable[Choice]) -> list[Rule]:
-    """A rule for each head of a choice: what each rests on."""
-    return [Rule(a.atom, choice.body, span=choice.span) for choice in choices for a in choice.alternatives]
+    """A rule for each head of a choice, a value as its last argument: what each rests on."""
+    heads = ((row_atom(one.head), choice) for choice in choices for one in choice.alternatives)
+    return [Rule(head, choice.body, span=choice.span) for head, choice in heads]
 
 
 def resting_on_choices(

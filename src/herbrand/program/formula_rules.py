@@ -38,7 +38,7 @@ import numpy as np
 
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.scope import Renaming, free_variables, variable_types
+from herbrand.language.scope import Renaming, free_names, free_variables, variable_types
 from herbrand.language.show import statement_text
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import (
@@ -59,6 +59,7 @@ from herbrand.language.syntax import (
     Variable,
     WeightedFormula,
 )
+from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import Evidence
 from herbrand.program.normal_form import Case, cases
 from herbrand.program.program import Program
@@ -96,9 +97,7 @@ def with_formulas_as_rules(program: Program, scored: Collection[str]) -> Conditi
 
 def _open_predicates(program: Program, scored: Collection[str]) -> Iterator[Predicate]:
     """Those whose atoms nothing derives, and that need not be false where nothing is stated."""
-    rules = (s.head.predicate for s in program.statements if isinstance(s, Rule))
-    choices = (s.alternatives for s in program.statements if isinstance(s, Choice))
-    settled = {*rules, *(one.predicate for own in choices for one in own), *scored}
+    settled = {*derived_by(s for s in program.statements if isinstance(s, Rule | Choice)), *scored}
     for name, predicate in program.signature.predicates.items():
         if name not in settled and predicate.role != "learned" and program.is_open(name):
             yield predicate
@@ -119,9 +118,8 @@ class _Writer:
         if weight == 0:
             return
         formula = Renaming().formula(statement.formula)
-        types = variable_types([formula, *statement.where], self.program.signature)
         parts = (formula, *statement.where)
-        free = list(dict.fromkeys(name for part in parts for name in free_variables(part)))
+        types, free = variable_types(parts, self.program.signature), free_names(parts)
         found = [(*((one, True) for one in statement.where), *case) for case in cases(formula, weight < 0)]
         broken = self._defined("broken", free, types, found, statement)
         violation = self._atom(f"violation of {statement_text(statement)}", (), types)

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any, TypeVar, cast
 
 from herbrand.budget import UNLIMITED, Budget
@@ -41,12 +40,11 @@ from herbrand.language.syntax import (
     Formula,
     NetworkTable,
     Rule,
-    Statement,
     Theory,
     Value,
     WeightedFormula,
     formulas_in,
-    predicates_in,
+    predicates_of,
 )
 from herbrand.options.kinds import texts
 from herbrand.program.dependencies import (
@@ -167,9 +165,10 @@ class Knowledge:
     def _with_helpers(self, theory: Theory) -> Theory:
         """With what derives atoms that stand in its statements, or in questions."""
         if self._ignored and self.separated.helpers:
-            named = self._asked.union(*map(_named_in, theory.statements))
+            named = self._asked.union(*map(predicates_of, theory.statements))
             made = {name for name in named if is_made(name)}
-            return theory + Theory(tuple(x for x in self.separated.helpers if made & _named_in(x)))
+            helpers = (x for x in self.separated.helpers if not made.isdisjoint(predicates_of(x)))
+            return theory + Theory(tuple(helpers))
         return theory + Theory(self.separated.helpers) if self.separated.helpers else theory
 
     @property
@@ -177,7 +176,7 @@ class Knowledge:
         """What the statements that are used compute."""
         if not self._ignored:
             return self.separated.definitions
-        named = self._asked.union(*map(_named_in, self.used.statements))
+        named = self._asked.union(*map(predicates_of, self.used.statements))
         return tuple(one for one in self.separated.definitions if one.head.predicate in named)
 
     def opening(self, predicates: Collection[str]) -> Knowledge:
@@ -546,11 +545,6 @@ class Knowledge:
             return frozenset()
         tables = self.program().facts.tables
         return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
-
-
-def _named_in(statement: Statement) -> set[str]:
-    """The predicates that a statement names."""
-    return set(chain.from_iterable(map(predicates_in, formulas_in(statement))))
 
 
 def _closed(facts: Facts, names: Collection[str]) -> Facts:

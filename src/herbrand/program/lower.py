@@ -31,7 +31,7 @@ from herbrand.errors import BudgetError, LanguageError, Span
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.language.names import shown_name
-from herbrand.language.scope import Renaming, conditions_with, free_variables, variable_types, with_terms
+from herbrand.language.scope import Renaming, conditions_with, free_names, variable_types, with_terms
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Atom,
@@ -49,6 +49,7 @@ from herbrand.language.syntax import (
     ValueIn,
     ValueIs,
     WeightedFormula,
+    learned_by,
 )
 from herbrand.program.absent_rows import AbsentRows
 from herbrand.program.expansion import Expansion, expanded
@@ -139,7 +140,7 @@ class _Lowering:
         formula = Renaming().formula(statement.formula)
         types = variable_types([formula, *statement.where], self.signature)
         weight = self._weight(statement, types)
-        by = statement.weight.by if isinstance(statement.weight, Learned) else ()
+        by = learned_by(statement.weight)
         if statement.times is None:
             self._add_cases(number, formula, statement.where, by, types, weight, 1)
             return
@@ -257,7 +258,7 @@ class _Scope:
 
         They are the cases of the formula, or 1 minus the cases of its negation.
         """
-        variables = tuple((name, self.types[name]) for name in self._free(whole))
+        variables = tuple((name, self.types[name]) for name in free_names((whole, *self.where)))
 
         def pieces(found: Sequence[Case], sign: int) -> Iterator[Template]:
             for case in found:
@@ -275,10 +276,6 @@ class _Scope:
         if not holds:
             yield from pieces([()], 1)
         yield from pieces(found, 1 if holds else -1)
-
-    def _free(self, formula: Formula) -> list[str]:
-        conditions = [free_variables(condition) for condition in self.where]
-        return list(dict.fromkeys(name for part in (free_variables(formula), *conditions) for name in part))
 
     def conjunctions(
         self,

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -19,10 +20,9 @@ from herbrand.facts.facts import Facts
 from herbrand.language.arguments import in_body
 from herbrand.language.check import check
 from herbrand.language.comparisons import (
-    aggregates,
     assigned,
+    atoms_in,
     body_computes,
-    inner_parts,
     tests_of,
     variables_of,
 )
@@ -33,9 +33,7 @@ from herbrand.language.show import show_formula
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
     And,
-    AnyAtom,
     Atom,
-    Computed,
     Constant,
     Formula,
     Hard,
@@ -194,11 +192,7 @@ def named_predicates(formulas: Iterable[Formula]) -> frozenset[str]:
 
 def named_atoms(formulas: Iterable[Formula]) -> Iterator[Atom]:
     """All atoms of formulas, in aggregates too."""
-    whole = [part for formula in formulas for part in walk(formula)]
-    inside = (one for part in whole if isinstance(part, Computed) for one in aggregates(part))
-    parts = (*whole, *(part for one in inside for part in inner_parts(one, AnyAtom)))
-    atoms = (part.atom if isinstance(part, ValueIs | ValueIn) else part for part in parts)
-    return (atom for atom in atoms if isinstance(atom, Atom))
+    return chain.from_iterable(map(atoms_in, formulas))
 
 
 def read_question(

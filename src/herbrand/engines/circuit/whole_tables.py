@@ -19,12 +19,12 @@ from herbrand.budget import Budget
 from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.facts.facts import Facts
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Atom, Choice, Computed, Learned, Rule, Variable, leaf_terms
+from herbrand.language.syntax import Atom, Choice, Computed, Learned, Rule, Variable, heads_of, leaf_terms
 from herbrand.program.bindings import WEIGHT, Limit
 from herbrand.program.clause_rows import ClauseRows, Source
 from herbrand.program.clause_set import ClauseSet
 from herbrand.program.clauses import Absence, Clause, Lookup
-from herbrand.program.dependencies import derived_by, heads_of
+from herbrand.program.dependencies import derived_by
 from herbrand.program.derive import FactRelations
 from herbrand.program.evidence import Evidence
 from herbrand.program.independent_steps import Steps, evaluation_of, steps_of

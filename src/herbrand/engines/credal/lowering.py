@@ -52,7 +52,7 @@ from herbrand.engines.credal.written_links import (
 from herbrand.errors import Span, UnsupportedError
 from herbrand.facts.domain import Domain
 from herbrand.language.formulas import ORDERS, compares
-from herbrand.language.scope import Renaming, free_variables, variable_types, with_terms, written
+from herbrand.language.scope import Renaming, free_names, free_variables, variable_types, with_terms, written
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -309,10 +309,9 @@ class Lowering:
     def choices(self, event: Formula, given: Formula | None) -> tuple[Conjunction, dict[str, str]]:
         """The free variables and what must hold of them, by what is observed; types by variable."""
         parts = [event] if given is None else [event, given]
-        free = dict.fromkeys(name for part in parts for name in free_variables(part))
         types = variable_types(parts, self.program.signature)
         literals = () if given is None else tuple(self._observed(given))
-        return Conjunction(tuple((name, types[name]) for name in free), literals), types
+        return Conjunction(tuple((name, types[name]) for name in free_names(parts)), literals), types
 
     def _observed(self, given: Formula) -> Iterator[Literal]:
         """Observed atoms that must hold for what is given to hold."""

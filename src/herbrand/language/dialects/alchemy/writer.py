@@ -63,6 +63,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
     Xor,
     leaf_terms,
+    learned_by,
     walk,
     with_changed_terms,
 )
@@ -156,7 +157,7 @@ def _is_open(predicate: Predicate) -> bool:
 
 def _written_formula(statement: WeightedFormula) -> str:
     names = _variable_names(statement)
-    marked = {names[v.name] for v in statement.weight.by} if isinstance(statement.weight, Learned) else set()
+    marked = {names[variable.name] for variable in learned_by(statement.weight)}
     renamed = rewritten(statement.formula, lambda part: _renamed(part, names))
     formula = rewritten(renamed, _in_their_connectives)
     text = write_formula(formula, SIGNS, lambda leaf: _leaf(leaf, marked))

@@ -50,6 +50,7 @@ from herbrand.language.syntax import (
     ValueIs,
     WeightedFormula,
     Xor,
+    predicates_of,
     walk,
 )
 
@@ -68,7 +69,7 @@ def write_lcn(theory: Theory, signature: Signature) -> str:
     statements = tuple(theory.singly())
     bounds = [statement for statement in statements if isinstance(statement, Bound)]
     labels = {bound.label for bound in bounds if bound.label is not None}
-    named = frozenset(chain.from_iterable(map(_atoms, bounds)))
+    named = frozenset(chain.from_iterable(map(predicates_of, bounds)))
     numbers = count(1)
 
     def lines(statement: Single) -> Iterator[str]:
@@ -81,13 +82,6 @@ def write_lcn(theory: Theory, signature: Signature) -> str:
             yield _line(bound, label)
 
     return as_text(written_lines(statements, lines))
-
-
-def _atoms(bound: Bound) -> Iterator[str]:
-    """Names of the atoms of a bound."""
-    for formula in (bound.event, bound.given):
-        if formula is not None:
-            yield from (part.predicate for part in walk(formula) if isinstance(part, Atom))
 
 
 def _line(bound: Bound, label: str) -> str:
