@@ -51,6 +51,11 @@ class Source:
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
+    def rest_of_line(self, start: int) -> Span:
+        """From a place to the end of its line."""
+        newline = self.text.find("\n", start)
+        return Span(self, start, len(self.text) if newline < 0 else newline)
+
     def line_text(self, line: int) -> str:
         start = self._line_starts[line - 1]
         end = self._line_starts[line] - 1 if line < len(self._line_starts) else len(self.text)
@@ -124,6 +129,15 @@ class Mistake:
         return "\n".join(lines)
 
 
+Related = Iterable[tuple[str, Span | None]]
+"""What else a message points to, each place with a note; those without a place are left out."""
+
+
+def placed(related: Related) -> tuple[tuple[str, Span], ...]:
+    """Those that have a place."""
+    return tuple((note, span) for note, span in related if span is not None)
+
+
 class HerbrandError(Exception):
     """Something in the input is wrong, or cannot be done with it; the text is meant for the user."""
 
@@ -133,10 +147,11 @@ class HerbrandError(Exception):
         *,
         span: Span | None = None,
         hint: str = "",
+        related: Related = (),
         unlisted: int = 0,
     ) -> None:
         if isinstance(mistakes, str):
-            mistakes = Mistake(mistakes, span, hint)
+            mistakes = Mistake(mistakes, span, hint, placed(related))
         self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
         self.unlisted = unlisted
         super().__init__(_shown(self.mistakes, unlisted))
@@ -197,14 +212,8 @@ class Mistakes:
         else:
             self.listed.append(mistake)
 
-    def note(
-        self,
-        message: str,
-        span: Span | None = None,
-        hint: str = "",
-        related: tuple[tuple[str, Span], ...] = (),
-    ) -> None:
-        self.add(Mistake(message, span, hint, related))
+    def note(self, message: str, span: Span | None = None, hint: str = "", related: Related = ()) -> None:
+        self.add(Mistake(message, span, hint, placed(related)))
 
     def add_all(self, error: HerbrandError) -> None:
         for mistake in error.mistakes:

@@ -112,4 +112,4 @@ def test_a_form_is_read_once() -> None:
 
     text = "".join(f'P(s("p{i}") | s("p{i + 1}") and not a) >= 0.{i % 9}\n' for i in range(1000))
     block = read_bounds(plain_source(text, "t.hb"), 0, read)
-    assert block is not None and len(block.bounds) == 1000 and len(asked) == 1
+    assert block is not None and len(block.statements) == 1000 and len(asked) == 1

@@ -60,13 +60,11 @@ def in_formula(formula: Formula) -> Formula:
 
 def in_body(body: Iterable[Formula]) -> tuple[Formula, ...]:
     """The body of a rule or an aggregate with an equation for each computed argument."""
-    plain, equations = in_rule((), body)
-    return (*plain, *equations)
+    return in_rule((), body)[1]
 
 
 def in_rule(heads: Sequence[Any], body: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Heads, and a body that has the equations of their computed arguments and of its own; where there are
-    no heads, the body alone and the equations."""
+    """Heads, and a body that has the equations of their computed arguments and of its own."""
     body = tuple(body)
     refuse_deep(*heads, *body)
     found: dict[Formula, None] = {}
@@ -78,10 +76,7 @@ def in_rule(heads: Sequence[Any], body: Iterable[Any]) -> tuple[tuple[Any, ...],
         return Not(plain, literal.span) if isinstance(literal, Not) else plain
 
     literals = tuple(map(changed, body))
-    if not heads:
-        return literals, tuple(found)
-    changed_heads = tuple(map(changed, heads))
-    return changed_heads, (*literals, *found)
+    return tuple(map(changed, heads)), (*literals, *found)
 
 
 def _plain(leaf: Formula) -> tuple[Formula, tuple[Computed, ...]]:
@@ -107,5 +102,4 @@ def _atom(atom: Atom) -> tuple[Atom, tuple[Computed, ...]]:
         equations[name.name] = Computed("=", name, argument, argument.span)
         return name
 
-    arguments: Sequence[Term] = tuple(map(term, atom.arguments))
-    return replace(atom, arguments=tuple(arguments)), tuple(equations.values())
+    return replace(atom, arguments=tuple(map(term, atom.arguments))), tuple(equations.values())

@@ -62,6 +62,7 @@ from herbrand.language.syntax import (
     Variable,
     WeightedFormula,
     Xor,
+    one_sided,
 )
 from herbrand.visible import shortened
 
@@ -254,8 +255,7 @@ class Builder(Transformer[Token, Any]):
         return lower, upper
 
     def one_sided(self, parts: list[Token]) -> tuple[float, float]:
-        side, number = parts[0], self.probability_of(parts[1])
-        return (0.0 if side == "<=" else number), (1.0 if side == ">=" else number)
+        return one_sided(parts[0], self.probability_of(parts[1]))
 
     def rule(self, parts: list[Any]) -> Rule:
         head, *body, weight = parts
@@ -464,9 +464,6 @@ class Builder(Transformer[Token, Any]):
         atom, values = parts
         return ValueIn(self.holding([atom]), values, self.between(atom, values[-1]))
 
-    def comparator(self, parts: list[Token]) -> str:
-        return str(parts[0])
-
     # Terms and what is computed of them
 
     def called(self, parts: list[Atom]) -> Expression | Atom:
@@ -531,10 +528,10 @@ class Builder(Transformer[Token, Any]):
         joined = (part.operands if isinstance(part, And) else (part,) for part in parts)
         return tuple(literal for group in joined for literal in group)
 
-    def sum_sign(self, parts: list[Token]) -> str:
+    def comparator(self, parts: list[Token]) -> str:
         return str(parts[0])
 
-    product_sign = sum_sign
+    sum_sign = product_sign = comparator
 
     def text(self, parts: list[Token]) -> Constant:
         return Constant(self.string(parts[0]), self.at(parts[0]))

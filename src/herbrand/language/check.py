@@ -24,7 +24,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from herbrand.errors import LanguageError, Mistake, Mistakes, Span, in_order, nearest
+from herbrand.errors import LanguageError, Mistake, Mistakes, Span, in_order, nearest, placed
 from herbrand.language.collection import collector_paused
 from herbrand.language.comparisons import negated_equations
 from herbrand.language.computed import Separated, separated, with_inner
@@ -32,7 +32,7 @@ from herbrand.language.computed_dates import wrong_dates
 from herbrand.language.formulas import BODY_HOLDS, opposite_hint
 from herbrand.language.names import shown_constant, shown_name, wrong_moment
 from herbrand.language.parse import Reading
-from herbrand.language.signature import Kind, Predicate, Signature, Type, kind_of, places, vocabulary_of
+from herbrand.language.signature import Kind, Predicate, Signature, Type, kind_of, vocabulary_of
 from herbrand.language.syntax import (
     Bound,
     Choice,
@@ -106,7 +106,7 @@ class ConstantCheck:
                 if known.name in self._witnesses:
                     origin = ("as text here", self._witnesses[known.name].span)
                 message = f"{shown_name(variable.name)} is a probability and ranges over text"
-                self._mistakes.note(message, variable.span, "a probability is a number", places(origin))
+                self._mistakes.note(message, variable.span, "a probability is a number", [origin])
 
     def check_rows(self, rows: FactRows, predicate: Predicate) -> None:
         for name, column in zip(predicate.column_types, rows.columns, strict=True):
@@ -140,8 +140,9 @@ class ConstantCheck:
             self._witnesses.setdefault(known.name, _Witness(value, span))
         misfit = self._misfit(known, value, written)
         if misfit is not None:
-            hint = self._likely_member(known, value) or misfit[1]
-            self.note(Mistake(misfit[0], span, hint, places(misfit[2])))
+            message, hint, origin = misfit
+            hint = self._likely_member(known, value) or hint
+            self.note(Mistake(message, span, hint, placed([origin])))
         return misfit is None
 
     def note(self, mistake: Mistake) -> None:
@@ -157,11 +158,8 @@ class ConstantCheck:
         if known.values is not None:
             if kind_of(value) == known.kind and value in self._members_of(known):
                 return None
-            return (
-                f"{shown_constant(value)} is not a {_described(known.name)}",
-                "",
-                ("declared here", known.span),
-            )
+            message = f"{shown_constant(value)} is not a {_described(known.name)}"
+            return message, "", ("declared here", known.span)
         if known.kind is not None:
             fits = kind_of(value) == known.kind
             calendar = None if fits and not written else known.calendar
@@ -169,7 +167,7 @@ class ConstantCheck:
             if fits and wrong is None:
                 return None
             message, hint = wrong or (f"{shown_constant(value)} is not a number", "")
-            return message, hint, _declared(known)
+            return message, hint, (f"type {known.name} is declared here", known.span)
         witness = self._witnesses.get(known.name)
         if witness is None or kind_of(value) == kind_of(witness.value):
             return None
@@ -190,10 +188,6 @@ class ConstantCheck:
         if known.name not in self._members:
             self._members[known.name] = frozenset(known.values or ())
         return self._members[known.name]
-
-
-def _declared(known: Type) -> tuple[str, Span | None]:
-    return f"type {known.name} is declared here", known.span
 
 
 def _choices(values: Sequence[Value]) -> str:

@@ -22,6 +22,7 @@ import re
 from itertools import pairwise
 
 from herbrand.language.layout import STRING, stretches
+from herbrand.language.names import RESERVED
 
 INDENT = "    "
 _WORDS = re.compile(
@@ -32,10 +33,7 @@ _WORDS = re.compile(
 _SPACED_BOTH_SIDES = {"=>", "<=>", ":-", "::", "=", "!=", "<", "<=", ">", ">=", "|", "~", "@"}
 _CLOSED_UP_BEFORE = {")", "]", "}", ",", ";", ":", ".."}
 _CLOSED_UP_AFTER = {"(", "[", "{", ".."}
-_KEYWORDS = {
-    *("type", "predicate", "hard", "where", "exists", "forall"),
-    *("and", "or", "xor", "not", "in", "true", "false"),
-}
+_KEYWORDS = RESERVED - {"P"}
 _AS_WRITTEN = {"+", "-", "*", "/", "//", "%"}
 
 

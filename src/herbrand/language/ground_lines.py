@@ -6,7 +6,7 @@ to the grammar, which also owns all messages.
 
 >>> from herbrand.errors import Source
 >>> block = read_block(Source("f.hb", 'edge("a", 1)\\nnode("a")\\nedge("b", 2)\\nedge(x, 3)\\n'), 0)
->>> [rows.columns for rows in block.rows], block.end
+>>> [rows.columns for rows in block.statements], block.end
 ([(('a', 'b'), (1, 2)), (('a',),)], 36)
 
 For bounds, takes the same; gives the bounds of as many plain lines as follow. What stands
@@ -18,7 +18,7 @@ grammar, which also owns all messages.
 >>> from herbrand.language.parse import parse_probability
 >>> text = 'P(a | not b) in [0.2, 0.4]\\nP(s("x") or s("y")) >= 0.5  # why\\nP(s(x)) <= 0.1\\n'
 >>> block = read_bounds(Source("f.hb", text), 0, parse_probability)
->>> [(bound.event, bound.lower) for bound in block.bounds][0], block.end
+>>> [(bound.event, bound.lower) for bound in block.statements][0], block.end
 ((Atom(predicate='a', arguments=()), 0.2), 61)
 """
 
@@ -51,6 +51,7 @@ from herbrand.language.syntax import (
     Value,
     Xor,
     children,
+    one_sided,
     walk,
 )
 
@@ -74,9 +75,9 @@ _SURELY_FITS = 18
 
 @dataclass(frozen=True)
 class Block:
-    """Facts that stand together, and where the text goes on after them."""
+    """Facts or bounds that stand together, and where the text goes on after them."""
 
-    rows: tuple[FactRows, ...]
+    statements: tuple[FactRows | Bound, ...]
     end: int
 
 
@@ -262,9 +263,9 @@ _NAME = rf"(?:(?!(?:{'|'.join(sorted(RESERVED))})\b)[^\W\d]\w*|`[^`\n]+`)"
 _LINE = re.compile(
     rf"(?:\[[ \t]*({_NAME}|{STRING}|{_NUMBER})[ \t]*\][ \t]*)?P[ \t]*\(([^\n#]*)\)[ \t]*"
     rf"(?:in[ \t]*\[[ \t]*({_NUMBER})[ \t]*,[ \t]*({_NUMBER})[ \t]*\]|(<=|>=|=)[ \t]*({_NUMBER}))"
-    r"(?:[ \t]*(independent))?([ \t\f]*(?:#[^\n]*)?(?:\n[ \t\f\n]*|\Z))"
+    rf"(?:[ \t]*(independent))?({_END})"
 )
-_ATOM = re.compile(rf"(?<!\w)({_NAME})(?:[ \t]*\([ \t]*({_ARGUMENT}(?:[ \t]*,[ \t]*{_ARGUMENT})*)[ \t]*\))?")
+_ATOM = re.compile(rf"(?<!\w)({_NAME})(?:[ \t]*\([ \t]*({_ARGUMENT}(?:{_COMMA}{_ARGUMENT})*)[ \t]*\))?")
 _ATOM_HERE = "\0"
 """No source holds this character."""
 _PLAIN_FORM = re.compile(r"(?:[ \t\0()|]|<?=>|\b(?:and|or|xor|not|true|false)\b)*")
@@ -274,15 +275,7 @@ _LONGEST = 1000
 ReadForm = Callable[[str], tuple[Formula, Formula | None]]
 
 
-@dataclass(frozen=True)
-class BoundBlock:
-    """Bounds that stand together, and where the text goes on after them."""
-
-    bounds: tuple[Bound, ...]
-    end: int
-
-
-def read_bounds(source: Source, start: int, read: ReadForm) -> BoundBlock | None:
+def read_bounds(source: Source, start: int, read: ReadForm) -> Block | None:
     """The bounds of the plain lines from ``start`` on, or ``None`` where the first line is not one.
 
     ``read`` is the grammar's own reading of what stands inside ``P( )``.
@@ -295,7 +288,7 @@ def read_bounds(source: Source, start: int, read: ReadForm) -> BoundBlock | None
             break
         found.append(bound)
         position = line.end()
-    return BoundBlock(tuple(found), position) if found else None
+    return Block(tuple(found), position) if found else None
 
 
 def _bound(source: Source, line: re.Match[str], read: ReadForm) -> Bound | None:
@@ -303,7 +296,7 @@ def _bound(source: Source, line: re.Match[str], read: ReadForm) -> Bound | None:
     label, inside, low, high, sign, end, independent, _ = line.groups()
     if len(inside) > _LONGEST:
         return None
-    ends = (float(low), float(high)) if sign is None else _one_sided(sign, float(end))
+    ends = (float(low), float(high)) if sign is None else one_sided(sign, float(end))
     if not 0 <= ends[0] <= ends[1] <= 1:
         return None
     place = line.start(2)
@@ -321,10 +314,6 @@ def _bound(source: Source, line: re.Match[str], read: ReadForm) -> Bound | None:
     event, given = built.part(form.event), None if form.given is None else built.part(form.given)
     span = Span(source, line.start(), line.start(8))
     return Bound(event, given, *ends, independent is not None, name, span)
-
-
-def _one_sided(sign: str, number: float) -> tuple[float, float]:
-    return (0.0 if sign == "<=" else number), (1.0 if sign == ">=" else number)
 
 
 def _label(token: str) -> str:

@@ -174,14 +174,10 @@ def _statements(source: Source, mistakes: Mistakes, unread: set[str], budget: Bu
     position = skip_blank(source.text, 0)
     while position < len(source.text):
         budget.check()
-        block = read_block(source, position)
-        bounds = None if block is not None else read_bounds(source, position, parse_probability)
+        block = read_block(source, position) or read_bounds(source, position, parse_probability)
         if block is not None:
-            yield from block.rows
+            yield from block.statements
             position = block.end
-        elif bounds is not None:
-            yield from bounds.bounds
-            position = bounds.end
         else:
             stretch = layout.stretch(position)
             statement = _statement(source, stretch, mistakes, budget)

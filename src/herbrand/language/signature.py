@@ -227,7 +227,7 @@ def vocabulary_of(theory: Theory, mistakes: Mistakes) -> Vocabulary:
         if _is_new("type", declaration, vocabulary.types, mistakes):
             vocabulary.types[declaration.name] = _declared_type(declaration, mistakes)
     for declaration in theory.predicates:
-        for name in _types_of(declaration):
+        for name in declaration.named_types:
             vocabulary.types.setdefault(name, Type(name))
     for declaration in theory.predicates:
         if _is_new("predicate", declaration, vocabulary.predicates, mistakes):
@@ -237,11 +237,6 @@ def vocabulary_of(theory: Theory, mistakes: Mistakes) -> Vocabulary:
 
 def kind_of(value: Value) -> Kind:
     return "text" if isinstance(value, str) else "number"
-
-
-def places(*notes: tuple[str, Span | None]) -> tuple[tuple[str, Span], ...]:
-    """Those of a message's notes that have a place."""
-    return tuple((note, span) for note, span in notes if span is not None)
 
 
 def _check_labels(statements: Iterable[Statement], mistakes: Mistakes) -> None:
@@ -254,8 +249,7 @@ def _check_labels(statements: Iterable[Statement], mistakes: Mistakes) -> None:
             first = seen.setdefault(label, row)
             if first is not row:
                 message = f"the label [{label}] is given twice"
-                related = places(("first here", _row_span(*first)))
-                mistakes.note(message, _row_span(*row), "", related)
+                mistakes.note(message, _row_span(*row), related=[("first here", _row_span(*first))])
 
 
 def _labelled(statement: Statement) -> Iterable[tuple[str, tuple[Statement, int]]]:
@@ -269,11 +263,6 @@ def _row_span(statement: Statement, row: int) -> Span | None:
     return statement.row_span(row) if isinstance(statement, BoundRows) else statement.span
 
 
-def _types_of(declaration: PredicateDeclaration) -> tuple[str, ...]:
-    values = declaration.values
-    return (*declaration.types, values) if isinstance(values, str) else declaration.types
-
-
 def _is_new(
     what: str,
     declaration: TypeDeclaration | PredicateDeclaration,
@@ -284,7 +273,7 @@ def _is_new(
     if first is None:
         return True
     message = f"{what} '{declaration.name}' is declared twice"
-    mistakes.note(message, declaration.span, "", places(("first here", first.span)))
+    mistakes.note(message, declaration.span, related=[("first here", first.span)])
     return False
 
 

@@ -173,6 +173,11 @@ class PredicateDeclaration:
     tells_world: bool = field(default=True, compare=False, repr=False)
     function: bool = field(default=False, compare=False, repr=False)
 
+    @property
+    def named_types(self) -> tuple[str, ...]:
+        """The types of its arguments, then that of its values where it has a name."""
+        return (*self.types, self.values) if isinstance(self.values, str) else self.types
+
 
 FactKind = Literal["true", "false", "soft", "weighted"]
 
@@ -297,6 +302,11 @@ class Bound:
         refuse_deep(self.event, self.given)
 
 
+def one_sided(sign: str, number: float) -> tuple[float, float]:
+    """The two ends that ``P(...) <= number`` gives, or ``>=`` or ``=``."""
+    return (0.0 if sign == "<=" else number), (1.0 if sign == ">=" else number)
+
+
 @dataclass(frozen=True, slots=True)
 class BoundRows:
     """A run of bounds on atoms without arguments, kept as columns: files have hundreds of thousands.
@@ -339,9 +349,7 @@ class BoundRows:
         return None
 
     def row_span(self, index: int) -> Span:
-        start, source = self.starts[index], self.span.source
-        newline = source.text.find("\n", start)
-        return Span(source, start, len(source.text) if newline < 0 else newline)
+        return self.span.source.rest_of_line(self.starts[index])
 
     def name_span(self, index: int) -> Span:
         """Where a name is first said."""

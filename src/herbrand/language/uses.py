@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from herbrand.errors import Mistakes, Span, counted, nearest
+from herbrand.errors import Mistakes, Related, Span, counted, nearest
 from herbrand.graphs import Classes
 from herbrand.language.names import is_made, shown_constant, shown_name
 from herbrand.language.scope import Renaming, bound_variables, free_variables, written
 from herbrand.language.show import show_atom, show_formula
-from herbrand.language.signature import Predicate, Vocabulary, places
+from herbrand.language.signature import Predicate, Vocabulary
 from herbrand.language.syntax import (
     Atom,
     Bound,
@@ -137,10 +137,8 @@ class TypeClasses:
         if (name, span) in self._clashes:  # what a rule computes has the rule's variables, and its places
             return
         self._clashes.add((name, span))
-        related = ((f"as {ours}", first),) if first is not None else ()
-        self._mistakes.note(
-            f"{shown_name(written(name))} stands for a {ours} and for a {theirs}", span, "", related
-        )
+        message = f"{shown_name(written(name))} stands for a {ours} and for a {theirs}"
+        self._mistakes.note(message, span, related=[(f"as {ours}", first)])
 
 
 _MOST_PLACES = 5
@@ -187,10 +185,8 @@ class Uses:
                 _StatementUses(self, number).use(statement)
         self._report_undeclared()
 
-    def refuse(
-        self, message: str, span: Span | None, hint: str = "", related: Sequence[tuple[str, Span | None]] = ()
-    ) -> None:
-        self._mistakes.note(message, span, hint, places(*related))
+    def refuse(self, message: str, span: Span | None, hint: str = "", related: Related = ()) -> None:
+        self._mistakes.note(message, span, hint, related)
 
     @property
     def refusals(self) -> int:

@@ -39,6 +39,8 @@ from herbrand.language.syntax import (
     ValueIn,
     ValueIs,
     Variable,
+    leaf_terms,
+    unvalued,
 )
 from herbrand.language.totals import MIRRORED
 from herbrand.program.clauses import (
@@ -103,7 +105,7 @@ class _Lowering:
 
     def clause(self) -> Clause | None:
         """``None`` where the body cannot hold."""
-        clause = self._clause(self._atom(self._head).arguments, self._rule)
+        clause = self._clause(self._lookup(self._head).arguments, self._rule)
         return clause if self._possible else None
 
     def goal(self) -> Clause:
@@ -124,15 +126,13 @@ class _Lowering:
             case Truth(value=value):
                 self._possible &= value
                 return []
-            case Atom():
-                return [self._atom(literal)]
-            case ValueIs(atom=atom, value=value):
-                return [self._valued(atom, value)]
+            case Atom() | ValueIs():
+                return [self._lookup(literal)]
             case ValueIn(atom=atom, values=values):
                 name = f"{atom.predicate}`value{len(self._types)}"
                 self._types[name] = self._signature.predicates[atom.predicate].column_types[-1]
                 allowed = tuple(self._index(value, self._types[name]) for value in values)
-                return [self._valued(atom, Variable(name)), OneOf(name, allowed)]
+                return [self._lookup(ValueIs(atom, Variable(name))), OneOf(name, allowed)]
             case Comparison():
                 return self._comparison(literal.operator, literal)
             case Not(operand=Comparison() as inner):
@@ -140,25 +140,21 @@ class _Lowering:
             case Not(operand=Truth(value=value)):
                 self._possible &= not value
                 return []
-            case Not(operand=Atom() as inner):
-                found = self._atom(inner)
-                return [Absence(found.predicate, found.arguments)]
-            case Not(operand=ValueIs(atom=atom, value=value)):
-                found = self._valued(atom, value)
-                return [Absence(found.predicate, found.arguments)]
+            case Not(operand=Atom() | ValueIs() as inner):
+                return [self._absence(inner)]
             case Not(operand=ValueIn(atom=atom, values=values)):
-                found = [self._valued(atom, value) for value in values]
-                return [Absence(part.predicate, part.arguments) for part in found]
+                return [self._absence(ValueIs(atom, value)) for value in values]
         raise LanguageError("a rule's body holds atoms, negated atoms and comparisons", span=self._rule.span)
 
-    def _atom(self, atom: Atom) -> Lookup:
-        """An atom that has its value, if its predicate has values, as one more argument."""
-        types = self._signature.predicates[atom.predicate].column_types
-        return Lookup(atom.predicate, tuple(map(self._name, atom.arguments, types)))
+    def _lookup(self, leaf: Atom | ValueIs) -> Lookup:
+        """The atom of a row, which has its value, if its predicate has values, as one more argument."""
+        predicate = unvalued(leaf).predicate
+        types = self._signature.predicates[predicate].column_types
+        return Lookup(predicate, tuple(map(self._name, leaf_terms(leaf), types)))
 
-    def _valued(self, atom: Atom, value: Term) -> Lookup:
-        types = self._signature.predicates[atom.predicate].column_types
-        return Lookup(atom.predicate, tuple(map(self._name, (*atom.arguments, value), types)))
+    def _absence(self, leaf: Atom | ValueIs) -> Absence:
+        found = self._lookup(leaf)
+        return Absence(found.predicate, found.arguments)
 
     def _name(self, term: Term, type_name: str) -> str:
         if isinstance(term, Variable):

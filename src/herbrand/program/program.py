@@ -142,12 +142,9 @@ def shown_argument(argument: Argument) -> str:
 
 def substituted(conjunction: Conjunction, name: str, by: Argument) -> Conjunction | None:
     """The conjunction for ``name = by``; ``None`` where a pair that must differ became equal."""
-    return _substituted(conjunction, {name: by})
 
-
-def _substituted(conjunction: Conjunction, by: Mapping[str, Argument]) -> Conjunction | None:
     def image(argument: Argument) -> Argument:
-        return by.get(argument, argument) if isinstance(argument, str) else argument
+        return by if argument == name else argument
 
     def images(pairs: frozenset[Pair]) -> list[Pair]:
         return [different(image(left), image(right)) for left, right in pairs]
@@ -156,11 +153,11 @@ def _substituted(conjunction: Conjunction, by: Mapping[str, Argument]) -> Conjun
     if any(left == right for left, right in distinct) or any(map(_settled_apart, equal)):
         return None
     return Conjunction(
-        tuple(v for v in conjunction.variables if v[0] not in by),
+        tuple(v for v in conjunction.variables if v[0] != name),
         tuple(replace(x, arguments=tuple(map(image, x.arguments))) for x in conjunction.literals),
         frozenset(pair for pair in distinct if not _settled_apart(pair)),
         tuple(
-            Block(tuple(p for piece in b.pieces if (p := _substituted(piece, by)) is not None), b.some)
+            Block(tuple(p for piece in b.pieces if (p := substituted(piece, name, by)) is not None), b.some)
             for b in conjunction.blocks
         ),
         frozenset(pair for pair in equal if pair[0] != pair[1]),

@@ -202,7 +202,7 @@ def test_rows_stand_in_the_order_of_the_file() -> None:
     table.add([["a", "b"]], [0, 6])
     table.numbers = [3.0, 1.0, 2.0]
     rows = table.fact_rows(source)
-    assert rows.columns == (("a", "b", "c"),) and rows.numbers == (1.0, 2.0, 3.0) and table.arity == 1
+    assert rows.columns == (("a", "b", "c"),) and rows.numbers == (1.0, 2.0, 3.0)
     assert [rows.row_span(place).text for place in range(3)] == ["p a 1", "p b 2", "p c 3"]
     assert rows.span is not None and rows.span.text == source.text
 

@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from herbrand.engines.proof.horn_program import HornProgram
-from herbrand.errors import LanguageError, Mistake, nearest
+from herbrand.errors import LanguageError, Mistake, nearest, placed
 from herbrand.facts.domain import Domain, absence
 from herbrand.facts.facts import Facts
 from herbrand.graphs import Classes, linked
@@ -313,7 +313,7 @@ class _Reading:
             told = Mistake(
                 f"{written(other.name)} stands for a {first} and for a {name}",
                 other.span,
-                related=((f"as {first}", one.span),) if one.span else (),
+                related=placed([(f"as {first}", one.span)]),
             )
             linked = self._linked(types, every)
             kinds = {domains[known].kind for known in linked if len(domains[known])}

@@ -323,11 +323,7 @@ def _named(name: str, can: Callable[[Dialect], bool], beside: Sequence[str] = ()
     found = DIALECTS.get(name)
     if found is not None and can(found):
         return found
-    able = [*beside, *_names(row for row in DIALECTS.values() if can(row))]
+    able = [*beside, *(row.name for row in DIALECTS.values() if can(row))]
     raise UnsupportedError(
         f"there is no dialect '{name}' for this", hint=nearest(name, able) or f"one of {', '.join(able)}"
     )
-
-
-def _names(rows: Iterable[Dialect]) -> list[str]:
-    return [row.name for row in rows]

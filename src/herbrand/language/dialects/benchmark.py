@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span, counted, nearest
+from herbrand.errors import LanguageError, Mistakes, Source, Span, counted, nearest
 from herbrand.language.dialects.alchemy.facts import facts_of
 from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.theory import MlnReader
@@ -121,14 +121,8 @@ def _check_use(name: str, arity: int, span: Span | None, predicates: dict[str, P
     if declaration is None:
         raise LanguageError(f"predicate '{name}' is not declared", span=span, hint=nearest(name, predicates))
     if len(declaration.types) != arity:
-        related = (("declared here", declaration.span),) if declaration.span else ()
-        raise LanguageError(
-            Mistake(
-                f"'{name}' takes {counted(len(declaration.types), 'argument')}, not {arity}",
-                span,
-                related=related,
-            )
-        )
+        message = f"'{name}' takes {counted(len(declaration.types), 'argument')}, not {arity}"
+        raise LanguageError(message, span=span, related=[("declared here", declaration.span)])
 
 
 def _facts(source: Source, predicates: dict[str, PredicateDeclaration], mistakes: Mistakes) -> list[FactRows]:

@@ -32,12 +32,6 @@ class LineGroup:
     starts: array[int]
 
 
-def line_at(source: Source, start: int) -> Span:
-    """The line that begins there."""
-    newline = source.text.find("\n", start)
-    return Span(source, start, len(source.text) if newline < 0 else newline)
-
-
 def grouped_lines(text: str, separator: str) -> dict[str, LineGroup]:
     """The lines that are not blank, by the text before the first ``separator`` (or the end of the line)."""
     lines = text.split("\n")
@@ -68,10 +62,6 @@ class PredicateRows:
     starts: array[int] = field(default_factory=lambda: array("q"))
     numbers: list[float] = field(default_factory=list)
 
-    @property
-    def arity(self) -> int:
-        return len(self.columns)
-
     def add(self, columns: Sequence[Iterable[str]], starts: Iterable[int]) -> None:
         """More rows; the first ones set how many columns there are."""
         if not self.starts:
@@ -84,7 +74,6 @@ class PredicateRows:
         """The rows in the order of the file."""
         order = self._file_order()
         starts = self.starts if order is None else array("q", _picked(self.starts, order))
-        newline = source.text.find("\n", starts[-1])
         return FactRows(
             self.predicate,
             tuple(tuple(_picked(column, order)) for column in self.columns),
@@ -92,7 +81,7 @@ class PredicateRows:
             self.kind,
             tuple(_picked(self.numbers, order)),
             valued,
-            span=Span(source, starts[0], len(source.text) if newline < 0 else newline),
+            span=Span(source, starts[0], source.rest_of_line(starts[-1]).end),
             starts=starts,
         )
 

@@ -20,10 +20,10 @@ import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span, counted
+from herbrand.errors import LanguageError, Mistakes, Source, Span, counted
 from herbrand.language.dialects.alchemy.declarations import constants_in_braces
 from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TOKENS, WORD, text_of_string
-from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
+from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines
 from herbrand.language.dialects.scanner import Cursor
 from herbrand.language.syntax import Constant, FactKind, FactRows, TypeDeclaration
 
@@ -110,9 +110,8 @@ class _DbReader:
 
     def _read_slowly(self, text: str, group: LineGroup) -> None:
         for start in group.starts:
-            end = text.find("\n", start)
             with self._mistakes.collecting():
-                self._read_line(text, start, len(text) if end < 0 else end)
+                self._read_line(text, start, self._source.rest_of_line(start).end)
 
     def _read_line(self, text: str, start: int, end: int) -> None:
         first = position = _BLANK.match(text, start, end).end()  # type: ignore[union-attr]
@@ -190,11 +189,9 @@ class _DbReader:
         arity, first = self._first_uses.setdefault(predicate, (len(columns), starts[0]))
         if arity != len(columns):
             raise LanguageError(
-                Mistake(
-                    f"'{predicate}' has {counted(len(columns), 'argument')} here and {arity} before",
-                    line_at(self._source, starts[0]),
-                    related=(("before", line_at(self._source, first)),),
-                )
+                f"'{predicate}' has {counted(len(columns), 'argument')} here and {arity} before",
+                span=self._source.rest_of_line(starts[0]),
+                related=[("before", self._source.rest_of_line(first))],
             )
         table = self._tables.get((predicate, kind))
         if table is None:

@@ -38,6 +38,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
     leaf_terms,
     replace_leaves,
+    unvalued,
     walk,
 )
 
@@ -65,7 +66,7 @@ class NumericTypes:
         unlisted = [relation for relation in names.numbers if relation.type not in listed]
         return NumericTypes(
             {relation.type for relation in unlisted} | names.weighing.keys(),
-            {said.name: _columns(said) for said in declared},
+            {said.name: said.named_types for said in declared},
             {relation.predicate: relation for relation in unlisted},
         )
 
@@ -98,10 +99,9 @@ class NumericTypes:
 
     def _placed(self, leaf: Atom | ValueIs) -> list[tuple[Term, bool]]:
         """Each term, and whether it stands for a number of these types."""
-        atom = leaf if isinstance(leaf, Atom) else leaf.atom
-        terms = leaf_terms(leaf)
-        relation = self.relations.get(atom.predicate)
-        types = self.columns.get(atom.predicate, ()) if relation is None else (relation.type,) * len(terms)
+        name, terms = unvalued(leaf).predicate, leaf_terms(leaf)
+        relation = self.relations.get(name)
+        types = self.columns.get(name, ()) if relation is None else (relation.type,) * len(terms)
         return [(term, place < len(types) and types[place] in self.names) for place, term in enumerate(terms)]
 
     def _leaf(self, leaf: Leaf, variables: Set[str]) -> Leaf:
@@ -135,10 +135,6 @@ class NumericTypes:
                     _number_in(str(value), rows, row) for row, value in enumerate(columns[place])
                 )
         return replace(rows, columns=tuple(columns))
-
-
-def _columns(said: PredicateDeclaration) -> tuple[str, ...]:
-    return said.types if not isinstance(said.values, str) else (*said.types, said.values)
 
 
 def _related(relation: Shift | Order, terms: Sequence[Term], atom: Atom) -> Leaf:

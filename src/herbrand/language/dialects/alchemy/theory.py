@@ -24,7 +24,7 @@ from itertools import product
 from math import isinf, prod
 from pathlib import Path
 
-from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span, counted
+from herbrand.errors import LanguageError, Mistakes, Source, Span, counted
 from herbrand.language.dialects.alchemy.declarations import (
     Declared,
     at_most_one,
@@ -245,9 +245,8 @@ class MlnReader:
         late = name in self.names.seen and name not in self.names.declared
         if name in self.names.seen and (not late or changes_reading):
             word = "used before it is declared" if late else "declared twice"
-            raise LanguageError(
-                [Mistake(f"'{name}' is {word}", span, related=(("first here", self.names.seen[name]),))]
-            )
+            related = [("first here", self.names.seen[name])]
+            raise LanguageError(f"'{name}' is {word}", span=span, related=related)
         cursor.position = declared.next_position
         self.names.seen[name] = span
         self.names.declared[name] = declared.types

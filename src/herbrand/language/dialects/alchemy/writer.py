@@ -56,7 +56,6 @@ from herbrand.language.syntax import (
     Theory,
     Truth,
     TypeDeclaration,
-    Value,
     ValueIn,
     ValueIs,
     Variable,
@@ -300,15 +299,9 @@ def _type_spelling(name: str) -> str:
 
 def _values(kind: Type) -> str:
     values = kind.values or ()
-    if len(values) > 2 and all(
-        isinstance(v, int) and v == i for i, v in enumerate(values, start=_first(values))
-    ):
+    if isinstance(values, range) and len(values) > 2:
         return f"{values[0]}, ..., {values[-1]}"
     return ", ".join(map(written_constant, values))
-
-
-def _first(values: Sequence[Value]) -> int:
-    return values[0] if isinstance(values[0], int) else 0
 
 
 def _one_line(text: str) -> str:

@@ -29,17 +29,9 @@ def _not_all_of(operands: tuple[Formula, ...], span: Span | None) -> Formula:
     return Not(And(operands, span), span)
 
 
-def _neither(left: Formula, right: Formula, span: Span | None) -> Formula:
-    return _none_of((left, right), span)
-
-
-def _not_both(left: Formula, right: Formula, span: Span | None) -> Formula:
-    return _not_all_of((left, right), span)
-
-
-_NOR = Connective(1, grouped_left(_neither))
+_NOR = Connective(1, grouped_left(lambda left, right, span: _none_of((left, right), span)))
 _XNOR = Connective(2, grouped_left(Iff))
-_NAND = Connective(3, grouped_left(_not_both))
+_NAND = Connective(3, grouped_left(lambda left, right, span: _not_all_of((left, right), span)))
 _OR = Connective(4, Or)
 _XOR = Connective(5, Xor)
 _AND = Connective(6, And)

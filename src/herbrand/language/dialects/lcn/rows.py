@@ -37,6 +37,7 @@ _NAME = re.compile(rf"(?<!\w){ATOM.pattern}")
 _NAME_HERE = "\0"
 """No source holds this character."""
 _CHARACTERS_AT_ONCE = 1 << 22
+"""Of whole lines, so that what is made of them stays small."""
 
 
 def read_bound_rows(source: Source, read: Callable[[Span], Bound]) -> BoundRows | None:
@@ -45,17 +46,17 @@ def read_bound_rows(source: Source, read: Callable[[Span], Bound]) -> BoundRows 
     ``None`` where there is no bound, or something is wrong.
     """
     columns = _Columns()
-    for start, end in _stretches(source.text):
+    for start, end in whole_lines(source.text, _CHARACTERS_AT_ONCE):
         if not columns.take(source.text, start, end):
             return None
     return columns.rows(source, read)
 
 
-def _stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Whole lines, about so many characters of them at once as keeps what is made of them small."""
+def whole_lines(text: str, together: int) -> Iterator[tuple[int, int]]:
+    """Where lines stand, each with those that begin less than so many characters behind its own beginning."""
     start = 0
     while start < len(text):
-        end = text.find("\n", min(start + _CHARACTERS_AT_ONCE, len(text)))
+        end = text.find("\n", min(start + together, len(text)))
         end = len(text) if end < 0 else end
         yield start, end
         start = end + 1

@@ -11,11 +11,10 @@ bound ``independent``, as the package that defines the format has it; even ``; F
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span
+from herbrand.errors import LanguageError, Mistakes, Source, Span
 from herbrand.language.dialects.lcn.formulas import read_event_and_given
-from herbrand.language.dialects.lcn.rows import BLANK, LINE, NOTHING, NUMBER, read_bound_rows
+from herbrand.language.dialects.lcn.rows import BLANK, LINE, NOTHING, NUMBER, read_bound_rows, whole_lines
 from herbrand.language.names import floats_from
 from herbrand.language.syntax import Bound, Theory
 
@@ -52,23 +51,11 @@ def read_lines(source: Source) -> Theory:
     """The same line by line, which owns all messages."""
     mistakes = Mistakes()
     reader = _LcnReader(source)
-    for start, end in _lines(source.text):
-        try:
+    for start, end in whole_lines(source.text, 0):
+        with mistakes.collecting():
             reader.line(start, end)
-        except LanguageError as error:
-            mistakes.add_all(error)
     mistakes.raise_any()
     return Theory(tuple(reader.bounds))
-
-
-def _lines(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        if end < 0:
-            end = len(text)
-        yield start, end
-        start = end + 1
 
 
 class _LcnReader:
@@ -93,11 +80,9 @@ class _LcnReader:
         label = line[1]
         if label in self._labelled:
             raise LanguageError(
-                Mistake(
-                    f"the label '{label}' is given twice",
-                    Span(source, line.start(1), line.end(1)),
-                    related=(("first here", self._labelled[label]),),
-                )
+                f"the label '{label}' is given twice",
+                span=Span(source, line.start(1), line.end(1)),
+                related=[("first here", self._labelled[label])],
             )
         self._labelled[label] = span
         lower, upper = _probability(source, line, 2), _probability(source, line, 4)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from herbrand.errors import LanguageError, Mistake, Span
+from herbrand.errors import LanguageError, Span
 from herbrand.language.syntax import PredicateDeclaration
 
 _DECLARATION = re.compile(r"#.*?:-\s*(.*?)\s*\.?\s*$")
@@ -41,9 +41,8 @@ class Declarations:
         if name == "trainable" and len(arguments) == 2 and _COUNT.fullmatch(arguments[1]):
             self._trainable[arguments[0]] = int(arguments[1])
         elif self._types.setdefault(name, arguments) != arguments:
-            earlier = self._places[name]
-            related = (("first here", earlier),) if earlier else ()
-            raise LanguageError(Mistake(f"'{name}' is declared in two ways", span, related=related))
+            related = [("first here", self._places[name])]
+            raise LanguageError(f"'{name}' is declared in two ways", span=span, related=related)
         else:
             self._places.setdefault(name, span)
 

@@ -21,10 +21,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-from herbrand.errors import LanguageError, Mistake, Mistakes, Source, Span, counted
-from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines, line_at
+from herbrand.errors import LanguageError, Mistakes, Source, Span, counted
+from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines
 from herbrand.language.dialects.tensorlog.declarations import Declarations
-from herbrand.language.syntax import FactRows
+from herbrand.language.syntax import FactKind, FactRows
 
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _COMMENT = re.compile(r"^[^\S\n]*(#[^\n]*)", re.MULTILINE)
@@ -92,7 +92,7 @@ def _rows_by_functor(
     found: dict[str, dict[int, _Rows]] = {}
     for functor, its_tails in tails.items():
         with mistakes.collecting():
-            _check_functor(functor, line_at(source, starts[functor][0]))
+            _check_functor(functor, source.rest_of_line(starts[functor][0]))
             found[functor] = _by_width(source, its_tails, starts[functor])
     return found
 
@@ -105,7 +105,7 @@ def _by_functor(source: Source, group: LineGroup) -> Iterator[tuple[str, list[st
         yield head, group.tails if tabbed else ["\t".join(tail.split()) for tail in group.tails], group.starts
         return
     for start in group.starts:
-        line = line_at(source, start).text.strip()
+        line = source.rest_of_line(start).text.strip()
         if not line or _is_comment(line):
             continue
         functor, tab, tail = line.partition("\t")
@@ -141,7 +141,7 @@ def _in_columns(source: Source, rows: list[str], starts: Sequence[int], width: i
     if " " in "".join(rows):
         cells = [cell.strip() for cell in cells]
     if "" in cells:
-        raise LanguageError("a cell is empty", span=line_at(source, starts[cells.index("") // width]))
+        raise LanguageError("a cell is empty", span=source.rest_of_line(starts[cells.index("") // width]))
     return _Rows([cells[column::width] for column in range(width)], starts)
 
 
@@ -171,16 +171,13 @@ def _arity(by_width: dict[int, _Rows]) -> int:
 def _misfit(
     source: Source, functor: str, rows: _Rows, arity: int, by_width: dict[int, _Rows]
 ) -> LanguageError:
-    place = line_at(source, _first_without_number(rows) if rows.width == arity + 1 else rows.starts[0])
+    place = source.rest_of_line(_first_without_number(rows) if rows.width == arity + 1 else rows.starts[0])
     others = by_width.get(arity)
     return LanguageError(
-        Mistake(
-            f"'{functor}' has {counted(arity, 'argument')}, "
-            f"and {counted(rows.width, 'column')} follow it here",
-            place,
-            "one column more than arguments must be a number, the fact's weight",
-            (("as many as here", line_at(source, others.starts[0])),) if others else (),
-        )
+        f"'{functor}' has {counted(arity, 'argument')}, and {counted(rows.width, 'column')} follow it here",
+        span=place,
+        hint="one column more than arguments must be a number, the fact's weight",
+        related=[("as many as here", source.rest_of_line(others.starts[0]))] if others else (),
     )
 
 
@@ -250,7 +247,7 @@ def _weights(source: Source, rows: _Rows) -> list[float]:
     weights = list(map(float, rows.columns[-1]))
     for infinite in (math.inf, -math.inf):
         if infinite in weights:
-            place = line_at(source, rows.starts[weights.index(infinite)])
+            place = source.rest_of_line(rows.starts[weights.index(infinite)])
             raise LanguageError("this weight is too large", span=place)
     return weights
 
@@ -266,9 +263,7 @@ def _records(columns: Sequence[Sequence[str]]) -> Iterable[tuple[str, ...]]:
 
 
 def _table(
-    functor: str, columns: Sequence[Sequence[str]], starts: Sequence[int], weights: list[float] | None = None
+    functor: str, columns: list[list[str]], starts: Sequence[int], weights: list[float] | None = None
 ) -> PredicateRows:
-    table = PredicateRows(functor, "true" if weights is None else "weighted")
-    table.add(columns, starts)
-    table.numbers = weights or []
-    return table
+    kind: FactKind = "true" if weights is None else "weighted"
+    return PredicateRows(functor, kind, columns, array("q", starts), weights or [])

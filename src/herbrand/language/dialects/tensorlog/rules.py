@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from herbrand.errors import LanguageError, Mistakes, Source, Span, counted
+from herbrand.graphs import linked
 from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.dialects.scanner import Cursor, Token
 from herbrand.language.dialects.tensorlog.declarations import Declarations
@@ -36,6 +38,7 @@ from herbrand.language.syntax import (
     Truth,
     Variable,
     leaf_terms,
+    with_changed_terms,
 )
 
 WEIGHTED = "weighted"
@@ -86,14 +89,15 @@ def _read(source: Source, signs: _Signs) -> Theory:
     mistakes = Mistakes()
     declarations = _declarations(source, mistakes)
     rules = list(_clauses(source, signs, mistakes))
-    for name, (arity, span) in _predicates(rules).items():
+    used = _predicates(rules)
+    for name, (arity, span) in used.items():
         declared = declarations.arity(name)
         if declared is not None and declared != arity:
             mistakes.note(
                 f"'{name}' has {counted(arity, 'argument')} here and is declared with {declared}", span
             )
     mistakes.raise_any()
-    return Theory((*_kept(declarations, rules), *rules))
+    return Theory((*_kept(declarations, used), *rules))
 
 
 def _declarations(source: Source, mistakes: Mistakes) -> Declarations:
@@ -105,9 +109,8 @@ def _declarations(source: Source, mistakes: Mistakes) -> Declarations:
     return declarations
 
 
-def _kept(declarations: Declarations, rules: list[Rule]) -> list[Statement]:
+def _kept(declarations: Declarations, used: Mapping[str, tuple[int, Span | None]]) -> list[Statement]:
     """Declarations are kept where every predicate has one: a half-declared theory would refuse the others."""
-    used = _predicates(rules)
     without_arguments = {name for name, (arity, _) in used.items() if arity == 0}
     if not declarations.covers(set(used) - without_arguments):
         return []
@@ -239,11 +242,11 @@ def _literal(goal: Atom) -> BodyLiteral:
 def _rule(head: Atom, body: list[BodyLiteral], span: Span) -> Rule:
     uses = _uses([head, *body])
     kept = [literal for literal in body if not _assigns_in_vain(literal, uses)]
-    blanks = _with_blank(head, kept)
+    blanks = [literal for literal in (head, *kept) if _blanks(literal)]
     distinct = any(isinstance(literal, Comparison) or literal is head for literal in blanks)
     if distinct or (uses["_"] > 1 and not _closes_cycle(kept)):
         name = fresh_name("_1", uses)
-        head, kept = _named_atom(head, name), [_named(literal, name) for literal in kept]
+        head, *kept = (_named(literal, name) for literal in (head, *kept))
     return Rule(head, tuple(kept) or (Truth(True, span),), span=span)
 
 
@@ -262,44 +265,30 @@ def _assigns_in_vain(literal: BodyLiteral, uses: Counter[str]) -> bool:
 
 def _closes_cycle(body: list[BodyLiteral]) -> bool:
     """Whether ``_``, taken for one variable, is joined to itself along two ways or by one literal alone."""
-    groups: list[set[str]] = []
-    for literal in body:
-        names = [term.name for term in leaf_terms(literal) if isinstance(term, Variable)]
-        if names.count("_") > 1:
-            return True
-        joined = set(names) - {"_"}
-        touched = [group for group in groups if group & joined]
-        groups = [group for group in groups if group not in touched]
-        groups.append(joined.union(*touched))
-    around = [_others(literal) for literal in body if any(map(_is_blank, leaf_terms(literal)))]
-    return any(sum(1 for names in around if names & group) > 1 for group in groups)
+    groups = linked(body, _names)
+    return any(_blanks(one) > 1 for one in body) or any(
+        sum(1 for one in group if _blanks(one)) > 1 for group in groups
+    )
 
 
-def _others(literal: BodyLiteral) -> set[str]:
-    names = {term.name for term in leaf_terms(literal) if isinstance(term, Variable)}
-    return names - {"_"}
+def _names(literal: BodyLiteral) -> set[str]:
+    """The variables of a literal but ``_``."""
+    return {term.name for term in leaf_terms(literal) if isinstance(term, Variable) and not term.anonymous}
 
 
-def _with_blank(head: Atom, body: list[BodyLiteral]) -> list[BodyLiteral]:
-    return [literal for literal in (head, *body) if any(_is_blank(term) for term in leaf_terms(literal))]
+def _blanks(literal: BodyLiteral) -> int:
+    """How often ``_`` stands in a literal."""
+    return sum(map(_is_blank, leaf_terms(literal)))
 
 
 def _is_blank(term: Term) -> bool:
     return isinstance(term, Variable) and term.anonymous
 
 
-def _named(literal: BodyLiteral, name: str) -> BodyLiteral:
-    match literal:
-        case Atom():
-            return _named_atom(literal, name)
-        case Comparison(operator=operator, left=left, right=right, span=span):
-            return Comparison(operator, _named_term(left, name), right, span)
-    return literal
+def _named(literal: Any, name: str) -> Any:
+    """The literal with this name for its ``_``."""
 
+    def named(term: Term) -> Term:
+        return Variable(name, term.span) if _is_blank(term) else term
 
-def _named_atom(atom: Atom, name: str) -> Atom:
-    return Atom(atom.predicate, tuple(_named_term(term, name) for term in atom.arguments), atom.span)
-
-
-def _named_term(term: Term, name: str) -> Term:
-    return Variable(name, term.span) if _is_blank(term) else term
+    return with_changed_terms(literal, named, lambda part: part)
