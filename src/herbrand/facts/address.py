@@ -51,6 +51,11 @@ class Selection:
         """Whether it is about names of columns."""
         return self.columns is not None or self.where is not None
 
+    @property
+    def condition(self) -> str:
+        """The condition as the end of a query."""
+        return "" if self.where is None else f" WHERE ({self.where}\n)"
+
     def of(self, table: str) -> str:
         """How messages call what is chosen of a table."""
         return table if self.where is None else f"{table} where {self.where}"

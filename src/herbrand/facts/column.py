@@ -117,6 +117,10 @@ class Column:
     def kind(self) -> Kind:
         return "text" if pa.types.is_large_string(self.values.type) else "number"
 
+    def constant(self, row: int) -> Value:
+        """What stands in a row that is not null."""
+        return self.values[int(self.codes[row])].as_py()
+
 
 @dataclass(frozen=True, eq=False)
 class Interned:

@@ -45,12 +45,9 @@ class Use:
         """What its constants are; ``None`` where it has no row."""
         return self.column.kind if len(self.column.values) else None
 
-    def constant(self, position: int) -> Value:
-        return self.column.values[int(self.column.codes[position])].as_py()
-
     def first(self) -> tuple[Value, Place]:
         """The constant of the table's first row, and where it stands."""
-        return self.constant(0), self.claims.place(0)
+        return self.column.constant(0), self.claims.place(0)
 
 
 def domains_of(
@@ -153,7 +150,7 @@ def _outside(use: Use, domain: Domain) -> list[Mistake]:
     expected = _range(domain)
 
     def message(position: int) -> str:
-        found = use.constant(position)
+        found = use.column.constant(position)
         return f"{shown(found)} in column {use.number + 1} is not in type '{domain.name}' ({expected})" + (
             _nearest(found, domain)
         )

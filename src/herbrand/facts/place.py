@@ -9,13 +9,15 @@ friends.csv, row 3: the cell is empty
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from typing import TypeVar
 
 from herbrand.errors import Mistake, Span
 from herbrand.language.names import simplest
 from herbrand.visible import shortened, visible
+
+T = TypeVar("T")
 
 MOST_ROWS_SHOWN = 5
 LONGEST_SHOWN = 60
@@ -48,11 +50,11 @@ def shown(value: object) -> str:
     return shortened(text, LONGEST_SHOWN)
 
 
-def rows_at_fault(table: str, count: int, mistakes: Iterable[Mistake]) -> list[Mistake]:
-    """The first few of ``count`` mistakes, made only as far as shown, and how many more there are."""
-    shown = list(islice(mistakes, MOST_ROWS_SHOWN))
-    if count > MOST_ROWS_SHOWN:
-        more = count - MOST_ROWS_SHOWN
+def rows_at_fault(table: str, wrong: Sequence[T], mistake: Callable[[T], Mistake]) -> list[Mistake]:
+    """The mistakes of the first few rows that are wrong, and how many more there are."""
+    shown = [mistake(row) for row in wrong[:MOST_ROWS_SHOWN]]
+    more = len(wrong) - MOST_ROWS_SHOWN
+    if more > 0:
         shown.append(Mistake(f"{table}: {more:,} more row{'s' if more > 1 else ''} like this"))
     return shown
 

@@ -225,15 +225,15 @@ def true_and_false(claimed: Claimed, true: Keys, false: Keys) -> list[Mistake]:
     both = np.intersect1d(true, false, assume_unique=True) if len(false) else false
     many = claimed.predicate.value_type is not None
 
-    def tell() -> Iterator[Mistake]:
-        for position, row in enumerate(claimed.rows(both)):
-            key = both[position : position + 1]
-            value = claimed.value(row) if many else "true"
-            denied = f"is not {value}" if many else "is false"
-            one, other = claimed.place(key, TRUE), claimed.place(key, FALSE)
-            yield _conflict(claimed.atom(row), (one, f"is {value}"), (other, denied))
+    def mistake(position: int) -> Mistake:
+        key = both[position : position + 1]
+        row = claimed.rows(key)[0]
+        value = claimed.value(row) if many else "true"
+        denied = f"is not {value}" if many else "is false"
+        one, other = claimed.place(key, TRUE), claimed.place(key, FALSE)
+        return _conflict(claimed.atom(row), (one, f"is {value}"), (other, denied))
 
-    return rows_at_fault(claimed.predicate.name, len(both), tell())
+    return rows_at_fault(claimed.predicate.name, range(len(both)), mistake)
 
 
 def two_values(claimed: Claimed, true: Keys) -> list[Mistake]:
@@ -243,14 +243,13 @@ def two_values(claimed: Claimed, true: Keys) -> list[Mistake]:
     rows = claimed.rows(true)
     again = np.flatnonzero(_same_atom(rows))
 
-    def tell() -> Iterator[Mistake]:
-        for position in again:
-            one, other = rows[position], rows[position + 1]
-            first = claimed.place(true[position : position + 1], TRUE), f"is {claimed.value(one)}"
-            second = claimed.place(true[position + 1 : position + 2], TRUE), f"is {claimed.value(other)}"
-            yield _conflict(claimed.atom(one), first, second)
+    def mistake(position: int) -> Mistake:
+        one, other = rows[position], rows[position + 1]
+        first = claimed.place(true[position : position + 1], TRUE), f"is {claimed.value(one)}"
+        second = claimed.place(true[position + 1 : position + 2], TRUE), f"is {claimed.value(other)}"
+        return _conflict(claimed.atom(one), first, second)
 
-    return rows_at_fault(claimed.predicate.name, len(again), tell())
+    return rows_at_fault(claimed.predicate.name, again.tolist(), mistake)
 
 
 def _same_atom(rows: Index) -> Truths:
@@ -269,32 +268,26 @@ def no_value(claimed: Claimed, false: Keys) -> list[Mistake]:
     starts = np.flatnonzero(np.append(True, ~_same_atom(rows)))
     excluded = starts[np.diff(np.append(starts, len(rows))) == values]
 
-    def tell() -> Iterator[Mistake]:
-        for start in excluded:
-            place = claimed.place(false[start + values - 1 : start + values], FALSE)
-            yield place.mistake(f"every value of {claimed.atom(rows[start])} is excluded; it must have one")
+    def mistake(start: int) -> Mistake:
+        place = claimed.place(false[start + values - 1 : start + values], FALSE)
+        return place.mistake(f"every value of {claimed.atom(rows[start])} is excluded; it must have one")
 
-    return rows_at_fault(claimed.predicate.name, len(excluded), tell())
+    return rows_at_fault(claimed.predicate.name, excluded.tolist(), mistake)
 
 
 def two_weights(claimed: Claimed, keys: Keys, weights: Numbers) -> list[Mistake]:
     """Atoms with two weights."""
     again = np.flatnonzero(keys[1:] == keys[:-1])
 
-    def tell() -> Iterator[Mistake]:
-        for position in again:
-            key, (one, other) = keys[position : position + 1], weights[position : position + 2]
-            row = claimed.rows(key)[0]
-            first = claimed.place(key, TRUE, one), f"has the weight {shown(float(one))}"
-            second = claimed.place(key, TRUE, other), f"has the weight {shown(float(other))}"
-            yield _conflict(_with_value(claimed, row), first, second)
+    def mistake(position: int) -> Mistake:
+        key, (one, other) = keys[position : position + 1], weights[position : position + 2].tolist()
+        row = claimed.rows(key)[0]
+        value = "" if claimed.predicate.value_type is None else f" = {claimed.value(row)}"
+        first = claimed.place(key, TRUE, one), f"has the weight {shown(one)}"
+        second = claimed.place(key, TRUE, other), f"has the weight {shown(other)}"
+        return _conflict(f"{claimed.atom(row)}{value}", first, second)
 
-    return rows_at_fault(claimed.predicate.name, len(again), tell())
-
-
-def _with_value(claimed: Claimed, row: Index) -> str:
-    atom = claimed.atom(row)
-    return atom if claimed.predicate.value_type is None else f"{atom} = {claimed.value(row)}"
+    return rows_at_fault(claimed.predicate.name, again.tolist(), mistake)
 
 
 def soft_in_closed(claimed: Claimed, soft: Keys) -> Mistake:

@@ -74,9 +74,11 @@ class Claims:
 
     def mistakes_at(self, wrong: npt.NDArray[np.bool_], message: Callable[[int], str]) -> list[Mistake]:
         """A mistake for each of the first rows, in the order of the table."""
-        positions = np.flatnonzero(wrong)
-        each = (self.place(int(p)).mistake(message(int(p)), self._hint(int(p))) for p in positions)
-        return rows_at_fault(self.table.name, len(positions), each)
+
+        def mistake(position: int) -> Mistake:
+            return self.place(position).mistake(message(position), self._hint(position))
+
+        return rows_at_fault(self.table.name, np.flatnonzero(wrong).tolist(), mistake)
 
     def _hint(self, position: int) -> str:
         """A first row that does not fit may be a header."""
@@ -293,7 +295,7 @@ def _parsed(claims: Claims, column: Column, number: int, name: str) -> tuple[Col
         return parsed, []
 
     def message(position: int) -> str:
-        text = column.values[int(column.codes[position])].as_py()
+        text = str(column.constant(position))
         if writes_a_number(text):
             return (
                 f"{shown(text)} in column {number} cannot be kept exactly: whole numbers have 64 bits, "
@@ -315,7 +317,7 @@ def _moments(
         return Column(written.values, codes), []
 
     def message(position: int) -> str:
-        text = column.values[int(column.codes[position])].as_py()
+        text = column.constant(position)
         return f"{shown(text)} in column {number} is no {calendar}; type '{name}' holds {such_as(calendar)}"
 
     return Column(written.values, codes), claims.mistakes_at(rows_with(column, ~good), message)
@@ -344,8 +346,5 @@ def _not_finite(claims: Claims, column: Column, number: int) -> list[Mistake]:
         return []
     return claims.mistakes_at(
         rows_with(column, wrong),
-        lambda position: (
-            f"column {number} holds {column.values[int(column.codes[position])].as_py()}; "
-            f"a constant is text or a finite number"
-        ),
+        lambda row: f"column {number} holds {column.constant(row)}; a constant is text or a finite number",
     )

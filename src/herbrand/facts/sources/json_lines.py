@@ -145,18 +145,15 @@ class JsonTable(OpenTable):
 
     def _refuse_odd_lines(self) -> None:
         """Raises for lines with other keys than the first; does nothing where all have the same."""
-        first, odd = None, []
-        for number, row in self.file.lines():
-            first = row if first is None else first
-            if not _alike(first, row):
-                odd.append((number, row))
-        each = (
-            Place(self.name, number).mistake(f"{_described(row)} where the first row has {_described(first)}")
-            for number, row in odd
-        )
-        mistakes = rows_at_fault(self.name, len(odd), each)
-        if mistakes:
-            raise FactsError(mistakes)
+        first = next((row for _, row in self.file.lines()), None)
+        odd = [line for line in self.file.lines() if not _alike(first, line[1])]
+
+        def mistake(line: Line) -> Mistake:
+            message = f"{_described(line[1])} where the first row has {_described(first)}"
+            return Place(self.name, line[0]).mistake(message)
+
+        if odd:
+            raise FactsError(rows_at_fault(self.name, odd, mistake))
 
     def _interned_slowly(self, types: Sequence[str], marked: bool) -> Interned:
         """For lines that DuckDB refuses, a byte order mark before them being one reason."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from herbrand.errors import FactsError, Mistake
+from herbrand.errors import FactsError, Mistake, counted
 from herbrand.facts.column import (
     SMALL,
     TEXT,
@@ -152,18 +152,14 @@ class _PythonTable(OpenTable):
         if set(map(type, rows)) - {tuple}:
             rows = list(map(_as_row, rows))
         if set(map(len, rows)) - {self.width}:
-            raise FactsError(self._wrong_widths(rows))
+            wrong = [place for place, row in enumerate(rows) if len(row) != self.width]
+            raise FactsError(rows_at_fault(self.name, wrong, lambda place: self._wrong_width(place, rows)))
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * self.width
         return Interned(python_columns(columns, types, self.place), len(rows))
 
-    def _wrong_widths(self, rows: Sequence[tuple[Any, ...]]) -> list[Mistake]:
-        wrong = [(i, len(row)) for i, row in enumerate(rows) if len(row) != self.width]
-        expected = f"where {self.width} {'is' if self.width == 1 else 'are'} expected"
-        each = (
-            self.place(i).mistake(f"{found} value{'' if found == 1 else 's'} {expected}")
-            for i, found in wrong
-        )
-        return rows_at_fault(self.name, len(wrong), each)
+    def _wrong_width(self, place: int, rows: Sequence[tuple[Any, ...]]) -> Mistake:
+        found, are = counted(len(rows[place]), "value"), "is" if self.width == 1 else "are"
+        return self.place(place).mistake(f"{found} where {self.width} {are} expected")
 
 
 def mark(rows: object) -> str:
@@ -277,16 +273,14 @@ def wrong_constants(
     column: list[Any], number: int, type_name: str, place: Callable[[int], Place]
 ) -> list[Mistake]:
     column = [*map(_number, column)]
-    wrong = [(i, value) for i, value in enumerate(column) if not _is_constant(value)]
+    wrong = [row for row, value in enumerate(column) if not _is_constant(value)]
     if wrong:
-        each = (
-            place(i).mistake(
-                f"column {number} holds {_described(value)}, which is no constant",
-                _advice(value),
-            )
-            for i, value in wrong
-        )
-        return rows_at_fault(place(wrong[0][0]).table, len(wrong), each)
+
+        def mistake(row: int) -> Mistake:
+            message = f"column {number} holds {_described(column[row])}, which is no constant"
+            return place(row).mistake(message, _advice(column[row]))
+
+        return rows_at_fault(place(wrong[0]).table, wrong, mistake)
     texts = [i for i, value in enumerate(column) if isinstance(value, str)]
     numbers = [i for i, value in enumerate(column) if value is not None and not isinstance(value, str)]
     if not texts:
@@ -297,15 +291,15 @@ def wrong_constants(
 
 def _inexact(column: Sequence[Any], number: int, place: Callable[[int], Place]) -> list[Mistake]:
     """Whole numbers that a float, which fractions beside them call for, would change."""
-    wrong = [(i, value) for i, value in enumerate(column) if isinstance(value, int) and float(value) != value]
-    each = (
-        place(i).mistake(
-            f"column {number} holds {shown(value)} beside fractions; "
+    wrong = [row for row, value in enumerate(column) if isinstance(value, int) and float(value) != value]
+
+    def mistake(row: int) -> Mistake:
+        return place(row).mistake(
+            f"column {number} holds {shown(column[row])} beside fractions; "
             "whole numbers beyond 2^53 cannot be kept exactly with them"
         )
-        for i, value in wrong
-    )
-    return rows_at_fault(place(wrong[0][0]).table, len(wrong), each)
+
+    return rows_at_fault(place(wrong[0]).table, wrong, mistake)
 
 
 def _is_constant(value: Any) -> bool:

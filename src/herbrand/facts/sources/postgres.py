@@ -90,8 +90,7 @@ class PostgresTable(OpenTable):
 
     def selected(self, selection: Selection) -> OpenTable:
         chosen = selection.among(self.name, self.names or ())
-        ending = "" if selection.where is None else f" WHERE ({selection.where}\n)"
-        query = f"SELECT {listed_as(chosen)} FROM ({self.query}\n) AS q{ending}"
+        query = f"SELECT {listed_as(chosen)} FROM ({self.query}\n) AS q{selection.condition}"
         return PostgresTable(self.database, self.predicate, selection.of(self.name), query, self.store)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:

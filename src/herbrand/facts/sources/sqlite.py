@@ -89,8 +89,7 @@ class SqliteTable(OpenTable):
 
     def selected(self, selection: Selection) -> OpenTable:
         chosen = selection.among(self.name, self.names or ())
-        ending = "" if selection.where is None else f" WHERE ({selection.where}\n)"
-        query = f"SELECT {listed_as(chosen)} FROM ({self.query}){ending}"
+        query = f"SELECT {listed_as(chosen)} FROM ({self.query}){selection.condition}"
         return SqliteTable(self.file, self.predicate, selection.of(self.name), query)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:

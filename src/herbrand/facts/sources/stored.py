@@ -100,7 +100,7 @@ class StoredTable(OpenTable):
         store = self.store
         if selection.where is not None and not store.is_sealed:
             store = store.apart(self.files)
-        rows = f"{self.relation}{where(self.name, selection.where)}"
+        rows = f"{self.relation}{where(self.name, selection)}"
         relation = f"(SELECT {listed_as(chosen)} FROM {rows})"
         return stored_table(store, self.predicate, selection.of(self.name), relation, self.size, self.files)
 
@@ -130,13 +130,11 @@ def part(progress: Progress | None, start: float, end: float) -> Progress | None
     return lambda done: tell(start + (end - start) * done)
 
 
-def where(name: str, condition: str | None) -> str:
-    """A condition as the end of a query; raises where it is more than one."""
-    if condition is None:
-        return ""
-    ending = f" WHERE ({condition}\n)"
-    refuse_statements(name, f"FROM t{ending}", condition)
-    return ending
+def where(name: str, selection: Selection) -> str:
+    """The condition of a selection as the end of a query; raises where it is more than one."""
+    if selection.where is not None:
+        refuse_statements(name, f"FROM t{selection.condition}", selection.where)
+    return selection.condition
 
 
 def refuse_statements(name: str, query: str, shown: str) -> None:

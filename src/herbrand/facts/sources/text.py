@@ -37,7 +37,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from herbrand.errors import FactsError, Mistake, few_of
+from herbrand.errors import FactsError, Mistake, counted, few_of
 from herbrand.extras import duckdb
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, python_column, text_array
@@ -167,7 +167,7 @@ class TextTable(OpenTable):
         if selection.where is not None:
             typed = ", ".join(f"{_typed(store, staged, i)} AS {quoted(name)}" for name, i in places.items())
             rows = f"(SELECT {typed}, {staged.name}.rowid AS _row FROM {staged.name})"
-            kept = f"SELECT _row FROM {rows}{where(self.name, selection.where)}"
+            kept = f"SELECT _row FROM {rows}{where(self.name, selection)}"
             relation = f"(SELECT {listed} FROM {staged.name} WHERE rowid IN ({kept}) ORDER BY rowid)"
         return SelectedText(self, store, relation, [new for _, new in chosen], selection)
 
@@ -212,7 +212,7 @@ class TextTable(OpenTable):
         records = list(self.file.records())[self.header :]
         wrong = [record for record in records if len(record[1]) != self.width]
         if wrong:
-            raise FactsError(self._wrong_widths(wrong))
+            raise FactsError(rows_at_fault(self.name, wrong, self._wrong_width))
         return list(zip(*(record[1] for record in records), strict=True)) or [()] * self.width
 
     def _interned_by_python(self, types: Sequence[str], marked: bool) -> Interned:
@@ -221,15 +221,11 @@ class TextTable(OpenTable):
         interned = tuple(python_column(cells, text_array, "") for cells in columns[: len(types)])
         return Interned(interned, len(columns[0]), marks)
 
-    def _wrong_widths(self, wrong: Sequence[Record]) -> list[Mistake]:
-        each = (
-            Place(self.name, line).mistake(
-                f"{_cells(len(cells))} where the first row has {_cells(self.width)}",
-                "a cell that holds the delimiter must stand in quotes" if len(cells) > self.width else "",
-            )
-            for line, cells in wrong
-        )
-        return rows_at_fault(self.name, len(wrong), each)
+    def _wrong_width(self, record: Record) -> Mistake:
+        line, cells = record
+        message = f"{counted(len(cells), 'cell')} where the first row has {counted(self.width, 'cell')}"
+        hint = "a cell that holds the delimiter must stand in quotes" if len(cells) > self.width else ""
+        return Place(self.name, line).mistake(message, hint)
 
 
 class SelectedText(StoredTable):
@@ -255,10 +251,6 @@ def _typed(store: Store, staged: Staged, place: int) -> str:
         if store.rows(f"SELECT count({cell}) = count(c{place}) FROM {staged.name}")[0][0]:
             return cell
     return f"c{place}"
-
-
-def _cells(count: int) -> str:
-    return f"{count} cell{'' if count == 1 else 's'}"
 
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
