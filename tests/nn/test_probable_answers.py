@@ -235,6 +235,37 @@ def test_scores_may_be_certain_and_off_by_rounding(algebra: str, dtype: torch.dt
     torch.testing.assert_close(found.flatten().double(), torch.tensor([0.0, 1.0], dtype=torch.float64))
 
 
+SHOWN = "type t = {0, 1}\npredicate shown(t) in {0, 1, 2}\npredicate hit(t)\nhit(x) :- shown(x) = 1\n"
+
+
+def shown_layer(algebra: str, facts: str = "") -> QueryLayer:
+    return QueryLayer(hb.Model(hb.parse(SHOWN + facts)), "hit(x)", given=[], neural=["shown"], algebra=algebra)
+
+
+@pytest.mark.parametrize("algebra", ["probability", "top-k"])
+@pytest.mark.parametrize(("row", "total"), [([1.0, 0.5, 0.0], "1.5"), ([0.1, 0.2, 0.0], "0.3")])
+def test_scores_of_values_that_are_no_distribution_are_refused(
+    algebra: str, row: list[float], total: str
+) -> None:
+    layer, right = shown_layer(algebra), [0.2, 0.3, 0.5]
+    told = f"the scores of the values of shown\\(1\\) add up to {total}"
+    for scores in ([right, row], [[right, right], [right, row]]):
+        with pytest.raises(UnsupportedError, match=told):
+            layer(scores={"shown": torch.tensor(scores)})
+    with pytest.raises(UnsupportedError, match=told):
+        torch.func.vmap(lambda each: layer(scores={"shown": each}))(torch.tensor([[right, row]]))
+    with pytest.raises(UnsupportedError, match=r"shown\(0\) add up to 0.7"):
+        shown_layer(algebra, "shown(0) = 1\n")(scores={"shown": torch.tensor([0.7])})
+
+
+@pytest.mark.parametrize("algebra", ["probability", "top-k"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_distributions_may_be_off_by_rounding(algebra: str, dtype: torch.dtype) -> None:
+    scores = torch.randn(50, 2, 3, generator=torch.Generator().manual_seed(1)).to(dtype).softmax(-1)
+    found = shown_layer(algebra)(scores={"shown": scores})
+    torch.testing.assert_close(found, scores[..., 1])
+
+
 @pytest.mark.parametrize("algebra", ["count", "max"])
 def test_other_algebras_take_any_scores(algebra: str) -> None:
     found = seen_layer(algebra)(scores={"seen": torch.tensor([0.5, 1.5])})

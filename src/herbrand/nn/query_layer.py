@@ -62,8 +62,8 @@ from herbrand.engines.proof.table import Table
 from herbrand.errors import BudgetError, LanguageError, UnsupportedError, nearest
 from herbrand.facts.domain import indices_in
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.show import statement_text
-from herbrand.language.signature import Signature
+from herbrand.language.show import show_atom, statement_text
+from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Choice, Rule, Statement, Theory, Value
 from herbrand.nn.circuit_answers import answered
 from herbrand.nn.devices import on_processor
@@ -77,6 +77,7 @@ from herbrand.program.clauses import Clause
 from herbrand.program.formula_rules import with_formulas_as_rules
 from herbrand.program.program import Program
 from herbrand.program.usable import refuse_no_model, refuse_unusable
+from herbrand.row_keys import unique_rows
 
 if TYPE_CHECKING:
     from herbrand.model import Model
@@ -133,6 +134,40 @@ class _Call(NamedTuple):
             for name, table in self.facts.items()
         }
         return self._replace(inputs=inputs, facts=facts)
+
+
+class _Values(NamedTuple):
+    """A many-valued predicate's atoms [atom, argument], and the atom of each score [fact]."""
+
+    predicate: Predicate
+    facts: Facts
+    atoms: np.ndarray
+    places: Tensor
+
+    @classmethod
+    def of(cls, program: HornProgram, name: str) -> _Values:
+        predicate, columns = program.signature.predicates[name], program.relation(name).columns
+        rows = np.stack(columns, 1).astype(np.int64)[:, :-1]
+        sizes = [program.sizes[kind] for kind in predicate.types]
+        atoms, places = unique_rows(rows, sizes)
+        return cls(predicate, program.facts, atoms, torch.from_numpy(places))
+
+    def refuse_wrong_sums(self, scores: Tensor) -> None:
+        """Raise where the scores of an atom's values, [fact] or [scene, fact], do not add up to 1."""
+        known = scores.detach().double()
+        totals = known.new_zeros(*known.shape[:-1], len(self.atoms))
+        totals.index_add_(-1, self.places.to(known.device), known)
+        rounded = torch.finfo(scores.dtype).eps if scores.is_floating_point() else 0.0
+        values = known.shape[-1] / max(len(self.atoms), 1)
+        wrong = ((totals - 1).abs() > ROUNDED + rounded * values).nonzero()
+        if len(wrong):
+            at = tuple(wrong[0].tolist())
+            atom = self.facts.constants(self.predicate.types, self.atoms[at[-1]].tolist())
+            raise UnsupportedError(
+                f"the scores of the values of {show_atom(self.predicate.name, atom)} add up to "
+                f"{float(totals[at]):.4g}",
+                hint="exactly one value holds, so they add up to 1, as softmax makes them",
+            )
 
 
 class QueryLayer(Layer):
@@ -248,6 +283,13 @@ class QueryLayer(Layer):
     @property
     def _are_probabilities(self) -> bool:
         return self.algebra in (PROBABILITY, TOP_K)
+
+    @cached_property
+    def _valued(self) -> dict[str, _Values]:
+        """The neural predicates that are many-valued."""
+        predicates = self.proof.program.signature.predicates
+        valued = [name for name in self.shapes if predicates[name].value_type is not None]
+        return {name: _Values.of(self.proof.program, name) for name in valued}
 
     @cached_property
     def _sources(self) -> Sources:
@@ -368,6 +410,8 @@ class QueryLayer(Layer):
         if self._are_probabilities:
             for name in self.shapes:
                 _refuse_no_probability(name, call.facts[name])
+            for name, values in self._valued.items():
+                values.refuse_wrong_sums(call.facts[name])
         precise = call.dtype if call.dtype in (torch.float32, torch.float64) else torch.float32
         like = call.tables[0]
         tables = [table.to(like.device, precise) for table in call.tables if table.shape[-1]]
