@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -372,6 +373,25 @@ def test_moments_of_numpy_are_those_of_its_units() -> None:
     for kind, said in (("datetime64[ns]", "to the microsecond"), ("timedelta64[ns]", "no constant")):
         with pytest.raises(hb.HerbrandError, match=said):
             _ = hb.Model(theory, {"seen": np.array([1], kind)}).program
+
+
+BEYOND = [
+    np.array(["20000-01-01"], "datetime64[D]"),
+    np.array(["-0044-03-15"], "datetime64[s]"),
+    np.array(["300000-01-01"], "datetime64[Y]"),
+]
+
+
+@pytest.mark.parametrize("days", BEYOND, ids=str)
+def test_dates_of_other_years_than_a_constant_has(days: npt.NDArray[np.datetime64]) -> None:
+    """A list of them held whole numbers, and a data frame of them ended in a traceback."""
+    theory = hb.parse("predicate seen(moment): observed")
+    with pytest.raises(hb.HerbrandError, match=r"no constant\n  dates are of the years 1 to 9999"):
+        _ = hb.Model(theory, {"seen": list(days)}).program
+    seconds = pa.array(days.astype("datetime64[s]"))
+    for column in (seconds, seconds.cast(pa.timestamp("s", "UTC")), seconds.cast(pa.date64())):
+        with pytest.raises(hb.HerbrandError, match="column 1 holds a date outside the years 1 to 9999"):
+            _ = hb.Model(theory, {"seen": pa.table({"t": column})}).program
 
 
 def test_a_condition_on_columns_that_duckdb_does_not_have() -> None:

@@ -239,7 +239,9 @@ SHOWN = "type t = {0, 1}\npredicate shown(t) in {0, 1, 2}\npredicate hit(t)\nhit
 
 
 def shown_layer(algebra: str, facts: str = "") -> QueryLayer:
-    return QueryLayer(hb.Model(hb.parse(SHOWN + facts)), "hit(x)", given=[], neural=["shown"], algebra=algebra)
+    return QueryLayer(
+        hb.Model(hb.parse(SHOWN + facts)), "hit(x)", given=[], neural=["shown"], algebra=algebra
+    )
 
 
 @pytest.mark.parametrize("algebra", ["probability", "top-k"])

@@ -138,7 +138,8 @@ class Interned:
 
 
 def dictionary_column(array: pa.Array | pa.ChunkedArray) -> Column:
-    """Interned in memory; raises ``TypeError`` where the Arrow type holds neither text nor numbers."""
+    """Interned in memory; raises ``TypeError`` where the Arrow type holds neither text nor numbers, and as
+    :func:`constants` does."""
     plain = constants(array)
     chunks = plain.chunks if isinstance(plain, pa.ChunkedArray) else [plain]
     if pa.types.is_int64(plain.type) and not plain.null_count:
@@ -176,7 +177,11 @@ def _of_a_range(numbers: npt.NDArray[np.int64]) -> Column | None:
 
 
 def constants(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The same constants as large strings, int64 or float64."""
+    """The same constants as large strings, int64 or float64.
+
+    Raises ``TypeError`` for other types, ``ArrowInvalid`` for numbers and moments that no constant keeps,
+    ``OverflowError`` for dates outside the years 1 to 9999.
+    """
     kind = array.type
     if pa.types.is_dictionary(kind):
         return constants(decoded(array))
@@ -218,9 +223,18 @@ def _of_decimals(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
 
 
 def _dated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Dates and moments (in UTC) as the text that their constants are."""
+    """Dates and moments (in UTC) as the text that their constants are.
+
+    Raises ``ArrowInvalid`` for a moment between two microseconds, ``OverflowError`` for years before 1 and
+    after 9999.
+    """
     if pa.types.is_timestamp(array.type):
-        array = array.cast(pa.timestamp("us"), safe=True)
+        try:
+            array = array.cast(pa.timestamp("us"), safe=True)
+        except pa.ArrowInvalid as error:
+            if array.type.unit == "ns":
+                raise
+            raise OverflowError(str(error)) from None  # coarser units reach further than microseconds
     distinct = array.unique()
     texts = pa.array([None if value is None else value.isoformat() for value in distinct.to_pylist()], TEXT)
     return texts.take(pc.index_in(array, distinct))

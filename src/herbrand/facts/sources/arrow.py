@@ -110,6 +110,9 @@ class ArrowTable(OpenTable):
                 mistakes.append(not_constants(self.name, number, str(error)))
             except pa.ArrowInvalid:
                 mistakes.append(self.whole.mistake(*_beyond(number, self.table.column(number).type)))
+            except OverflowError:
+                said = f"column {number + 1} holds a date outside the years 1 to 9999"
+                mistakes.append(self.whole.mistake(said))
         if mistakes:
             raise FactsError(mistakes)
         marks = decoded(self.table.column(len(types))) if marked else None

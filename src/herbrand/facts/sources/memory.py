@@ -255,8 +255,9 @@ def _plain(value: Any) -> Any:
         item = value.item()
         if value.dtype.kind not in "Mm" or not isinstance(item, int):
             return item
-        coarser = value.astype(f"{value.dtype.kind}8[us]")  # nanoseconds have a whole number as their item
-        return coarser.item() if coarser == value else value
+        coarser = value.astype(f"{value.dtype.kind}8[us]")  # nanoseconds have a whole number as their item,
+        known = coarser.item()  # and so have dates outside the years of Python's
+        return known if coarser == value and not isinstance(known, int) else value
     kind = next((kind for kind in (str, int, float) if isinstance(value, kind)), None)
     return value if kind is None or isinstance(value, bool) else _AS_IT_IS[kind](value)
 
@@ -320,6 +321,8 @@ def _is_finer(value: Any) -> bool:
 def _advice(value: Any) -> str:
     if _is_finer(value):
         return FINER
+    if isinstance(value, np.datetime64):
+        return "dates are of the years 1 to 9999"
     return _DATES_ALONE if isinstance(value, date) else _CONSTANT
 
 
