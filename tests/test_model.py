@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,16 @@ def test_proofs_do_not_explain_what_formulas_and_bounds_leave_open(more: str) ->
         hb.Model(hb.parse(f"{rule}{facts}{more}\n")).explain('q("b")')
     known = hb.Model(hb.parse(f"{rule}{facts}{more}\n".replace("s(n)", "s(n): observed")))
     assert known.explain('q("a")').to_dict()["guarantee"] == "exact"
+
+
+@pytest.mark.parametrize("more", ["2.0: a", "hard: a", "?: a", "0.3 :: b", "r(x) :- e(x) @ 0.4\ne(1)"])
+def test_an_explained_interval_is_refused_where_bound_refuses(more: str) -> None:
+    """``explain`` left what weighs out, in silence, and called the interval exact."""
+    model, asked = hb.Model(hb.parse(f"P(a) in [0.2, 0.3]\n{more}\n")), "r(1)" if "r(" in more else "a"
+    with pytest.raises(UnsupportedError) as bound:
+        model.bound(asked)
+    with pytest.raises(UnsupportedError, match=re.escape(str(bound.value))):
+        model.explain(f"P({asked})")
 
 
 WRONG_KINDS = {

@@ -360,10 +360,7 @@ class Model:
         with self._elsewhere(chosen.budget, note, resume=resume) as there:
             if there is not None:
                 return there.bound(queries, texts(given), engine, chosen, resume, note, progress)
-        named = asking.queried_predicates(queries, self.signature)
         program, asked = self._with_tables(queries, texts(given), chosen.budget)
-        if resting := self._knowledge.resting_on_weights(texts(given), named):
-            refuse_weighted("bound", asking.named_in(queries, self.signature), resting)
         return asking.bounded(program, asked, engine, replace(chosen, progress=progress), note)
 
     def explain(
@@ -449,6 +446,7 @@ class Model:
         options: Mapping[str, Any],
         budget: Budget,
     ) -> IntervalExplanation:
+        self._knowledge.refuse_unusable("bound", "bounds", "rules")
         asking = importlib.import_module("herbrand.engines.credal.bounding")
         chosen = asking.bound_settings(options, budget)
         refuse_unused("bound", engine, chosen)
@@ -466,6 +464,8 @@ class Model:
         knowledge, asked = asking.with_tables(queries, self._knowledge)
         program = knowledge.program(given, named, budget=budget)
         refuse_resting(program, "bound")
+        if resting := self._knowledge.resting_on_weights(given, named):
+            refuse_weighted("bound", asking.named_in(queries, self.signature), resting)
         return program, asked
 
     @overload
