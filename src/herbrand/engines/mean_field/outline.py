@@ -5,8 +5,9 @@ and what a step would cost. :mod:`herbrand.engines.mean_field.problem` goes on f
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from herbrand.errors import BudgetError, ContradictionError
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, LatentAtoms, ground, ground_template
 from herbrand.program.lower import in_cells
-from herbrand.program.program import Program, Template, literals_of
+from herbrand.program.program import Literal, Program, Template, literals_of
+from herbrand.row_keys import row_keys
 
 TABLES_AT_A_TIME = 6
 """Tables of the size of the marginals that a step has at a time: logits, marginals old and new, messages."""
@@ -77,8 +79,8 @@ def outlined(
         grounded = ground(replace(program, templates=hard), budget)
         atoms = grounded.atoms
         done = settled(grounded)
-        tied = _tied_predicates(atoms, done.leaders)
-        irregular += [t for t in weighted if t not in irregular and _speaks_twice(t, tied)]
+        tied = _TiedAtoms(evidence, atoms, done.leaders)
+        irregular += [t for t in weighted if t not in irregular and tied.share(t)]
     regular = [t for t in weighted if t not in irregular]
     products = products_of(program, regular, evidence)
     relations = KnownRelations(evidence, allowed)
@@ -140,19 +142,43 @@ def _refuse_impossible(table: DenseTable, evidence: Evidence) -> None:
         raise ContradictionError(f"the facts and hard statements exclude every value of {atom}")
 
 
-def _tied_predicates(atoms: LatentAtoms, leaders: Leaders) -> frozenset[str]:
-    """Predicates of atoms that became one with others."""
-    tied = leaders.leader != np.arange(atoms.count)
-    tied[leaders.leader[tied]] = True
-    names = []
-    for name, codes in atoms.codes.items():
-        if tied[atoms.start[name] : atoms.start[name] + len(codes)].any():
-            names.append(name)
-    return frozenset(names)
+@dataclass(frozen=True, eq=False)
+class _TiedAtoms:
+    """Atoms that hard statements made one with others: factors that speak of two of them are one factor."""
 
+    evidence: Evidence
+    atoms: LatentAtoms
+    leaders: Leaders
 
-def _speaks_twice(template: Template, tied: frozenset[str]) -> bool:
-    return sum(x.predicate in tied for x in literals_of(template.conjunction)) > 1
+    @cached_property
+    def predicates(self) -> frozenset[str]:
+        """Those of such atoms."""
+        tied = self.leaders.leader != np.arange(self.atoms.count)
+        tied[self.leaders.leader[tied]] = True
+        names = []
+        for name, codes in self.atoms.codes.items():
+            if tied[self.atoms.start[name] : self.atoms.start[name] + len(codes)].any():
+                names.append(name)
+        return frozenset(names)
+
+    def share(self, template: Template) -> bool:
+        """Whether two literals, or one for two assignments of a quantifier, may speak of such atoms."""
+        conjunction = template.conjunction
+        if sum(x.predicate in self.predicates for x in literals_of(conjunction)) > 1:
+            return True
+        pieces = (piece for block in conjunction.blocks for piece in block.pieces)
+        inside = (x for piece in pieces for x in literals_of(piece) if x.predicate in self.predicates)
+        return any(self._meet(x, conjunction.types) for x in inside)
+
+    def _meet(self, literal: Literal, fixed: Collection[str]) -> bool:
+        """Whether two atoms of one leader agree in all arguments but those that quantifiers bind."""
+        name, sizes = literal.predicate, self.evidence.known(literal.predicate).sizes
+        codes, first = self.atoms.codes[name], self.atoms.start[name]
+        places = [i for i, one in enumerate(literal.arguments) if not isinstance(one, str) or one in fixed]
+        columns = np.unravel_index(codes, sizes) if sizes else ()
+        kept = [self.leaders.leader[first : first + len(codes)], *(columns[i] for i in places)]
+        keys = row_keys(kept, [self.atoms.count, *(sizes[i] for i in places)])
+        return len(np.unique(keys)) < len(keys)
 
 
 def _refuse_too_much(tables: Mapping[str, PredicateTable], allowed: int) -> None:
