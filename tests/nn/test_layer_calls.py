@@ -248,6 +248,17 @@ def test_a_layer_shows_how_it_was_made() -> None:
     assert "iterations=3, damping=0.5, clip=2, observed=['e'], hard=penalised, penalty=4\n" in shown
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("k", "k is many-valued.*\n  state the facts in the model"), ("s", "s is open.*\n  declare it")],
+)
+def test_why_a_predicate_takes_no_facts_with_each_call(name: str, told: str) -> None:
+    """A many-valued one was to be declared as it was."""
+    text = 'type t = {"a"}\npredicate k(t) in {"u", "v"}: observed\npredicate s(t)\n0.1: k(x) = "u" => s(x)\n'
+    with pytest.raises(UnsupportedError, match=told):
+        layer_of(text, observed=[name])
+
+
 @pytest.mark.parametrize("precision", [torch.float32, torch.float64, torch.bfloat16])
 def test_weights_are_written_in_their_own_precision(precision: torch.dtype) -> None:
     """The shortest decimals that are read back as the same numbers."""

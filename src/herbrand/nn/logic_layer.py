@@ -151,9 +151,14 @@ class LogicLayer(Layer):
                 raise UnsupportedError(
                     f"there is no predicate '{name}' to take facts", hint=nearest(name, signature.predicates)
                 )
-            if self.program.is_open(name) or signature.predicates[name].value_type is not None:
+            if signature.predicates[name].value_type is not None:
                 raise UnsupportedError(
-                    f"{name} is open or many-valued, and takes no facts with each call",
+                    f"{name} is many-valued, and takes no facts with each call",
+                    hint="state the facts in the model, a layer for each example",
+                )
+            if self.program.is_open(name):
+                raise UnsupportedError(
+                    f"{name} is open, and takes no facts with each call",
                     hint=f"declare it: predicate {name}(...): observed",
                 )
         types = {kind for predicate in signature.predicates.values() for kind in predicate.types}
