@@ -123,6 +123,21 @@ def test_columns_by_name_in_any_order_and_others_left_out(tmp_path: Path, made: 
     assert pays(f"pays={where}(Amount, receiver, SENDER)", turned) == expected
 
 
+def test_a_condition_may_be_longer_than_a_name_of_a_file(tmp_path: Path) -> None:
+    """The system was asked for a file of the whole address."""
+    (tmp_path / "t.csv").write_text("a\n1\n500\n")
+    wanted = " or ".join(f"a = {number}" for number in range(100))
+    theory = hb.parse("type n = number\npredicate q(n)")
+    program = hb.Model(theory, f"q={tmp_path}/t.csv(a) where {wanted}").program
+    assert program.facts.tables["q"].true.tolist() == [[0]]
+
+
+@pytest.mark.parametrize("facts", ["a" * 300, {"q": "a" * 300 + ".csv"}], ids=["path", "table"])
+def test_a_name_that_no_file_can_have_is_refused(facts: Any) -> None:
+    with pytest.raises(FactsError, match=r"^'a{57}\.\.\.' cannot be a file: File name too long$"):
+        hb.Model(hb.parse("predicate q(n)"), facts)
+
+
 @files
 def test_a_condition_chooses_rows(tmp_path: Path, made: Any) -> None:
     address = f"pays={made(tmp_path)}(sender, receiver, amount)"

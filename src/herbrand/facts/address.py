@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from os.path import exists
 from pathlib import Path
 from typing import Literal, cast
 
@@ -91,14 +92,14 @@ def parse_address(text: str) -> Address:
     """The parts of an address; raises ``FactsError`` for columns that cannot be read."""
     if not text:  # which would be the folder that we are in
         raise FactsError("an empty name is no file or folder of facts", hint="the folder itself is '.'")
-    if Path(text).exists():
+    if exists(text):
         return Address(None, text)
     name, equals, rest = text.partition("=")
     predicate = (
         name if equals and rest and name == Path(name).name and not re.search(r"[(:\s]", name) else None
     )
     rest = text if predicate is None else rest
-    if Path(rest).exists():
+    if exists(rest):
         return Address(predicate, rest)
     rest, selection = parse_selection(rest)
     location, table = _split(rest)
@@ -117,7 +118,7 @@ def parse_selection(text: str) -> tuple[str, Selection]:
     if (found := _WHERE.search(text)) is not None:
         text, condition = text[: found.start()].rstrip(), found["condition"].strip()
     text = text.rstrip()
-    if Path(text).exists():
+    if exists(text):
         return text, Selection(None, condition, cast("Nulls", nulls))
     if text.count("(") > text.count(")"):
         raise FactsError(f"'{text}' opens a bracket that it does not close, and is no file", hint=_FORM)
@@ -149,7 +150,7 @@ def _columns(text: str) -> tuple[tuple[str, str], ...]:
 
 def _split(text: str) -> tuple[str, str | None]:
     """The file or server, and the table named after it."""
-    if Path(text).exists():
+    if exists(text):
         return text, None
     head, slash, last = text.rpartition("/")
     location, colon, table = last.rpartition(":")

@@ -22,7 +22,7 @@ from herbrand.extras import later, member
 from herbrand.facts.address import Address, is_server, parse_address, parse_selection
 from herbrand.facts.sources.base import OPENERS, FactSource, FileSource, is_compressed
 from herbrand.facts.sources.memory import PythonRows, TheoryFacts
-from herbrand.files import irregular, similar_file
+from herbrand.files import irregular, no_file_name, similar_file
 from herbrand.language.dialects import fact_endings, theory_endings
 from herbrand.language.syntax import Theory
 
@@ -159,10 +159,20 @@ def _holds_moments(table: Any) -> bool:
 
 def _of_path(text: str) -> tuple[FactSource, ...]:
     address = parse_address(text)
-    path = Path(address.location)
+    path = _path(address)
     if address == Address(None, address.location) and path.is_dir():
         return _of_folder(path)
     return (_of_address(address),)
+
+
+def _path(address: Address) -> Path:
+    """Where an address leads; raises for a name that no file can have."""
+    try:
+        os.stat(address.location)
+    except (OSError, ValueError) as error:
+        if (unusable := no_file_name(error)) is not None:
+            raise FactsError(unusable) from None
+    return Path(address.location)
 
 
 def _of_address(address: Address) -> FactSource:
@@ -171,7 +181,7 @@ def _of_address(address: Address) -> FactSource:
     if is_server(address.location):
         source = member(f"{_ROOM}.postgres:PostgresDatabase")(address.location, table or predicate)
         return _named(source, predicate or table, address)
-    path = Path(address.location)
+    path = _path(address)
     if path.is_file() and _is_database(path):
         return _named(_of_file(path, table or predicate), predicate or table, address)
     source = _of_file(path, predicate)
