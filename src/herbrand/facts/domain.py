@@ -142,8 +142,7 @@ class Domain:
         if values is self.values:
             return np.arange(len(values), dtype=np.int32)
         if max(len(self), len(values)) <= SMALL and not values.null_count:
-            found = map(self._positions.get, values.to_pylist())
-            return np.array([ABSENT if index is None else index for index in found], np.int32)
+            return np.array([self._positions.get(value, ABSENT) for value in values.to_pylist()], np.int32)
         same = values if values.type == self.values.type else _as_other_number(values)
         if self.ordered and pa.types.is_int64(same.type) and not same.null_count:
             known, wanted = (array.to_numpy() for array in (self.values, same))

@@ -36,6 +36,7 @@ from herbrand.facts.sources.text import doubtful_headers
 from herbrand.facts.store import Progress, Store
 from herbrand.facts.table_claims import Claims, read_claims
 from herbrand.language.collection import collector_paused
+from herbrand.language.names import not_taken
 from herbrand.language.signature import Predicate, Signature, Type
 from herbrand.language.syntax import FactRows, TypeDeclaration, Value
 
@@ -303,14 +304,10 @@ def _with_table(signature: Signature, table: OpenTable) -> Signature:
         message = f"the table is empty, so the number of columns of '{name}' is not known"
         raise FactsError(table.whole.mistake(message, f"declare `predicate {name}(...)`"))
     marked = table.names is not None and bool(table.names) and table.names[-1] in MARKS
-    types = [_new_type(signature, f"{name}_{i + 1}") for i in range(table.width - marked)]
+    types = [not_taken(f"{name}_{i + 1}", signature.types) for i in range(table.width - marked)]
     value_type = types.pop() if table.valued else None
     predicate = Predicate(name, tuple(types), value_type)
     return signature.with_predicate(predicate, {t: Type(t) for t in predicate.column_types})
-
-
-def _new_type(signature: Signature, name: str) -> str:
-    return name if name not in signature.types else _new_type(signature, f"{name}_")
 
 
 # Reading

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,17 @@ def text_of_made(name: str, arguments: Sequence[str] = ()) -> str:
         return arguments[int(match[1])] if arguments else shown_name(match[2])
 
     return _PLACEHOLDER.sub(argument, name.split("`", 2)[2])
+
+
+def not_taken(name: str, taken: Container[str]) -> str:
+    """The name, with as many underscores behind it as make it new.
+
+    >>> not_taken("thing", {"thing", "thing_"}), not_taken("person", {"thing"})
+    ('thing__', 'person')
+    """
+    while name in taken:
+        name += "_"
+    return name
 
 
 def shown_name(name: str) -> str:

@@ -20,7 +20,7 @@ from itertools import count, repeat
 from typing import Literal
 
 from herbrand.errors import LanguageError, Mistakes, Span, nearest
-from herbrand.language.names import fits, is_made, shown_constant, shown_name
+from herbrand.language.names import fits, is_made, not_taken, shown_constant, shown_name
 from herbrand.language.syntax import (
     Aggregate,
     BoundRows,
@@ -300,7 +300,7 @@ def _declare(declaration: PredicateDeclaration, vocabulary: Vocabulary, mistakes
     name, values, span = declaration.name, declaration.values, declaration.span
     value_type = values if isinstance(values, str) else None
     if isinstance(values, tuple):
-        value_type = _name_of_values(name, vocabulary)
+        value_type = not_taken(f"{name} value", vocabulary.types)
         vocabulary.types[value_type] = _closed_type(value_type, values, span, mistakes)
     vocabulary.predicates[name] = Predicate(
         name,
@@ -313,11 +313,3 @@ def _declare(declaration: PredicateDeclaration, vocabulary: Vocabulary, mistakes
         declaration.query,
         declaration.function,
     )
-
-
-def _name_of_values(predicate: str, vocabulary: Vocabulary) -> str:
-    """A name for the type of a predicate's own values that no written type bears."""
-    name = f"{predicate} value"
-    while name in vocabulary.types:
-        name += "_"
-    return name

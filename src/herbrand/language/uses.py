@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from herbrand.errors import Mistakes, Related, Span, counted, nearest
 from herbrand.graphs import Classes
-from herbrand.language.names import is_made, shown_constant, shown_name
+from herbrand.language.names import is_made, not_taken, shown_constant, shown_name
 from herbrand.language.scope import Renaming, bound_variables, free_variables, written
 from herbrand.language.show import show_atom, show_formula
 from herbrand.language.signature import Predicate, Vocabulary
@@ -122,9 +122,8 @@ class TypeClasses:
         unnamed = {root: slot for root, slot in first_slots.items() if root not in self._type}
         taken = set(self._type.values())
         for root, slot in unnamed.items():
-            made = "thing" if len(unnamed) == 1 else f"{slot.predicate}_{slot.position + 1}"
-            while made in taken:
-                made += "_"
+            wanted = "thing" if len(unnamed) == 1 else f"{slot.predicate}_{slot.position + 1}"
+            made = not_taken(wanted, taken)
             taken.add(made)
             self._type[root] = made
         return {slot: self._type[self._classes.leader(slot)] for slot in slots}
