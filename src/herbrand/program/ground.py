@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -47,29 +47,52 @@ def groundings(statement: WeightedFormula, signature: Signature, facts: Facts) -
     formula = Renaming().formula(statement.formula)
     types = variable_types([formula, *statement.where], signature)
     sizes = {name: len(facts.domains[types[name]]) for name in free_variables(formula)}
-    return _counted(sizes, [(_key(c.left), _key(c.right), c.operator == "=") for c in statement.where])
+    pairs = [(_key(c.left), _key(c.right), c.operator == "=") for c in statement.where]
+    equal = [(left, right) for left, right, same in pairs if same]
+    return assignments(sizes, [(left, right) for left, right, same in pairs if not same], equal)
 
 
-def assignments(sizes: Mapping[str, int], distinct: Sequence[tuple[Key, Key]]) -> int:
-    """Assignments to variables of these domain sizes in which the pairs differ."""
-    return _counted(sizes, [(left, right, False) for left, right in distinct])
-
-
-def _counted(sizes: Mapping[str, int], conditions: Sequence[tuple[Key, Key, bool]]) -> int:
-    """Settle one condition after another: those that differ are all without those that are equal."""
-    if not conditions:
-        return math.prod(sizes.values())
-    (left, right, equal), rest = conditions[0], conditions[1:]
-    if not equal:
-        return _counted(sizes, rest) - _counted(sizes, [(left, right, True), *rest])
-    if left == right:
-        return _counted(sizes, rest)
-    if isinstance(left, Constant) and isinstance(right, Constant):
+def assignments(
+    sizes: Mapping[str, int], distinct: Iterable[tuple[Key, Key]], equal: Iterable[tuple[Key, Key]] = ()
+) -> int:
+    """Assignments to variables of these domain sizes in which some pairs differ, and others do not."""
+    sizes, distinct, waiting = dict(sizes), list(distinct), list(equal)
+    while waiting:
+        left, right = waiting.pop()
+        if left == right:
+            continue
+        name, by = (left, right) if isinstance(left, str) else (right, left)
+        if not isinstance(name, str):  # two constants
+            return 0
+        del sizes[name]
+        distinct, waiting = (
+            [(by if one == name else one, by if other == name else other) for one, other in pairs]
+            for pairs in (distinct, waiting)
+        )
+    if any(one == other for one, other in distinct):
         return 0
-    name, by = (left, right) if isinstance(left, str) else (right, left)
-    assert isinstance(name, str)
-    merged = {other: size for other, size in sizes.items() if other != name}
-    return _counted(merged, [(by if a == name else a, by if b == name else b, e) for a, b, e in rest])
+    return _differing(sizes, frozenset(map(frozenset, distinct)))
+
+
+def _differing(sizes: Mapping[str, int], pairs: frozenset[frozenset[Key]]) -> int:
+    """Assignments in which pairs differ, one variable settled after the other.
+
+    Where all that a variable differs from differs in turn, that is how many values it has less. Where there
+    is no such variable, those in which a pair differs are all without those in which it does not.
+    """
+    for name, size in sizes.items():
+        own = frozenset(pair for pair in pairs if name in pair)
+        others = frozenset[Key]().union(*own) - {name}
+        named = [other for other in others if isinstance(other, str)]
+        if all(frozenset((one, other)) in pairs for one in named for other in others if other != one):
+            rest = {other: size for other, size in sizes.items() if other != name}
+            return (size - len(others)) * _differing(rest, pairs - own)
+    if not sizes:
+        return 1
+    first = next(pair for pair in pairs if any(isinstance(one, str) for one in pair))
+    left = [(one, other) for one, other in pairs - {first}]
+    one, other = first
+    return _differing(sizes, pairs - {first}) - assignments(sizes, left, [(one, other)])
 
 
 def _key(term: Term) -> Key:
