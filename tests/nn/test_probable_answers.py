@@ -268,6 +268,14 @@ def test_distributions_may_be_off_by_rounding(algebra: str, dtype: torch.dtype) 
     torch.testing.assert_close(found, scores[..., 1])
 
 
+@pytest.mark.parametrize("algebra", ["probability", "top-k", "count", "max"])
+def test_false_facts_that_scores_would_hide_are_refused(algebra: str) -> None:
+    """They were left out in silence. Opinions are stood in for by scores."""
+    with pytest.raises(UnsupportedError, match="shown takes a score for every choice of constants"):
+        shown_layer(algebra, "not shown(0) = 1\n")
+    assert shown_layer(algebra, "shown(0) = 1 ~ 0.5\n").shapes == {"shown": (2, 3)}
+
+
 @pytest.mark.parametrize("algebra", ["count", "max"])
 def test_other_algebras_take_any_scores(algebra: str) -> None:
     found = seen_layer(algebra)(scores={"seen": torch.tensor([0.5, 1.5])})

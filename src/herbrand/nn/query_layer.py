@@ -672,6 +672,11 @@ def _with_pairs(facts: Facts, shapes: Mapping[str, tuple[int, ...]], memory: int
     for name, shape in shapes.items():
         if len(tables[name].true):
             continue
+        if len(tables[name].false):
+            raise UnsupportedError(
+                f"{name} takes a score for every choice of constants, and some of its facts are false",
+                hint="leave them out, and give a score of 0; or state the facts that may have a score",
+            )
         if math.prod(shape) * FLOAT * (len(shape) + 1) > allowed_bytes(memory):
             raise BudgetError(
                 f"{name} takes {math.prod(shape):,} scores, which is too many",
