@@ -457,7 +457,8 @@ class Model:
     def _with_tables(
         self, queries: Sequence[str], given: tuple[str, ...], budget: Budget
     ) -> tuple[Program, tuple[str | Bound, ...]]:
-        """The program of bounds with what queries compute in tables of their own, and the queries."""
+        """The program of bounds with what queries compute in tables of their own, and the queries. Raises
+        where these rest on weights of proofs."""
         self._refuse_on()
         asking = importlib.import_module("herbrand.engines.credal.bounding")
         named = asking.queried_predicates(queries, self.signature)

@@ -62,6 +62,13 @@ def test_in_memory_and_on_a_database(tmp_path: Path, on: bool) -> None:
         assert model.infer("near(x, y)")['near("a", "b")'] == 1.0
 
 
+def test_an_interval_that_rests_on_weights_is_not_explained() -> None:
+    model = hb.Model(hb.parse(WEIGHTED))
+    for query in ('P(path("a", "c"))', 'P(open_one("a") | path("a", "c"))'):
+        with pytest.raises(UnsupportedError, match="rests on weights of proofs, which bound does not count"):
+            model.explain(query)
+
+
 def test_weights_of_1_are_none() -> None:
     model = hb.Model(hb.parse(DECLARED + 'edge("c", "b") @ 1\npath(x, y) :- road(x, y) @ ?'))
     assert model.infer('path("a", "b")')['path("a", "b")'] == 1.0
