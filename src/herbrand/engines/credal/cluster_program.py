@@ -30,12 +30,11 @@ Cluster(atom=1, neighbours=(), parents=())
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from herbrand.engines.credal.markov import Graph
 from herbrand.engines.credal.network_part import NetworkPart, Sentence, single_case_intervals
 from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
 from herbrand.engines.credal.rounding import complement
@@ -161,111 +160,108 @@ def _linear(variables: np.ndarray, factors: np.ndarray) -> Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class TableProgram:
-    """The program, its tables, and the variable that stands for P(true)."""
+class CaseTables:
+    """Tables that agree where they meet, and the variable that stands for P(true)."""
 
-    program: PolynomialProgram
-    tables: tuple[CaseTable, ...]
     total: int
-    table_variables: np.ndarray  # all that are probabilities of cases, not conditional ones
+    tables: list[CaseTable] = field(default_factory=list)
+    _by_atom: dict[int, list[CaseTable]] = field(default_factory=dict)
+
+    def add(self, table: CaseTable) -> None:
+        self.tables.append(table)
+        for atom in table.atoms:
+            self._by_atom.setdefault(atom, []).append(table)
+
+    def smallest(self, atoms: Sequence[int]) -> CaseTable:
+        """The smallest table over these atoms, one at least, which lie within one cluster."""
+        near = min((self._by_atom[atom] for atom in atoms), key=len)
+        fitting = (table for table in near if set(atoms) <= set(table.atoms))
+        return min(fitting, key=lambda table: len(table.atoms))
 
     def probability(self, atoms: Sequence[int], holds: np.ndarray) -> Linear:
         """P(holds) as a function of the variables; the atoms lie within one cluster."""
-        return _probability(self.tables, self.total, atoms, holds)
+        if not len(atoms):
+            return Linear(np.array([self.total]), np.array([float(holds.reshape(-1)[0])]))
+        return self.smallest(atoms).probability(atoms, holds)
+
+
+@dataclass(frozen=True, eq=False)
+class TableProgram:
+    """The program and its tables."""
+
+    program: PolynomialProgram
+    cases: CaseTables
+    table_variables: np.ndarray  # all that are probabilities of cases, not conditional ones
 
 
 def table_program(part: NetworkPart, scopes: Sequence[Collection[int]] = ()) -> TableProgram:
     """All distributions over a part that satisfy what it says; each scope lies within one table."""
-    sentences, core = part.sentences, part.graph.core
-    clusters = clusters_of(part, scopes)
     made = Assembly()
-    total = int(made.variables(1, 1.0, 1.0)[0])
-    tables: list[CaseTable] = []
-    if core:
-        tables.append(_core_table(made, part.graph, core, total, sentences))
-    for cluster in reversed(clusters):
-        tables.append(_cluster_table(made, cluster, tables, total, sentences))
-    for sentence in sentences:
-        _add_sentence(made, tables, total, sentence)
+    cases = CaseTables(int(made.variables(1, 1.0, 1.0)[0]))
+    if part.graph.core:
+        cases.add(_core_table(made, part, cases.total))
+    for cluster in reversed(clusters_of(part, scopes)):
+        cases.add(_cluster_table(made, cluster, cases, part))
+    for sentence in part.sentences:
+        _add_sentence(made, cases, sentence)
     program = made.program()
     conditional = np.zeros(program.size, bool)
     conditional[program.products[:, 1]] = True
-    return TableProgram(program, tuple(tables), total, np.flatnonzero(~conditional))
+    return TableProgram(program, cases, np.flatnonzero(~conditional))
 
 
-def _probability(tables: Sequence[CaseTable], total: int, atoms: Sequence[int], holds: np.ndarray) -> Linear:
-    if not len(atoms):
-        return Linear(np.array([total]), np.array([float(holds.reshape(-1)[0])]))
-    return _smallest(tables, atoms).probability(atoms, holds)
+def _cluster_table(made: Assembly, cluster: Cluster, cases: CaseTables, part: NetworkPart) -> CaseTable:
+    neighbours, parents = cluster.neighbours, cluster.parents
+    count = 2 ** len(neighbours)
+    whole = made.variables(count, 0.0, 1.0) if neighbours else np.array([cases.total])
+    holds, rest = made.variables(count, 0.0, 1.0), made.variables(count, 0.0, 1.0)
+    if neighbours:
+        made.shares(whole, *cases.smallest(neighbours).cases_of(neighbours))
+    made.shares(whole, np.concatenate([holds, rest]), np.tile(np.arange(count), 2))
+    if set(parents) != set(neighbours):
+        theta = _conditional(made, cluster.atom, parents, part)
+        made.products(holds, theta[_cases_of(neighbours, parents)], whole)
+    return CaseTable((*neighbours, cluster.atom), whole, holds, rest)
 
 
-def _smallest(tables: Sequence[CaseTable], atoms: Sequence[int]) -> CaseTable:
-    """The smallest table over these atoms."""
-    fitting = [table for table in tables if set(atoms) <= set(table.atoms)]
-    assert fitting, "the atoms of a sentence lie within one cluster"
-    return min(fitting, key=lambda table: len(table.atoms))
-
-
-def _cluster_table(
-    made: Assembly, cluster: Cluster, tables: Sequence[CaseTable], total: int, sentences: Sequence[Sentence]
-) -> CaseTable:
-    count = 2 ** len(cluster.neighbours)
-    whole = made.variables(count, 0.0, 1.0) if cluster.neighbours else np.array([total])
-    part, rest = made.variables(count, 0.0, 1.0), made.variables(count, 0.0, 1.0)
-    if cluster.neighbours:
-        made.shares(whole, *_smallest(tables, cluster.neighbours).cases_of(cluster.neighbours))
-    made.shares(whole, np.concatenate([part, rest]), np.tile(np.arange(count), 2))
-    if set(cluster.parents) != set(cluster.neighbours):
-        theta = _conditional(made, cluster.atom, cluster.parents, sentences)
-        made.products(part, theta[_cases_of(cluster.neighbours, cluster.parents)], whole)
-    return CaseTable((*cluster.neighbours, cluster.atom), whole, part, rest)
-
-
-def _core_table(
-    made: Assembly,
-    graph: Graph,
-    core: tuple[int, ...],
-    total: int,
-    sentences: Sequence[Sentence],
-) -> CaseTable:
-    cases = made.variables(2 ** len(core), 0.0, 1.0)
-    table = CaseTable(core, cases, None)
+def _core_table(made: Assembly, part: NetworkPart, total: int) -> CaseTable:
+    core = part.graph.core
+    table = CaseTable(core, made.variables(2 ** len(core), 0.0, 1.0), None)
     made.shares(np.array([total]), *table.cases_of(()))
     inside = set(core)
     for atom in core:
-        _, parents, others = graph.statement(atom)
+        _, parents, others = part.graph.statement(atom)
         others = tuple(other for other in others if other in inside)
         if not others:
             continue
         around = (*parents, *others)
-        theta = _conditional(made, atom, parents, sentences)
-        whole, part = made.variables(2 ** len(around), 0.0, 1.0), made.variables(2 ** len(around), 0.0, 1.0)
+        theta = _conditional(made, atom, parents, part)
+        whole, both = made.variables(2 ** len(around), 0.0, 1.0), made.variables(2 ** len(around), 0.0, 1.0)
         made.shares(whole, *table.cases_of(around))
         variables, which = table.cases_of((*around, atom))
         holds = which % 2 == 1
-        made.shares(part, variables[holds], which[holds] // 2)
-        made.products(part, theta[_cases_of(around, parents)], whole)
+        made.shares(both, variables[holds], which[holds] // 2)
+        made.products(both, theta[_cases_of(around, parents)], whole)
     return table
 
 
-def _conditional(
-    made: Assembly, atom: int, parents: Sequence[int], sentences: Sequence[Sentence]
-) -> np.ndarray:
+def _conditional(made: Assembly, atom: int, parents: Sequence[int], part: NetworkPart) -> np.ndarray:
     """Variables for P(atom | case of the parents), within what sentences say of single cases."""
-    lower, upper = single_case_intervals(atom, parents, sentences)
+    named = (part.sentences[number] for number in part.mentions[atom])
+    lower, upper = single_case_intervals(atom, parents, named)
     empty = lower > upper
     return made.variables(2 ** len(parents), np.where(empty, 0.0, lower), np.where(empty, 1.0, upper))
 
 
-def _add_sentence(made: Assembly, tables: Sequence[CaseTable], total: int, sentence: Sentence) -> None:
+def _add_sentence(made: Assembly, cases: CaseTables, sentence: Sentence) -> None:
     """``lower P(given) <= P(event) <= upper P(given)``, written with the event and what is given without it.
 
     ``(1 - lower) P(event) >= lower P(given, not event)`` takes no difference of probabilities, and rounded
     outward it is never stricter than what is said.
     """
     given = np.ones_like(sentence.event) if sentence.given is None else sentence.given
-    event = _probability(tables, total, sentence.atoms, sentence.event)
-    other = _probability(tables, total, sentence.atoms, given & ~sentence.event)
+    event = cases.probability(sentence.atoms, sentence.event)
+    other = cases.probability(sentence.atoms, given & ~sentence.event)
     if sentence.lower == sentence.upper and np.diff(complement(sentence.lower)) == 0:
         difference = event.times(1 - sentence.lower).minus(other, sentence.lower)
         made.row(difference.variables, difference.factors, 0.0, 0.0)

@@ -156,7 +156,7 @@ def is_consistent(part: NetworkPart, clock: Clock) -> bool:
     """Whether some distribution satisfies all that a part says; also where no answer was found in time."""
     made = table_program(part)
     try:
-        _solved(made.program, Linear(np.array([made.total]), np.ones(1)), True, clock, 1)
+        _solved(made.program, Linear(np.array([made.cases.total]), np.ones(1)), True, clock, 1)
     except InfeasibleError:
         return False
     return True
@@ -167,9 +167,9 @@ def _asked(
 ) -> tuple[PolynomialProgram, Linear]:
     """The program to solve, and the function whose ends are asked for."""
     if query.given is None:
-        return made.program, made.probability(query.atoms, query.event)
-    given = made.probability(query.atoms, query.given)
-    both = made.probability(query.atoms, query.event & query.given)
+        return made.program, made.cases.probability(query.atoms, query.event)
+    given = made.cases.probability(query.atoms, query.given)
+    both = made.cases.probability(query.atoms, query.event & query.given)
     program = tightened(made.program)
     if program is None:
         raise InfeasibleError
@@ -191,12 +191,12 @@ def greatest(program: PolynomialProgram, asked: Linear) -> float:
 def _scaled(made: TableProgram, program: PolynomialProgram, least: float, most: float) -> PolynomialProgram:
     """The program with P(true) in place of 1 between 1 over what the condition's probability can be."""
     lower, upper = program.lower.copy(), program.upper.copy()
-    tables = np.unique(np.concatenate([made.table_variables, [made.total]]))
+    tables = np.unique(np.concatenate([made.table_variables, [made.cases.total]]))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         times = np.nextafter(np.float64(1.0) / least, np.inf)
         upper[tables] = np.where(upper[tables] > 0, np.nextafter(upper[tables] * times, np.inf), 0.0)
     lower[tables] = 0.0
-    lower[made.total] = np.nextafter(1 / most, 0.0)
+    lower[made.cases.total] = np.nextafter(1 / most, 0.0)
     return replace(program, lower=lower, upper=upper)
 
 

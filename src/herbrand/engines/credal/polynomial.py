@@ -26,10 +26,6 @@ class PolynomialProgram(LinearProgram):
     products: np.ndarray  # [product, 3]
 
     @property
-    def linear(self) -> bool:
-        return not len(self.products)
-
-    @property
     def size(self) -> int:
         return len(self.lower)
 
