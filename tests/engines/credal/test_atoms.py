@@ -172,11 +172,11 @@ def test_tables_of_a_group_tell_each_case() -> None:
     for case in range(8):
         a, b, c = case >> 2 & 1, case >> 1 & 1, case & 1
         assert group.event_table[case] == bool(a and not b) and group.given_table[case] == bool(b or c)
-    assert (group.event_columns, group.given_columns, group.linked) == ((0, 1), (1, 2), True)
+    assert set(group.links) == {(0, 1), (1, 0), (2, 0), (2, 1)}
     alone = SentenceGroup(0, None, False, np.array([[4]]), one, one, one, one)
-    assert alone.given_table.all() and alone.given_columns == () and not alone.linked
+    assert alone.given_table.all() and alone.links == []
     flagged = SentenceGroup(("or", 0, 1), 2, True, np.array([[4, 5, 6]]), one, one, one, one)
-    assert not flagged.linked and flagged.arity == 3
+    assert set(flagged.links) == {(2, 0), (2, 1)} and flagged.arity == 3
 
 
 def test_a_network_counts_its_sentences_and_may_have_none() -> None:

@@ -91,9 +91,7 @@ def _named(network: Network, sources: Sequence[Sequence[Source]], markov: bool) 
     """
     mistakes = []
     for statements in sources:
-        group, row = statements[0]
-        number = int(network.groups[group].statement[row])
-        said = network.statements[number]
+        said = network.statement(*statements[0])
         message = f"no distribution satisfies {together(len(sources))}"
         text = statement_text(said)
         mistakes.append(
@@ -118,8 +116,7 @@ def _instance(network: Network, sources: Sequence[Source]) -> str:
 
 def _left_out(network: Network, place: Source) -> str:
     """How an instance is left out whose event is false as its type has no such value."""
-    group, row = place
-    stated = network.statements[int(network.groups[group].statement[row])]
+    stated = network.statement(*place)
     if not isinstance(stated, Bound) or network.stated(*place).event != Truth(False):
         return ""
     way_out = without_last_value(stated.event, network.grounding(*place))
@@ -190,7 +187,7 @@ def _independences(network: Network, atoms: Sequence[int]) -> Iterator[str]:
 def _ways_out(network: Network, sources: Sequence[Source], atoms: Sequence[int]) -> Iterator[str]:
     """The first statement without a condition that speaks of several atoms, as it would link them."""
     for group, row in sources:
-        stated = network.statements[int(network.groups[group].statement[row])]
+        stated = network.statement(group, row)
         if network.groups[group].arity < 2 or not isinstance(stated, Bound) or stated.given is not None:
             continue
         linking = statement_text(Bound(stated.event, Truth(True), stated.lower, stated.upper))

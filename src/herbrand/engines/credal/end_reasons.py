@@ -70,11 +70,9 @@ class Relaxation:
         return found
 
     def _reason(self, one: Sentence, held: float, stepped: float) -> Reason:
-        group, row = one.source
-        number = int(self.network.groups[group].statement[row])
-        text = statement_text(self.network.statements[number])
+        text = statement_text(self.network.statement(*one.source))
         parts = (Reason(f"relaxed by {STEP}: this end moves by {-stepped:+.4f}", {}, stepped),)
-        return Reason(text, self.network.grounding(group, row), held, parts)
+        return Reason(text, self.network.grounding(*one.source), held, parts)
 
     def _explanation(
         self, end: int, value: float, engine: str, guarantee: Guarantee, reasons: list[Reason], note: str

@@ -18,6 +18,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -147,12 +148,10 @@ class Lowering:
     def over(program: Program, budget: Budget = UNLIMITED) -> Lowering:
         return Lowering(program, _atoms(program, budget), budget)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_evidence", Evidence(self.program))
-
-    @property
+    @cached_property
     def evidence(self) -> Evidence:
-        return self._evidence  # type: ignore[attr-defined]
+        """What is known of the program's atoms."""
+        return Evidence(self.program)
 
     def network(self) -> Network:
         """All bounds of the program."""
@@ -233,8 +232,7 @@ class Lowering:
             number = self.atoms.number(leaf)
             if number is not None:
                 return number
-        value = int(self._leaf_values(leaf, Bindings.nothing(), {})[0])
-        return value if value >= 0 else (TRUE if value == KNOWN_TRUE else FALSE)
+        return _leaf_shape(self._leaf_values(leaf, Bindings.nothing(), {})[0])
 
     def _leaf_values(self, leaf: Leaf, rows: Bindings, types: dict[str, str]) -> np.ndarray:
         """The atom's number in each row, or ``KNOWN_TRUE`` or ``KNOWN_FALSE``."""
@@ -357,8 +355,7 @@ class Lowering:
         for pattern, members in patterns_of(values):
 
             def column(leaf: Leaf, pattern: np.ndarray = pattern) -> Shape:
-                found = int(pattern[place[leaf]])
-                return found if found >= 0 else (TRUE if found == KNOWN_TRUE else FALSE)
+                return _leaf_shape(pattern[place[leaf]])
 
             condition = None if bound.given is None else shape_of(bound.given, column)
 
@@ -415,6 +412,11 @@ def has_variables(bound: Bound) -> bool:
 
 def _known(holds: np.ndarray) -> np.ndarray:
     return np.where(holds, KNOWN_TRUE, KNOWN_FALSE).astype(np.int64)
+
+
+def _leaf_shape(value: np.integer) -> Shape:
+    """The shape of a leaf by its atom's number, or by what is known."""
+    return int(value) if value >= 0 else (TRUE if value == KNOWN_TRUE else FALSE)
 
 
 def _leaves(*formulas: Formula | None) -> Iterable[Leaf]:

@@ -132,12 +132,7 @@ class Arrows(NamedTuple):
 def graph_of(network: Network) -> Graph:
     """The links that a network's sentences make, as they are written."""
     pairs = [network.links]
-    for group in network.groups:
-        if group.given is None:
-            continue
-        sources = dict.fromkeys((*group.given_columns, *(group.event_columns if group.linked else ())))
-        for target in group.event_columns:
-            pairs += [group.atoms[:, [source, target]] for source in sources if source != target]
+    pairs += [group.atoms[:, list(link)] for group in network.groups for link in group.links]
     return Graph.of(len(network.atoms), np.concatenate(pairs))
 
 

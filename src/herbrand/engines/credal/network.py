@@ -65,7 +65,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from herbrand.engines.credal.shape import TRUE, GroundFormula, Shape, columns_of, truth_table
+from herbrand.engines.credal.shape import TRUE, GroundFormula, Shape, truth_table
+from herbrand.engines.credal.written_links import Pair, kept_links
 from herbrand.facts.domain import Domain
 from herbrand.language.names import shown_constant, shown_name
 from herbrand.language.show import show_formula, statement_text
@@ -232,20 +233,11 @@ class SentenceGroup:
     def arity(self) -> int:
         return self.atoms.shape[1]
 
-    @cached_property
-    def event_columns(self) -> tuple[int, ...]:
-        """The columns that occur in the event: the first ones."""
-        return tuple(dict.fromkeys(columns_of(self.event)))
-
-    @cached_property
-    def given_columns(self) -> tuple[int, ...]:
-        """The columns that occur in what is given; they may be the event's too."""
-        return () if self.given is None else tuple(dict.fromkeys(columns_of(self.given)))
-
     @property
-    def linked(self) -> bool:
-        """Whether the event's atoms depend on each other: the paper's tau, where it matters."""
-        return self.given is not None and not self.independent
+    def links(self) -> list[Pair]:
+        """From which column to which its sentences link; independent ones (the paper's tau) do not link the
+        event's atoms to each other."""
+        return kept_links(self.event, self.given, self.independent)
 
     @property
     def event_table(self) -> np.ndarray:
@@ -310,6 +302,10 @@ class Network:
     def only(self, groups: tuple[SentenceGroup, ...]) -> Network:
         """The same atoms with other sentences."""
         return replace(self, groups=groups)
+
+    def statement(self, group: int, row: int) -> Single:
+        """The statement that a ground sentence comes from."""
+        return self.statements[int(self.groups[group].statement[row])]
 
     def stated(self, group: int, row: int) -> Bound:
         """A ground sentence as a statement of the language, at the place where it was stated."""

@@ -59,8 +59,7 @@ class Pairs(Factors):
 
     @cached_property
     def _forms(self) -> tuple[np.ndarray, np.ndarray]:
-        forms, start, _ = self.scope.forms()
-        return forms, start
+        return self.scope.forms()
 
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         forms, start = self._forms
@@ -184,7 +183,7 @@ def nodes_for(states: int) -> int:
 def intervals_of(scope: Scope, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The intervals that sentences about one atom alone give to all ``count`` atoms; crossed ends stay so."""
     lower, upper = np.zeros(count), np.ones(count)
-    forms, start, _ = scope.forms()
+    forms, start = scope.forms()
     atoms = np.repeat(scope.atoms[:, 0], np.diff(start))
     slope = forms[:, 1] - forms[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -310,7 +309,7 @@ def _child_first(atoms: np.ndarray, children: np.ndarray) -> np.ndarray:
 
 
 def _generic(scope: Scope, separations: Separations) -> Programs:
-    forms, start, _ = scope.forms()
+    forms, start = scope.forms()
     truths = truths_of(scope.arity)[None]
     return Programs(scope, scope.atoms, start, forms, truths, truths, cells_of(scope.arity, separations))
 

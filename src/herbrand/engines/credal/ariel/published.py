@@ -37,7 +37,7 @@ class PublishedFactors:
 
     def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
         """Messages [factors, k, 2] from messages, and the factor that has no distribution left, or -1."""
-        forms, start, _ = self.scope.forms()
+        forms, start = self.scope.forms()
         k = self.scope.arity
         truths, everywhere = truths_of(k), np.ones(2**k)
         sent = np.empty_like(heard)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -232,7 +231,7 @@ class Answering:
     def _by_star(self, atom: int, evidence: Mapping[int, bool]) -> Interval | None:
         if self.links is None or not all(self._hangs_on(feature, atom, evidence) for feature in evidence):
             return None
-        rules = tuple(self._rules(atom))
+        rules = self._rules(atom)
         features = {*evidence, *(feature for rule in rules for feature, _ in rule.literals)}
         tables = {feature: self._given_class(feature, atom) for feature in features}
         star = Star(
@@ -275,17 +274,8 @@ class Answering:
             found.append(ANY if failed >= 0 else (float(ends[0, 0]), float(ends[0, 1])))
         return found[0], found[1]
 
-    @cached_property
-    def _rule_cache(self) -> dict[int, tuple[StarRule, ...]]:
-        return {}
-
-    def _rules(self, atom: int) -> tuple[StarRule, ...]:
+    def _rules(self, atom: int) -> list[StarRule]:
         """Sentences P(class | conjunction of features) whose features hang on the class."""
-        if atom not in self._rule_cache:
-            self._rule_cache[atom] = tuple(self._find_rules(atom))
-        return self._rule_cache[atom]
-
-    def _find_rules(self, atom: int) -> list[StarRule]:
         found = []
         for sentence in self.incidence.about(atom).tolist():
             group, row = self.incidence.source(sentence)

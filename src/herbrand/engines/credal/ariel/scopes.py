@@ -80,10 +80,10 @@ class Scope:
         columns = [self.pattern[kept], self.lower[kept], self.upper[kept], self.sentence[kept]]
         return Scope(self.atoms[factors], start, *columns, patterns=self.patterns)
 
-    def forms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def forms(self) -> tuple[np.ndarray, np.ndarray]:
         """``forms @ p >= 0`` for the masses p of a factor's cases, without those that say nothing.
 
-        The forms [forms, 2^k], where each factor's begin [factors + 1], and the sentence of each.
+        The forms [forms, 2^k], and where each factor's begin [factors + 1].
         """
         both = np.array([p.event & p.given for p in self.patterns], float).reshape(-1, 2**self.arity)
         given = np.array([p.given for p in self.patterns], float).reshape(-1, 2**self.arity)
@@ -99,7 +99,7 @@ class Scope:
             ]
         )[order]
         counts = np.bincount(self.factor[which], minlength=len(self))
-        return forms, np.concatenate([[0], np.cumsum(counts)]), self.sentence[which]
+        return forms, np.concatenate([[0], np.cumsum(counts)])
 
 
 def at_least(both: np.ndarray, given: np.ndarray, lower: np.ndarray | float) -> np.ndarray:
