@@ -92,6 +92,10 @@ class Errors:
         wrong = int((covers & ~positive).sum())
         return cls(missed, wrong, int(covers.sum()), int(positive.sum()), len(positive))
 
+    @classmethod
+    def left_by(cls, theory: Sequence[Candidate], positive: np.ndarray) -> Errors:
+        return cls.of(union(theory, len(positive)), positive)
+
     @property
     def total(self) -> int:
         return self.missed + self.wrong
@@ -123,10 +127,14 @@ def union(theory: Sequence[Candidate], examples: int) -> np.ndarray:
     return covers
 
 
+def bits_of(theory: Sequence[Candidate]) -> float:
+    """Bits of the clauses of a theory."""
+    return sum(one.bits for one in theory)
+
+
 def description(theory: Sequence[Candidate], positive: np.ndarray) -> float:
     """Bits of the theory and of the errors that it leaves."""
-    errors = Errors.of(union(theory, len(positive)), positive)
-    return errors.bits + sum(one.bits for one in theory)
+    return Errors.left_by(theory, positive).bits + bits_of(theory)
 
 
 def shortest_cover(
@@ -202,7 +210,7 @@ def exact_cover(pool: Sequence[Candidate], positive: np.ndarray, most: int = MOS
             found.append(right[best])
             left &= ~right[best].covers
         theories.append(_without_needless(found, positive))
-    return min(theories, key=lambda t: (Errors.of(union(t, len(positive)), positive).missed, _bits(t)))
+    return min(theories, key=lambda t: (Errors.left_by(t, positive).missed, bits_of(t)))
 
 
 def _without_needless(theory: Sequence[Candidate], positive: np.ndarray) -> list[Candidate]:
@@ -214,10 +222,6 @@ def _without_needless(theory: Sequence[Candidate], positive: np.ndarray) -> list
     return kept
 
 
-def _bits(theory: Sequence[Candidate]) -> float:
-    return sum(one.bits for one in theory)
-
-
 def best_theory(
     pool: Sequence[Candidate], positive: np.ndarray, noise: float, most: int = MOST_CLAUSES
 ) -> list[Candidate]:
@@ -226,7 +230,7 @@ def best_theory(
     if not noise:
         return exact
     short = shortest_cover(pool, positive, most)
-    errors, others = (Errors.of(union(theory, len(positive)), positive) for theory in (short, exact))
+    errors, others = (Errors.left_by(theory, positive) for theory in (short, exact))
     if not errors.within(noise):
         return exact if others.total < errors.total else short
     return min(short, exact, key=lambda theory: description(theory, positive) if theory else np.inf)

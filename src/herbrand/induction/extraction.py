@@ -58,7 +58,7 @@ def extract(
     database = Database.of(worlds_of(task, sample))
     examples = Examples.of(task.target, database.tables[task.target], task.target_arity, database)
     found = focused_search(examples, database.without(task.target), matters, limits)
-    agreement = Marks(sample.worlds, len(examples.rows), found.missed + found.wrong)
+    agreement = Marks(sample.worlds, len(examples.rows), found.errors)
     return Extraction(found.clauses, matters, agreement)
 
 
@@ -69,9 +69,9 @@ def focused_search(
     order = sorted(matters, key=lambda name: -matters[name])
     relevant = [name for name in order if matters[name] > NEGLIGIBLE * matters[order[0]]]
     found = search(examples, database, limits, relevant) if relevant else Found((), 1, 0)
-    if (found.missed or found.wrong) and len(relevant) < len(order):
+    if found.errors and len(relevant) < len(order):
         wider = search(examples, database, limits, order)
-        return min(found, wider, key=lambda f: f.missed + f.wrong)
+        return min(found, wider, key=lambda f: f.errors)
     return found
 
 

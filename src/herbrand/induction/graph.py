@@ -17,12 +17,10 @@ import scipy.sparse
 
 from herbrand.budget import allowed_bytes, readable
 from herbrand.errors import BudgetError, FactsError
-from herbrand.facts.facts import Facts
 from herbrand.facts.source import fact_sources
 from herbrand.induction.database import Rows
 from herbrand.induction.objects import Object, known_facts, numbered
 from herbrand.language.check import check
-from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
 from herbrand.program.usable import IGNORABLE, refuse_unusable
 from herbrand.row_keys import by_number
@@ -118,24 +116,20 @@ def read_graph(theory: Theory, facts: Any, header: bool | None = None) -> tuple[
     """The graph of all binary relations of a theory's facts and of ``facts``, rules applied, and what was
     assumed when tables were read. Raises where no relation has two arguments."""
     refuse_unusable(theory.statements, "induce", *IGNORABLE)
-    known, loaded = known_facts(theory, check(theory), fact_sources(facts), header)
-    numbers: dict[Object, int] = {}
-    tables = pairs(known, loaded, numbers)
+    tables, entities, notes = _pairs(theory, facts, header)
     if not any(len(rows) for rows in tables.values()):
         raise FactsError(
             "no table has two columns of constants",
             hint="a knowledge graph is given as one table of two columns for each relation, by --facts",
         )
-    return KnowledgeGraph.of(tables, len(numbers), tuple(numbers)), list(loaded.notes)
+    return KnowledgeGraph.of(tables, len(entities), entities), notes
 
 
 def read_triples(theory: Theory, facts: Any, graph: KnowledgeGraph, header: bool | None = None) -> Rows:
     """Triples ``[relation, subject, object]`` of other facts about a graph; what names an entity or a
     relation that the graph does not have is -1 there."""
-    known, loaded = known_facts(theory, check(theory), fact_sources(facts), header)
-    numbers: dict[Object, int] = {}
-    tables = pairs(known, loaded, numbers)
-    places = np.array([graph.number_of.get(entity, -1) for entity in numbers], np.int64)
+    tables, entities, _ = _pairs(theory, facts, header)
+    places = np.array([graph.number_of.get(entity, -1) for entity in entities], np.int64)
     found = [np.zeros((0, 3), np.int64)]
     for name, rows in tables.items():
         relation = graph.relations.index(name) if name in graph.relations else -1
@@ -143,12 +137,18 @@ def read_triples(theory: Theory, facts: Any, graph: KnowledgeGraph, header: bool
     return np.concatenate(found)
 
 
-def pairs(known: Signature, facts: Facts, numbers: dict[Object, int]) -> dict[str, Rows]:
-    """The true rows of every predicate with two arguments, constants numbered in ``numbers``."""
+def _pairs(
+    theory: Theory, facts: Any, header: bool | None
+) -> tuple[dict[str, Rows], tuple[Object, ...], list[str]]:
+    """The true rows of every predicate with two arguments, the constants in the order of their numbers, and
+    what was assumed when tables were read."""
+    known, loaded = known_facts(theory, check(theory), fact_sources(facts), header)
     binary = [p for p in known.predicates.values() if p.arity == 2 and p.value_type is None]
     types = dict.fromkeys(t for predicate in binary for t in predicate.types)
-    places = numbered(known, facts, types, numbers)
-    return {
-        p.name: np.stack([places[t][facts.tables[p.name].true[:, i]] for i, t in enumerate(p.types)], 1)
+    numbers: dict[Object, int] = {}
+    places = numbered(known, loaded, types, numbers)
+    tables = {
+        p.name: np.stack([places[t][loaded.tables[p.name].true[:, i]] for i, t in enumerate(p.types)], 1)
         for p in binary
     }
+    return tables, tuple(numbers), list(loaded.notes)

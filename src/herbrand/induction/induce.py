@@ -11,14 +11,15 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from herbrand.errors import HerbrandError, UnsupportedError, counted
-from herbrand.induction.database import Database, World
+from herbrand.induction.cover import Errors
+from herbrand.induction.database import Database, Rows, World
 from herbrand.induction.evaluation import Clause, covered, derived, evaluated
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import focused_search, relevance
@@ -196,14 +197,18 @@ def induce(
     asked = {"target": target, "engine": engine, "seed": seed, "noise": noise, "budget": budget}
     effort = Effort(most=STEPS_A_MINUTE * budget * (0.6 if engine == "auto" else 1.0))
     with journal_at(resume, lambda: {**asked, "theory or worlds": _digest(theory, given)}) as journal:
-        found, trained = _Run(given, kept, engine, noise, budget, seed, began, effort, watch, journal).found()
+        told = _Told.of(given, kept)
+        run = _Run(given, kept, told, engine, noise, budget, seed, began, effort, watch, journal)
+        found, trained = run.found()
     if not found.clauses:
         raise HerbrandError(
             f"no rule for '{target}' was found in {budget:g} minutes",
             hint="more --budget, more worlds, or more predicates to predict it from",
         )
     clauses = found.clauses
-    reports = _reports(given, kept, held_out, found, seed)
+    here = told.with_derived(clauses)
+    back = _Told.of(given, held_out).with_derived(clauses) if held_out else None
+    reports = _reports(target, here, back, found, seed)
     return Induced(
         _result(theory, given, clauses, reports, weights),
         clauses,
@@ -211,9 +216,9 @@ def induce(
         time.monotonic() - began,
         trained.examples,
         len(kept),
-        _errors(given, kept, clauses),
+        here.errors(target),
         len(held_out),
-        _errors(given, held_out, clauses) if held_out else None,
+        None if back is None else back.errors(target),
         trained.accuracy,
         trained.graduated,
         trained.relevance,
@@ -229,6 +234,7 @@ class _Run:
 
     given: GivenWorlds
     kept: Sequence[GivenWorld]
+    told: _Told
     engine: str
     noise: float
     budget: float
@@ -241,7 +247,7 @@ class _Run:
     def found(self) -> tuple[Found, _Trained]:
         """By a search, by a machine and another search, or by the better of both."""
         small = max(len(world.objects) for world in self.kept) <= LARGEST
-        database, examples = _database(self.given, self.kept, self.seed)
+        database, examples = self.told.database, _examples(self.given, self.told, self.seed)
         everything = dict.fromkeys(self.given.predicates, 1.0)
         trained, found = _Trained(), Found((), len(examples.rows), 0)
         if self.engine != "nlm" or not small:
@@ -255,7 +261,7 @@ class _Run:
             if self.engine == "nlm" or trained.graduated:
                 self.effort.most = self.effort.done + STEPS_A_MINUTE * self.budget * 0.4
                 other = self._searched(examples, database, trained.relevance or everything, 6)
-                found = min(found, other, key=lambda one: one.missed + one.wrong)
+                found = min(found, other, key=lambda one: one.errors)
         return found, trained
 
     def _searched(
@@ -283,8 +289,8 @@ def _digest(theory: Theory, given: GivenWorlds) -> str:
 def _explains(found: Found, examples: Examples, noise: float) -> bool:
     """True if the rules are right up to the noise."""
     positives = int(examples.positive.sum())
-    right = positives - found.missed
-    return found.missed <= noise * positives and found.wrong <= noise * (right + found.wrong)
+    covered = positives - found.missed + found.wrong
+    return Errors(found.missed, found.wrong, covered, positives, len(examples.rows)).within(noise)
 
 
 def _split(worlds: Sequence[GivenWorld], seed: int) -> tuple[tuple[GivenWorld, ...], tuple[GivenWorld, ...]]:
@@ -383,24 +389,17 @@ def _world(world: GivenWorld) -> World:
     return World(len(world.objects), world.facts, constants, tuple(name for name, *_ in world.objects))
 
 
-def _reports(
-    given: GivenWorlds, kept: Sequence[GivenWorld], held_out: Sequence[GivenWorld], found: Found, seed: int
-) -> tuple[RuleReport, ...]:
-    """How each rule of the target does, and which others the examples do not distinguish from it."""
+def _reports(target: str, here: _Told, back: _Told | None, found: Found, seed: int) -> tuple[RuleReport, ...]:
+    """How each rule of the target does, and which others the examples do not distinguish from it; ``here``
+    are the worlds learned from, with what the rules derive, and ``back`` those kept back."""
     clauses = found.clauses
-    database = Database.of([_world(world) for world in kept])
-    true, false = _truth(given, kept, database)
-    database = evaluated(clauses, database)
-    others = Database.of([_world(world) for world in held_out])
-    _, others_false = _truth(given, held_out, others) if held_out else (None, None)
-    others = evaluated(clauses, others) if held_out else others
-    shuffled = evaluated(clauses, _shuffled(database.without(given.target), seed))
+    shuffled = evaluated(clauses, _shuffled(here.database.without(target), seed))
     reports = []
     for clause in clauses:
-        if clause.head != given.target:
+        if clause.head != target:
             continue
-        right = int(covered(clause, database, true).sum())
-        wrong = int(covered(clause, database, false).sum())
+        right = int(covered(clause, here.database, here.true).sum())
+        wrong = int(covered(clause, here.database, here.false).sum())
         own = derived(clause, shuffled)
         ties = [
             other for other in found.ties.get(clause, ()) if not np.array_equal(own, derived(other, shuffled))
@@ -410,9 +409,9 @@ def _reports(
                 _shown(clause),
                 right,
                 wrong,
-                right / max(len(true), 1),
+                right / max(len(here.true), 1),
                 right / max(right + wrong, 1),
-                None if others_false is None else int(covered(clause, others, others_false).sum()),
+                None if back is None else int(covered(clause, back.database, back.false).sum()),
                 tuple(_shown(other) for other in ties),
             )
         )
@@ -440,47 +439,54 @@ def _shuffled(database: Database, seed: int) -> Database:
     return database
 
 
-def _database(given: GivenWorlds, kept: Sequence[GivenWorld], seed: int) -> tuple[Database, Examples]:
-    """The worlds as tables, and the examples to search with."""
-    database = Database.of([_world(world) for world in kept])
-    positives, negatives = _truth(given, kept, database)
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """Worlds as tables, and the rows of the target that are true there, and that are known to be false."""
+
+    database: Database
+    true: Rows
+    false: Rows
+
+    @classmethod
+    def of(cls, given: GivenWorlds, worlds: Sequence[GivenWorld]) -> _Told:
+        database = Database.of([_world(world) for world in worlds])
+        true, false = [], []
+        for number, world in enumerate(worlds):
+            start = number if given.arity == 0 else int(database.starts[number])
+            true.append(_placed(world.true, start))
+            known = np.concatenate([_placed(rows, start) for rows in known_rows(world, given.arity)])
+            codes = database.codes(known)
+            false.append(known[~np.isin(codes, database.codes(true[-1]))])
+        return cls(database, np.concatenate(true), np.concatenate(false))
+
+    def with_derived(self, clauses: Sequence[Clause]) -> _Told:
+        """The same worlds with all that clauses derive in them."""
+        return replace(self, database=evaluated(clauses, self.database))
+
+    def errors(self, target: str) -> int:
+        """Known tuples of the target on which what was derived of it is wrong."""
+        found = self.database.tables.get(target)
+        if found is None:
+            return len(self.true)
+        codes = self.database.codes(found)
+        missed = (~np.isin(self.database.codes(self.true), codes)).sum()
+        return int(missed + np.isin(self.database.codes(self.false), codes).sum())
+
+
+def _placed(rows: Rows, start: int) -> Rows:
+    """Rows of a world's objects, numbered among those of all; of a target without arguments the world's
+    number."""
+    return rows + start if rows.shape[1] else np.full((len(rows), 1), start)
+
+
+def _examples(given: GivenWorlds, told: _Told, seed: int) -> Examples:
+    """What is searched with: all positives, and as many negatives as can be looked at."""
+    negatives = told.false
     if len(negatives) > MOST_EXAMPLES:
         chosen = np.random.default_rng(seed).choice(len(negatives), MOST_EXAMPLES, replace=False)
         negatives = negatives[np.sort(chosen)]
-    rows = np.concatenate([positives, negatives])
-    positive = np.arange(len(rows)) < len(positives)
-    return database, Examples(given.target, rows, positive, given.arity == 0)
-
-
-def _truth(
-    given: GivenWorlds, worlds: Sequence[GivenWorld], database: Database
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the target that are true, and that are known to be false."""
-    true, false = [], []
-    for number, world in enumerate(worlds):
-        start = number if given.arity == 0 else int(database.starts[number])
-        width = max(given.arity, 1)
-
-        def placed(rows: np.ndarray, start: int = start, width: int = width) -> np.ndarray:
-            return rows + start if rows.shape[1] else np.full((len(rows), width), start)
-
-        true.append(placed(world.true))
-        known = np.concatenate([placed(rows) for rows in known_rows(world, given.arity)])
-        codes = database.codes(known)
-        false.append(known[~np.isin(codes, database.codes(true[-1]))])
-    return np.concatenate(true), np.concatenate(false)
-
-
-def _errors(given: GivenWorlds, worlds: Sequence[GivenWorld], clauses: Sequence[Clause]) -> int:
-    """Known tuples on which the clauses are wrong, evaluated exactly."""
-    database = Database.of([_world(world) for world in worlds])
-    true, false = _truth(given, worlds, database)
-    found = evaluated(clauses, database).tables.get(given.target)
-    if found is None:
-        return len(true)
-    codes = database.codes(found)
-    missed = (~np.isin(database.codes(true), codes)).sum()
-    return int(missed + np.isin(database.codes(false), codes).sum())
+    rows = np.concatenate([told.true, negatives])
+    return Examples(given.target, rows, np.arange(len(rows)) < len(told.true), given.arity == 0)
 
 
 def _result(

@@ -14,7 +14,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from herbrand.induction.reductions import index_type, note_best
-from herbrand.induction.tiles import Place, exclude, tiles
+from herbrand.induction.tiles import Place, add_sums, addend_at, exclude, tiles
 
 
 def reduced_sum(
@@ -63,18 +63,13 @@ class _Best(torch.autograd.Function):
             for which in (0, 1):
                 places = indices[which][place].long().unsqueeze(-2)
                 tile.scatter_add_(-2, places, part[..., which].unsqueeze(-2))
-            for axis, result in enumerate(results):
-                target = result[place[0]] if axis == 0 else result[place]
-                target += tile.sum(1 + axis)
+            add_sums(results, tile, place)
         return (None, *results)
 
 
 def _sum(addends: Sequence[torch.Tensor], place: Place, kept: bool) -> torch.Tensor:
     """The sum of a tile; unless places are kept, with the last object axis outermost in memory."""
-    parts = [
-        (addend[place[0]] if axis == 0 else addend[place]).unsqueeze(1 + axis)
-        for axis, addend in enumerate(addends)
-    ]
+    parts = [addend_at(addend, place, axis).unsqueeze(1 + axis) for axis, addend in enumerate(addends)]
     shape = list(torch.broadcast_shapes(*(part.shape for part in parts)))
     shape[1] = place[1].stop - place[1].start
     if not kept:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import torch
 from torch.autograd.function import once_differentiable
 
-from herbrand.induction.tiles import TILE, Place, tile_of, tiles
+from herbrand.induction.tiles import TILE, Place, add_sums, addend_at, tile_of, tiles
 
 Activation = Literal["sigmoid", "relu", "none"]
 
@@ -116,7 +116,7 @@ class _Product(torch.autograd.Function):
             tile = _through(tile_of(gradient, place, arity), tile_of(result, place, arity), ctx.activation)
             flat = tile.view(-1, width)
             to_bias += flat.sum(0)
-            _add_sums(to_addends, tile, place)
+            add_sums(to_addends, tile, place)
             if wide is not None and to_wide is not None:
                 both = torch.cat([tile, tile.transpose(1, 2)], -1).view(-1, 2 * width)
                 to_wide.addmm_(_side_by_side(blocks, place).T, both)
@@ -188,8 +188,7 @@ def _start(
     else:
         tile.copy_(bias.expand_as(tile))
     for axis, addend in enumerate(addends):
-        part = addend[place[0]] if axis == 0 else addend[place]
-        tile += part.unsqueeze(1 + axis)
+        tile += addend_at(addend, place, axis).unsqueeze(1 + axis)
 
 
 def _permuted(blocks: Sequence[torch.Tensor], place: Place, arity: int) -> torch.Tensor:
@@ -221,13 +220,6 @@ def _add_permuted(
                 target = tile_of(gradient.permute(axes), place, arity)
                 target += flat[:, start : start + block.shape[-1]].view(target.shape)
             start += block.shape[-1]
-
-
-def _add_sums(gradients: Sequence[torch.Tensor | None], tile: torch.Tensor, place: Place) -> None:
-    for axis, gradient in enumerate(gradients):
-        if gradient is not None:
-            target = gradient[place[0]] if axis == 0 else gradient[place]
-            target += tile.sum(1 + axis)
 
 
 def _activate(tile: torch.Tensor, activation: Activation) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from herbrand.errors import BudgetError
 from herbrand.induction.beam import Aim, Beam, Setting
-from herbrand.induction.cover import Candidate, Errors, union
+from herbrand.induction.cover import Candidate, Errors, bits_of, union
 from herbrand.induction.evaluation import Clause, evaluated
 from herbrand.induction.limits import Limits
 from herbrand.induction.pool import Pool
@@ -52,7 +52,7 @@ class Recursion:
             self._try([base], [], narrow)
         steps = self._candidates(self.positive, [], narrow)
         pairs = [[base, step] for step in steps[:STARTS] for base in bases]
-        pairs = [pair for pair in pairs if _bits(pair) < self.bits and not self.limits.over]
+        pairs = [pair for pair in pairs if bits_of(pair) < self.bits and not self.limits.over]
         for pair in sorted(pairs, key=self.length)[: STARTS // 2]:
             self._try(pair, steps, self.limits)
         for base in bases if self.theory is None else ():
@@ -64,7 +64,7 @@ class Recursion:
         return self.setting.examples.positive
 
     def _try(self, start: list[Candidate], steps: Sequence[Candidate], limits: Limits) -> None:
-        if limits.over or _bits(start) >= self.bits:
+        if limits.over or bits_of(start) >= self.bits:
             return
         theory = self._completed(start, steps, limits)
         bits = self.length(theory)
@@ -111,7 +111,7 @@ class Recursion:
 
     def length(self, theory: Sequence[Candidate]) -> float:
         """The description of the examples by the fixpoint of a theory."""
-        return _bits(theory) + self.errors(theory).bits
+        return bits_of(theory) + self.errors(theory).bits
 
     def errors(self, theory: Sequence[Candidate]) -> Errors:
         return Errors.of(self._fixpoint(theory), self.positive)
@@ -124,10 +124,6 @@ class Recursion:
             return covering(clauses, self.setting.examples, database)
         except BudgetError:
             return np.ones(len(self.positive), bool)
-
-
-def _bits(theory: Sequence[Candidate]) -> float:
-    return sum(one.bits for one in theory)
 
 
 def _first(candidates: list[Candidate], key: Callable[[Candidate], float]) -> list[Candidate]:

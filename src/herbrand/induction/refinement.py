@@ -16,7 +16,7 @@ rows of their own, made from those of their beginning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -164,7 +164,7 @@ class Partial:
             bits=self.bits[repeated],
         )
         kinds = tuple(self.vocabulary.kinds[join.predicate, place] for place in new)
-        return grown._with_variables(kinds, rows[new], ([], []))
+        return grown._with_variables(kinds, rows[new])
 
     def _entry(self, join: Join, bound: list[tuple[int, int]]) -> tuple[Rows, Rows, Rows]:
         """What to look rows up by, and the sorted table: by the argument that leaves fewest rows."""
@@ -179,14 +179,14 @@ class Partial:
         return min(entries, key=lambda one: one[:2])[2:]
 
     def _with_variables(
-        self, kinds: tuple[int, ...], columns: Rows, more: tuple[list[Part], list[np.ndarray]]
+        self, kinds: tuple[int, ...], columns: Rows, more: Sequence[tuple[Part, np.ndarray]] = ()
     ) -> Partial:
         """The same rows with further variables, and the tests of them and of each of them with others."""
         recursive = self.vocabulary.recursive
         tests: list[Part | None] = list(self.tests)
         words = [self.bits]
         every, known = np.concatenate([self.columns, columns]), (*self.kinds, *kinds)
-        pair_tests, pair_holds = list(more[0]), list(more[1])
+        paired = [*more]
         for variable in range(len(self.kinds), len(known)):
             of_kind = self.vocabulary.tests_of(variable, known[variable])
             bits = self.vocabulary.properties(known[variable])[1]
@@ -194,21 +194,17 @@ class Partial:
                 tests += [*of_kind, *[None] * (64 * bits.shape[1] - len(of_kind))]
                 words.append(bits[every[variable]])
             if self.vocabulary.recurses_over(known[variable]) and variable:
-                found, holds = self.vocabulary.recursive_test(variable, every[variable], every[0])
-                pair_tests += found
-                pair_holds += holds
+                paired.append(self.vocabulary.recursive_test(variable, every[variable], every[0]))
             for other in range(variable):
-                found, holds = self.vocabulary.pair_tests(
+                for part, truth in self.vocabulary.pair_tests(
                     (other, variable), (known[other], known[variable]), (every[other], every[variable])
-                )
-                pair_tests += found
-                for part, truth in zip(found, holds, strict=True):
+                ):
                     own = _is_head(part.literal, recursive, every)
-                    pair_holds.append(truth if own is None else truth & ~own)
-        if pair_tests:
-            words.append(packed(pair_holds, self.rows))
-            tests += pair_tests
-            tests += [None] * (64 * words[-1].shape[1] - len(pair_tests))
+                    paired.append((part, truth if own is None else truth & ~own))
+        if paired:
+            words.append(packed([truth for _, truth in paired], self.rows))
+            tests += [part for part, _ in paired]
+            tests += [None] * (64 * words[-1].shape[1] - len(paired))
         return replace(
             self, kinds=known, columns=every, tests=tuple(tests), bits=np.concatenate(words, axis=1)
         )

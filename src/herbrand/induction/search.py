@@ -75,6 +75,11 @@ class Found:
     ties: dict[Clause, tuple[Clause, ...]] = field(default_factory=dict)
 
     @property
+    def errors(self) -> int:
+        """The labels on which the rules are wrong."""
+        return self.missed + self.wrong
+
+    @property
     def literals(self) -> int:
         """The size of the rules, heads included."""
         return sum(1 + clause.literals for clause in self.clauses)
@@ -101,7 +106,7 @@ def search(
         setting = Setting(examples.take(chosen), database, tuple(used), level < limits.exceptions)
         theory = _Learner(setting, limits, level).learned()
         found = _finished(theory, examples, database)
-        if best is None or found.missed + found.wrong < best.missed + best.wrong:
+        if best is None or found.errors < best.errors:
             best = found
         more = _wrongly(found, examples, database, chosen)
         if not len(more) or limits.over:
@@ -252,7 +257,7 @@ class _Learner:
         return [*self.pool.candidates(), *self.excepted]
 
     def _errors(self) -> Errors:
-        return Errors.of(union(self.theory, len(self.positive)), self.positive)
+        return Errors.left_by(self.theory, self.positive)
 
     def _worth_more(self, limits: Limits) -> bool:
         """True if some other theory may describe the examples in fewer bits than this one."""

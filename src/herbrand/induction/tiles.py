@@ -11,7 +11,7 @@ axis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import torch
@@ -41,6 +41,19 @@ def tiles(worlds: int, objects: int, arity: int, width: int, floats: int = TILE)
 def tile_of(tensor: torch.Tensor, place: Place, arity: int) -> torch.Tensor:
     """The view of a tensor at a place."""
     return tensor[place] if arity else tensor[place[0]]
+
+
+def addend_at(addend: torch.Tensor, place: Place, axis: int) -> torch.Tensor:
+    """The view at a place of a tensor that does not depend on one object axis, which it does not have."""
+    return addend[place[0]] if axis == 0 else addend[place]
+
+
+def add_sums(gradients: Sequence[torch.Tensor | None], tile: torch.Tensor, place: Place) -> None:
+    """Adds a tile's gradient to that of each addend, summed along the axis on which it does not depend."""
+    for axis, gradient in enumerate(gradients):
+        if gradient is not None:
+            target = addend_at(gradient, place, axis)
+            target += tile.sum(1 + axis)
 
 
 def fill_diagonals(tile: torch.Tensor, value: float, arity: int, first: int = 0) -> None:

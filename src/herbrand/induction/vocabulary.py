@@ -25,6 +25,7 @@ from herbrand.graphs import Classes, reached
 from herbrand.induction.database import Database, Rows
 from herbrand.induction.evaluation import ANY, Condition, Literal
 from herbrand.induction.order import order_of
+from herbrand.language.formulas import ORDERS
 from herbrand.row_keys import places_among
 
 Bits = npt.NDArray[np.uint64]
@@ -53,6 +54,10 @@ class Part(NamedTuple):
 
     literal: Literal | Condition
     bits: float
+
+
+Tests = list[tuple[Part, np.ndarray]]
+"""What may be tested, and where it holds."""
 
 
 class Join(NamedTuple):
@@ -152,8 +157,8 @@ class Vocabulary:
             self._properties[kind] = tests, packed(columns, self.database.size)
         return self._properties[kind]
 
-    def _properties_by_cost(self, kind: int) -> list[tuple[Part, np.ndarray]]:
-        found: list[tuple[Part, np.ndarray]] = []
+    def _properties_by_cost(self, kind: int) -> Tests:
+        found: Tests = []
         database = self.database
         for name in self.predicates:
             own = [self.kinds[name, place] for place in range(database.arities[name])]
@@ -164,15 +169,13 @@ class Vocabulary:
             loops = rows if len(own) == 1 else rows[rows[:, 0] == rows[:, 1]]
             holds = np.zeros(database.size, bool)
             holds[loops[:, 0]] = True
-            literal = Literal(name, (0,) * len(own))
-            found.append((Part(literal, LITERAL), holds))
-            found.append((Part(replace(literal, negated=True), NEGATION), ~holds))
+            found += self._both_signs(name, (0,) * len(own), holds)
         found += self._constants(kind)
         return sorted(found, key=lambda one: one[0].bits)
 
-    def _absences(self, name: str, own: Sequence[int], kind: int) -> list[tuple[Part, np.ndarray]]:
+    def _absences(self, name: str, own: Sequence[int], kind: int) -> Tests:
         """That an object stands in no row of a table, for each of its columns of this kind."""
-        found: list[tuple[Part, np.ndarray]] = []
+        found: Tests = []
         for place, other in enumerate(own) if len(own) > 1 and name != self.recursive else ():
             if other == kind:
                 variables = (*(ANY,) * place, 0, *(ANY,) * (len(own) - place - 1))
@@ -181,7 +184,7 @@ class Vocabulary:
                 found.append((Part(Literal(name, variables, True), NEGATION), holds))
         return found
 
-    def _constants(self, kind: int) -> list[tuple[Part, np.ndarray]]:
+    def _constants(self, kind: int) -> Tests:
         database, objects = self.database, self.objects_of(kind)
         labels = np.unique(database.labels[objects])
         labels = labels[labels >= 0]
@@ -195,7 +198,8 @@ class Vocabulary:
         ]
         of_number = {order_of(value): value for value in values.values()} if kind in self._numeric else {}
         for number in self._thresholds(kind) if of_number else ():
-            for sign, holds in ((">=", database.numbers >= number), ("<=", database.numbers <= number)):
+            for sign in (">=", "<="):
+                holds = ORDERS[sign](database.numbers, number)
                 found.append((Part(Condition(sign, 0, value=of_number[number]), cost), holds))
         return found
 
@@ -231,52 +235,39 @@ class Vocabulary:
 
     def pair_tests(
         self, variables: tuple[int, int], kinds: tuple[int, int], columns: tuple[Rows, Rows]
-    ) -> tuple[list[Part], list[np.ndarray]]:
-        """What may be tested of two variables, and where it holds."""
+    ) -> Tests:
+        """What may be tested of two variables."""
         (left, right), (one, other) = variables, columns
-        tests: list[Part] = []
-        holds: list[np.ndarray] = []
+        found: Tests = []
         if kinds[0] == kinds[1]:
-            tests.append(Part(Condition("!=", left, right), INEQUALITY))
-            holds.append(one != other)
+            found.append((Part(Condition("!=", left, right), INEQUALITY), one != other))
             numbers = self.database.numbers
-            if kinds[0] in self._numeric:
-                for sign, truth in (
-                    ("<", numbers[one] < numbers[other]),
-                    (">", numbers[one] > numbers[other]),
-                    ("<=", numbers[one] <= numbers[other]),
-                    (">=", numbers[one] >= numbers[other]),
-                ):
-                    tests.append(Part(Condition(sign, left, right), LITERAL))
-                    holds.append(truth)
-        for name in self._binary.get(kinds, ()):
-            tests += self._both_signs(name, (left, right))
-            truth = self._true_of(name, one, other)
-            holds += [truth] if name == self.recursive else [truth, ~truth]
-        for name in self._binary.get((kinds[1], kinds[0]), ()):
-            tests += self._both_signs(name, (right, left))
-            truth = self._true_of(name, other, one)
-            holds += [truth] if name == self.recursive else [truth, ~truth]
-        return tests, holds
+            for sign in ("<", ">", "<=", ">=") if kinds[0] in self._numeric else ():
+                holds = ORDERS[sign](numbers[one], numbers[other])
+                found.append((Part(Condition(sign, left, right), LITERAL), holds))
+        for first, second in ((0, 1), (1, 0)):
+            for name in self._binary.get((kinds[first], kinds[second]), ()):
+                holds = self._true_of(name, columns[first], columns[second])
+                found += self._both_signs(name, (variables[first], variables[second]), holds)
+        return found
 
     def recurses_over(self, kind: int) -> bool:
         """True if the target has one argument, of this kind, and bodies may use it."""
         name = self.recursive
         return name is not None and self.database.arities[name] == 1 and self.kinds.get((name, 0)) == kind
 
-    def recursive_test(
-        self, variable: int, objects: Rows, example: Rows
-    ) -> tuple[list[Part], list[np.ndarray]]:
+    def recursive_test(self, variable: int, objects: Rows, example: Rows) -> tuple[Part, np.ndarray]:
         """The target of one argument, for another object than the example's own."""
         assert self.recursive is not None
         holds = np.isin(objects, self.database.tables[self.recursive]) & (objects != example)
-        return [Part(Literal(self.recursive, (variable,)), LITERAL)], [holds]
+        return Part(Literal(self.recursive, (variable,)), LITERAL), holds
 
-    def _both_signs(self, name: str, variables: tuple[int, int]) -> list[Part]:
-        positive = Part(Literal(name, variables), LITERAL)
+    def _both_signs(self, name: str, variables: tuple[int, ...], holds: np.ndarray) -> Tests:
+        """A literal and its negation; of the target the literal alone."""
+        positive = Part(Literal(name, variables), LITERAL), holds
         if name == self.recursive:
             return [positive]
-        return [positive, Part(Literal(name, variables, True), NEGATION)]
+        return [positive, (Part(Literal(name, variables, True), NEGATION), ~holds)]
 
     @cached_property
     def _numeric(self) -> set[int]:
@@ -306,15 +297,13 @@ class Vocabulary:
             return known[asked]
         return places_among(known, asked) >= 0
 
-    def world_tests(self, worlds: Rows) -> tuple[list[Part], list[np.ndarray]]:
+    def world_tests(self, worlds: Rows) -> Tests:
         """Predicates without arguments, and where they hold in the world of each row."""
-        tests, holds = [], []
+        found: Tests = []
         for name in self.predicates:
             if self.database.arities[name] == 0 and name != self.recursive:
-                truth = np.isin(worlds, self.database.tables[name][:, 0])
-                tests += [Part(Literal(name, ()), LITERAL), Part(Literal(name, (), True), NEGATION)]
-                holds += [truth, ~truth]
-        return tests, holds
+                found += self._both_signs(name, (), np.isin(worlds, self.database.tables[name][:, 0]))
+        return found
 
     # Joins
 
