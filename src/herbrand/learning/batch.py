@@ -61,7 +61,7 @@ class Batches:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         program = evidence.program
-        latent = [name for name in program.signature.predicates if evidence.known(name).latent_count()]
+        latent = evidence.latent_predicates
         starts = np.cumsum([0, *(evidence.known(name).atom_count for name in latent)])
         self.start = dict(zip(latent, starts[:-1].tolist(), strict=True))
         self.end = int(starts[-1])

@@ -47,11 +47,7 @@ def both_sides(
         return made[key]
 
     programs = [lower(theory, one.known.signature, one.known.facts) for one in examples]
-    hidden = any(
-        one.evidence.known(name).latent_count()
-        for one in examples
-        for name in one.program.signature.predicates
-    )
+    hidden = any(one.evidence.latent_predicates for one in examples)
     return BothSides(
         Counter(map(prepared, programs)),
         Counter(prepared(one.program) for one in examples),

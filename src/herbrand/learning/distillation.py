@@ -135,7 +135,7 @@ def logit_loss(unary: Tensor, taught: Tensor, possible: Tensor) -> Tensor:
 def training(program: Program, settings: LearningSettings, mark: str = "") -> Training:
     """A predictor of a program's latent atoms before its first step, or where one of this mark was left."""
     evidence = Evidence(program)
-    latent = [name for name in program.signature.predicates if evidence.known(name).latent_count()]
+    latent = evidence.latent_predicates
     if not latent:
         raise UnsupportedError(
             "there is no latent atom to teach a predictor of: the facts decide every atom",

@@ -77,8 +77,7 @@ def _labels(template: Template, example: Example, atoms: LatentAtoms) -> np.ndar
     """The label of each atom by its number."""
     labels = np.full(atoms.count, LATENT)
     for predicate in {literal.predicate for literal in literals_of(template.conjunction)} & set(atoms.codes):
-        start, codes = atoms.start[predicate], atoms.codes[predicate]
-        labels[start : start + len(codes)] = found = example.labels(predicate, codes)
+        labels[atoms.places(predicate)] = found = example.labels(predicate, atoms.codes[predicate])
         if (found == LATENT).any():
             raise UnsupportedError(
                 f"a quantifier ranges over atoms of {predicate}, and not all of them are known",

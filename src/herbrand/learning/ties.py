@@ -62,19 +62,16 @@ def ties(example: Example, budget: Budget) -> Ties:
     if not tied.any():
         return NONE
     labels = np.full(atoms.count, LATENT)
-    of = {
-        name: slice(atoms.start[name], atoms.start[name] + len(codes)) for name, codes in atoms.codes.items()
-    }
     for name in example.targets:
-        if name in of:
-            labels[of[name]] = example.labels(name, atoms.codes[name])
+        if name in atoms.codes:
+            labels[atoms.places(name)] = example.labels(name, atoms.codes[name])
     for one in ground:
         _refuse_broken(example, one, atoms, labels)
     _refuse_unlabelled(example, atoms, np.flatnonzero(tied & (labels == LATENT)))
     return Ties(
         leaders,
-        {name: int(follows[own].sum()) for name, own in of.items()},
-        {name for name, own in of.items() if tied[own].any()},
+        {name: int(follows[atoms.places(name)].sum()) for name in atoms.codes},
+        {name for name in atoms.codes if tied[atoms.places(name)].any()},
     )
 
 

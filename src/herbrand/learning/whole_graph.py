@@ -39,11 +39,7 @@ class WholeLessons:
         layer = LogicLayer(
             program, iterations=layers, damping=DAMPING if layers > 1 else 0.0, clip=clip, memory=memory
         ).requires_grad_(False)
-        latent = {
-            name: evidence.known(name).latent_codes()
-            for name in program.signature.predicates
-            if evidence.known(name).latent_count()
-        }
+        latent = {name: evidence.known(name).latent_codes() for name in evidence.latent_predicates}
         widest = max((program.value_count(name) for name in latent), default=2)
         counts = np.repeat(
             [program.value_count(n) for n in latent], [len(codes) for codes in latent.values()]

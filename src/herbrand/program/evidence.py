@@ -97,6 +97,11 @@ class Evidence:
     def is_valued(self, predicate: str) -> bool:
         return self.program.signature.predicates[predicate].value_type is not None
 
+    @property
+    def latent_predicates(self) -> list[str]:
+        """The predicates with latent atoms, in the order of the signature."""
+        return [name for name in self.program.signature.predicates if self.known(name).latent_count()]
+
     def rows(self, predicate: str, allowed: Sequence[int]) -> np.ndarray:
         """The argument rows of a predicate's atoms that are listed with one of these values."""
         table = self.program.table(predicate)

@@ -227,6 +227,10 @@ class LatentAtoms:
         """The numbers of all of them."""
         return np.arange(self.count)
 
+    def places(self, predicate: str) -> slice:
+        """The numbers of a predicate's atoms."""
+        return slice(self.start[predicate], self.start[predicate] + self.counts[predicate])
+
     def numbers(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """The numbers of atoms that are latent."""
         known = self.evidence.known(predicate)

@@ -27,10 +27,9 @@ class StoredAtoms:
     def starts(self) -> dict[str, int]:
         """The number of each predicate's first atom."""
         starts, start = {}, 0
-        for name in self.evidence.program.signature.predicates:
-            if self.evidence.known(name).latent_count():
-                starts[name] = start
-                start += math.prod(self.evidence.sizes(name))
+        for name in self.evidence.latent_predicates:
+            starts[name] = start
+            start += math.prod(self.evidence.sizes(name))
         if start >= 2**62:
             raise BudgetError(f"there are {float(start):.1e} atoms, more than can be numbered")
         return starts

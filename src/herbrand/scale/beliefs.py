@@ -114,7 +114,7 @@ def laid_out(
     evidence: StoredEvidence, products: Sequence[Product], room: int | None
 ) -> dict[str, BeliefLayout]:
     """The tables of all latent predicates, filled from the evidence; ``room``: free bytes of disk."""
-    latent = (name for name in evidence.program.signature.predicates if evidence.known(name).latent_count())
+    latent = evidence.latent_predicates
     return {name: _filled(name, evidence, _exceptions(name, products, evidence), room) for name in latent}
 
 

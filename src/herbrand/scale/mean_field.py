@@ -100,11 +100,7 @@ class StoredMeanField:
         program = evidence.program
         _refuse_unserved(evidence)
         senders, _ = _senders(products_of(program, program.templates, evidence), evidence)
-        atoms = sum(
-            evidence.known(name).atom_count
-            for name in program.signature.predicates
-            if evidence.known(name).latent_count()
-        )
+        atoms = sum(evidence.known(name).atom_count for name in evidence.latent_predicates)
         return Cost(sum(sender.joined_rows for sender, _ in senders), 0.0, disk=float(atoms * BYTES_A_ROW))
 
     def _begun(self, stored: StoredProgram, question: Question) -> StoredMeanFieldState:

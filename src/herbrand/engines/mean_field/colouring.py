@@ -35,16 +35,13 @@ def colouring(problem: Problem, budget: Budget) -> tuple[AtomClass, ...]:
     if not coupled:
         return tuple(found)
     atoms = LatentAtoms(problem.evidence, budget)
-    numbers = np.concatenate(
-        [atoms.start[name] + np.arange(len(atoms.codes[name])) for name in atoms.codes if name in coupled]
-    )
+    own = [name for name in atoms.codes if name in coupled]
+    numbers = np.concatenate([atoms.axes[atoms.places(name)] for name in own])
     colours = _coloured(problem, atoms, numbers, budget)
-    for name in atoms.codes:
-        if name in coupled:
-            first = atoms.start[name]
-            own = colours[first : first + len(atoms.codes[name])]
-            positions = problem.unknowns.tables[name].positions(atoms.codes[name])
-            found += [AtomClass(name, torch.from_numpy(positions[own == c])) for c in np.unique(own)]
+    for name in own:
+        colour = colours[atoms.places(name)]
+        positions = problem.unknowns.tables[name].positions(atoms.codes[name])
+        found += [AtomClass(name, torch.from_numpy(positions[colour == c])) for c in np.unique(colour)]
     return tuple(found)
 
 

@@ -75,9 +75,8 @@ class MarginalPlaces:
         for name in self.names:
             shape = tables[name].shape
             width = shape[-1] if self.valued[name] else 1
-            first = atoms.start[name]
             codes = tables[name].positions(atoms.codes[name])
-            position[first : first + len(codes)] = start + codes * width
+            position[atoms.places(name)] = start + codes * width
             start += int(np.prod(shape, dtype=np.int64))
         self.position = torch.from_numpy(position)
         is_valued = np.concatenate([np.full(len(atoms.codes[n]), self.valued[n]) for n in self.names] or [[]])

@@ -14,7 +14,7 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget, readable
 from herbrand.engines.mean_field.clipping import refuse_clip
 from herbrand.engines.mean_field.grounded import Leaders
-from herbrand.engines.mean_field.hard import SettledAtoms, settled
+from herbrand.engines.mean_field.hard import SettledAtoms, Values, settled
 from herbrand.engines.mean_field.listing import exceptions
 from herbrand.engines.mean_field.products import products_of
 from herbrand.engines.mean_field.quantifiers import independent
@@ -74,24 +74,29 @@ def outlined(
     hard = tuple(t for t in program.templates if t.weight is None)
     weighted = [t for t in program.templates if t.weight is not None]
     irregular = [t for t in weighted if t.conjunction.blocks and not independent(t.conjunction, evidence)]
+    apart = set(map(id, irregular))
     atoms, done = None, None
+    left: dict[str, dict[int, Values]] = {}
     if hard:
         grounded = ground(replace(program, templates=hard), budget)
         atoms = grounded.atoms
         done = settled(grounded)
+        for number, values in done.allowed.items():
+            name, code = atoms.coded(number)
+            left.setdefault(name, {})[code] = values
         tied = _TiedAtoms(evidence, atoms, done.leaders)
-        irregular += [t for t in weighted if t not in irregular and tied.share(t)]
-    regular = [t for t in weighted if t not in irregular]
+        irregular += [t for t in weighted if id(t) not in apart and tied.share(t)]
+        apart = set(map(id, irregular))
+    regular = [t for t in weighted if id(t) not in apart]
     products = products_of(program, regular, evidence)
     relations = KnownRelations(evidence, allowed)
     needed_whole = {x.predicate for t in (*irregular, *hard) for x in literals_of(t.conjunction)}
     tables: dict[str, PredicateTable] = {}
-    for name in program.signature.predicates:
-        if evidence.known(name).latent_count():
-            listed = None
-            if listing and name not in needed_whole:
-                listed = exceptions(name, products, evidence, relations)
-            tables[name] = _table(name, evidence, listed, atoms, done)
+    for name in evidence.latent_predicates:
+        listed = None
+        if listing and name not in needed_whole:
+            listed = exceptions(name, products, evidence, relations)
+        tables[name] = _table(name, evidence, listed, left.get(name, {}))
     _refuse_too_much(tables, allowed)
     rows = None
     if irregular or program.tables:
@@ -102,12 +107,9 @@ def outlined(
 
 
 def _table(
-    name: str,
-    evidence: Evidence,
-    listed: np.ndarray | None,
-    atoms: LatentAtoms | None,
-    done: SettledAtoms | None,
+    name: str, evidence: Evidence, listed: np.ndarray | None, left: Mapping[int, Values]
 ) -> PredicateTable:
+    """``left``: the values that hard statements leave to atoms that have lost some, by their codes."""
     known = evidence.known(name)
     codes, values = known.codes, known.values
     if listed is not None:
@@ -115,17 +117,15 @@ def _table(
     width = evidence.program.value_count(name) if evidence.is_valued(name) else None
     excluded, lost = evidence.excluded(name)
     impossible = excluded * (width or 1) + lost
-    if atoms is not None and done is not None and name in atoms.codes:
-        first, own = atoms.start[name], atoms.codes[name]
-        ours = {own[a - first]: v for a, v in done.allowed.items() if first <= a < first + len(own)}
-        if width is None:
-            settled_codes = np.array([c for c, v in ours.items() if len(v) == 1], dtype=np.int64)
-            settled_values = np.array([next(iter(v)) for v in ours.values() if len(v) == 1], dtype=np.int64)
-            codes, values = np.append(codes, settled_codes), np.append(values, settled_values)
-        else:
-            every = frozenset(range(width))
-            gone = [int(c) * width + value for c, v in ours.items() for value in every - v]
-            impossible = np.append(impossible, np.array(gone, dtype=np.int64))
+    if width is None:
+        sure = {code: next(iter(own)) for code, own in left.items() if len(own) == 1}
+        if sure:
+            codes = np.append(codes, np.array([*sure], np.int64))
+            values = np.append(values, np.array([*sure.values()], np.int64))
+    else:
+        every = frozenset(range(width))
+        gone = [code * width + value for code, own in left.items() for value in every - own]
+        impossible = np.append(impossible, np.array(gone, dtype=np.int64))
     table = DenseTable(name, known.sizes, width, codes, values, impossible)
     _refuse_impossible(table, evidence)
     return table
@@ -155,11 +155,7 @@ class _TiedAtoms:
         """Those of such atoms."""
         tied = self.leaders.leader != np.arange(self.atoms.count)
         tied[self.leaders.leader[tied]] = True
-        names = []
-        for name, codes in self.atoms.codes.items():
-            if tied[self.atoms.start[name] : self.atoms.start[name] + len(codes)].any():
-                names.append(name)
-        return frozenset(names)
+        return frozenset(name for name in self.atoms.codes if tied[self.atoms.places(name)].any())
 
     def share(self, template: Template) -> bool:
         """Whether two literals, or one for two assignments of a quantifier, may speak of such atoms."""

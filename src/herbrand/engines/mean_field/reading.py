@@ -69,7 +69,7 @@ def by_number(problem: Problem, marginals: Mapping[str, Tensor], atoms: LatentAt
     found = np.zeros((atoms.count, widest))
     for name, codes in atoms.codes.items():
         table = problem.unknowns.tables[name]
-        rows = found[atoms.start[name] : atoms.start[name] + len(codes)]
+        rows = found[atoms.places(name)]
         probabilities = _by_value(table, marginals[name])[table.positions(codes)]
         rows[:, : probabilities.shape[1]] = probabilities
     return found
