@@ -324,8 +324,7 @@ def _choices(clause: Clause, fresh: Tables | None) -> list[dict[int, Relation]]:
 
 def _at_rule(error: BudgetError, clause: Clause) -> BudgetError:
     """The error with the place of the rule that is too wide."""
-    span = clause.rule.span if clause.rule else None
-    return type(error)([replace(one, span=one.span or span) for one in error.mistakes])
+    return type(error)([replace(one, span=one.span or clause.span) for one in error.mistakes])
 
 
 def columns_in(rows: Relation) -> list[str]:

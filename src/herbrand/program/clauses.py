@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from herbrand.errors import Span
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import written
 from herbrand.language.syntax import Constant, Rule
@@ -123,6 +124,16 @@ class Clause:
     constants: Mapping[str, int] = field(default_factory=dict, compare=False, hash=False)
     weight: int | None = None
     rule: Rule | None = field(default=None, compare=False, hash=False)
+
+    @property
+    def span(self) -> Span | None:
+        """Where its rule is stated."""
+        return None if self.rule is None else self.rule.span
+
+    @property
+    def weighted(self) -> Rule | None:
+        """Its rule, if that has a weight."""
+        return None if self.weight is None else self.rule
 
     def variables(self) -> tuple[str, ...]:
         """The variables of the head and of what must hold, without those that stand for a constant."""

@@ -177,7 +177,7 @@ class FactRelations:
             (values,) = self._facts.rows(self._signature.predicates[name], wrong[:1])
             raise ContradictionError(
                 f"this rule derives {show_atom(name, values)}, which is stated to be false",
-                span=clause.rule.span if clause.rule else None,
+                span=clause.span,
             )
 
     def _rows(self, rows: np.ndarray) -> Memory:

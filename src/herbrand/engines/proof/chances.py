@@ -269,7 +269,7 @@ def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) ->
         if predicate in uncertain:
             raise UnsupportedError(
                 f"'not' stands before {predicate}, which is uncertain",
-                span=clause.rule.span if clause.rule else None,
+                span=clause.span,
                 hint="--algebra probability takes it",
             )
 

@@ -44,9 +44,8 @@ class _Telling:
         return 1.0 if weights is None else float(weights[fact.place])
 
     def clause_weight(self, made: Instance) -> float:
-        return (
-            1.0 if made.clause.weight is None or made.clause.rule is None else rule_number(made.clause.rule)
-        )
+        rule = made.clause.weighted
+        return 1.0 if rule is None else rule_number(rule)
 
     def reason(self, proof: ProofTree) -> Reason:
         """A proof; the goal's own clause, and the facts of a derived predicate, are shown by their parts."""

@@ -61,7 +61,7 @@ def refuse_absence(program: HornProgram, goals: Sequence[Clause], scored: Collec
             raise UnsupportedError(
                 f"'not' stands before {predicate}{rests}: {name} takes scores, and 'not' means that there is "
                 "no proof, so no score would count",
-                span=clause.rule.span if clause.rule else None,
+                span=clause.span,
                 hint="give scores to a predicate of their own for what does not hold, such as 1 - s; "
                 "a query layer with algebra='probability' takes 'not'",
             )

@@ -1,6 +1,6 @@
 """Loops over compressed rows that push weighted sets of constants through a relation.
 
-A state is groups of (constant, weight). JoinSums it through a relation gives, for each group, the sum over
+A state is groups of (constant, weight). Pushed through a relation it gives, for each group, the sum over
 its constants of weight times the weight of each fact that leads on; ``best`` takes the largest term instead.
 
 Where a constant that was found stands among a group's results is remembered in ``marks`` [width], counted

@@ -298,6 +298,6 @@ def check_safe(clause: Clause, inputs: Collection[str]) -> None:
             put = "give the variable a name, and put it" if shown == "_" else f"put {shown}"
             raise LanguageError(
                 f"nothing in the body binds {shown}, which stands in {where}",
-                span=clause.rule.span if clause.rule else None,
+                span=clause.span,
                 hint=f"{put} into an atom of the body" + (", or give it in the query" if in_head else ""),
             )

@@ -122,8 +122,7 @@ class PossibleWorlds:
 
     def lowered(self, clause: Clause) -> Lowered:
         """A clause to be grounded."""
-        rule = clause.rule if clause.weight is not None else None
-        chance = None if rule is None else rule_number(rule)
+        chance = None if clause.weighted is None else rule_number(clause.weighted)
         safe = None if id(clause.rule) in self._ranging else partial(check_safe, clause)
         return lowered_clause(next(self._numbers), clause, self._program.facts, chance, safe)
 

@@ -62,9 +62,8 @@ class ScoredProofs:
 
     def of_clause(self, made: Instance) -> int | None:
         """The source of a weighted rule."""
-        if made.clause.weight is None or made.clause.rule is None:
-            return None
-        return self.sources.of_rule(made.clause.rule)
+        rule = made.clause.weighted
+        return None if rule is None else self.sources.of_rule(rule)
 
 
 class BestProof(FoundOnce):
