@@ -19,8 +19,9 @@ import torch
 
 from benchmarks.baselines import by_hand, precision_by_hand
 from benchmarks.labelled_worlds import CORA, KINSHIP, UW_CSE, LabelledWorld, own, published
-from herbrand.learning.distillation import Training, train, training
+from herbrand.learning.distillation import Training, training
 from herbrand.learning.settings import LearningSettings
+from herbrand.learning.steps import run_steps
 from herbrand.reports.metrics import average_precision
 
 SEEDS, STEPS, LAYERS, BATCH = 5, 200, 5, 1024
@@ -70,7 +71,7 @@ def final(name: str, seed: int) -> float:
     world = worlds()[name]
     settings = LearningSettings(batch=BATCH, layers=LAYERS, seed=seed, iterations=STEPS)
     state = training(world.program, settings)
-    train(state, settings)
+    run_steps(state, settings, STEPS)
     return average_precision(world.labels, log_odds(state, world))
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
 from herbrand.budget import Budget
 from herbrand.errors import FactsError, UnsupportedError
 from herbrand.language.parse import parse_theory
 from herbrand.learning.settings import LearningSettings, Progress, settings_from
-from herbrand.learning.steps import SAVED_EVERY, EarlyStopping, run_steps
+from herbrand.learning.steps import SAVED_EVERY, EarlyStopping, Options, resume, run_steps
 from herbrand.learning.worlds import separate_facts
 
 
@@ -24,40 +26,61 @@ class Halving:
     left: float = 1.0
     losses: list[float] = field(default_factory=list)
     stopping: EarlyStopping = field(default_factory=lambda: EarlyStopping(10**6))
+    mark: str = "halving"
+    options: Options = field(default_factory=dict)
+    saved: list[int] = field(default_factory=list, compare=False)
 
     def step(self) -> float:
         loss, self.left, self.steps = self.left, self.left / 2, self.steps + 1
         return loss
 
+    def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        self.saved.append(self.steps)
+        return {"left": torch.tensor(self.left, dtype=torch.float64)}, {}
+
+    def restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+        self.left = tensors["left"].item()
+
 
 def test_as_many_steps_as_asked_for_and_each_is_told() -> None:
     told: list[Progress] = []
     state = Halving()
-    status = run_steps(state, LearningSettings(iterations=3, watch=told.append), 1000, pytest.fail)
+    status = run_steps(state, LearningSettings(iterations=3, watch=told.append), 1000)
     assert (status.converged, status.iterations, status.trace) == (True, 3, (1.0, 0.5, 0.25))
     assert [(now.step, now.steps, now.metric) for now in told] == [(n, 3, "loss") for n in (1, 2, 3)]
-    assert run_steps(Halving(), LearningSettings(), 7, pytest.fail).iterations == 7
+    assert run_steps(Halving(), LearningSettings(), 7).iterations == 7
 
 
-def test_a_run_that_is_saved_and_gone_on_with_is_an_unbroken_one() -> None:
-    kept: list[tuple[str, int]] = []
+def test_a_run_that_is_saved_and_gone_on_with_is_an_unbroken_one(tmp_path: Path) -> None:
+    path, most = str(tmp_path / "state"), 2 * SAVED_EVERY + 5
     state = Halving()
-    settings = LearningSettings(iterations=2 * SAVED_EVERY + 5, save="here")
-    run_steps(state, settings, 1, lambda path: kept.append((path, state.steps)))
-    assert kept == [("here", SAVED_EVERY), ("here", 2 * SAVED_EVERY), ("here", 2 * SAVED_EVERY + 5)]
+    settings = LearningSettings(iterations=most, save=path)
+    run_steps(state, settings, 1)
+    assert state.saved == [SAVED_EVERY, 2 * SAVED_EVERY, most]
+    run_steps(Halving(), LearningSettings(iterations=40, save=path), 1)
     broken = Halving()
-    run_steps(broken, LearningSettings(iterations=40), 1, pytest.fail)
-    run_steps(broken, LearningSettings(iterations=2 * SAVED_EVERY + 5), 1, pytest.fail)
-    assert broken == state
-    assert run_steps(state, settings, 1, lambda path: None).iterations == state.steps, "nothing is left to do"
+    resume(broken, LearningSettings(resume=path))
+    assert (broken.steps, broken.left, broken.stopping.best) == (40, 0.5**40, 0.5**39)
+    run_steps(broken, LearningSettings(iterations=most), 1)
+    assert replace(broken, losses=state.losses) == state and broken.losses == state.losses[40:]
+    assert run_steps(state, settings, 1).iterations == state.steps, "nothing is left to do"
 
 
-def test_a_time_limit_ends_it_after_the_step_that_is_under_way_and_keeps_the_state() -> None:
-    kept: list[str] = []
-    status = run_steps(
-        Halving(), LearningSettings(budget=Budget(seconds=0.0), save="here"), 1000, kept.append
-    )
-    assert (status.converged, status.iterations, kept) == (False, 1, ["here"])
+def test_what_was_saved_is_of_this_training(tmp_path: Path) -> None:
+    path = str(tmp_path / "state")
+    resume(Halving(), LearningSettings(resume=path, save=path))  # nothing is there yet
+    run_steps(Halving(options={"seed": 1}), LearningSettings(iterations=1, save=path), 1)
+    with pytest.raises(UnsupportedError, match="was trained on another theory or other facts"):
+        resume(Halving(mark="other", options={"seed": 1}), LearningSettings(resume=path))
+    with pytest.raises(UnsupportedError, match=r"was trained with another --seed\n.*and not without --seed"):
+        resume(Halving(options={"seed": None}), LearningSettings(resume=path))
+
+
+def test_a_time_limit_ends_it_after_the_step_that_is_under_way_and_keeps_the_state(tmp_path: Path) -> None:
+    state = Halving()
+    settings = LearningSettings(budget=Budget(seconds=0.0), save=str(tmp_path / "state"))
+    status = run_steps(state, settings, 1000)
+    assert (status.converged, status.iterations, state.saved) == (False, 1, [1])
     assert status.advice == "stopped after 0.0 s; allow more by --time-limit"
 
 

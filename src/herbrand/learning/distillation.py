@@ -27,13 +27,13 @@ from herbrand.learning.learned import Learning
 from herbrand.learning.opinions import opinions, soft_facts
 from herbrand.learning.predictor import Predictor
 from herbrand.learning.sampling import Sampler, bears, refuse_unsampled
-from herbrand.learning.settings import LearningSettings, kept_before
-from herbrand.learning.steps import EarlyStopping, Options, kept_state, mark_of, run_steps
+from herbrand.learning.settings import LearningSettings
+from herbrand.learning.steps import EarlyStopping, Options, mark_of, resume, run_steps
 from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
-from herbrand.tensor_files import alike, restoring, save_tensors, whole_number, within
+from herbrand.tensor_files import alike, whole_number, within
 
 STEPS, LAYERS, SIZE, RATE, OBSERVED = 1000, 5, 128, 5e-4, 0.9
 SMOOTHING = 0.98
@@ -112,6 +112,27 @@ class Training:
         self.optimizer.step()
         return float(loss.detach())
 
+    def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """The predictor, what Adam remembers of it, and where the lessons stand."""
+        tensors = {f"predictor.{name}": value for name, value in self.predictor.state_dict().items()}
+        for name, parameter in self.predictor.named_parameters():
+            for key, value in self.optimizer.state.get(parameter, {}).items():
+                tensors[f"adam.{key}.{name}"] = torch.as_tensor(value)
+        return tensors, {"groundings": self.groundings, "lessons": self.lessons.state()}
+
+    def restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+        """Go on from what :meth:`kept` gave."""
+        self.predictor.load_state_dict(within("predictor", tensors))
+        for name, parameter in self.predictor.named_parameters():
+            like = {"step": torch.tensor(0.0), "exp_avg": parameter, "exp_avg_sq": parameter}
+            self.optimizer.state[parameter] = {
+                key: alike(tensors[f"adam.{key}.{name}"], like[key])
+                for key in like
+                if f"adam.{key}.{name}" in tensors
+            }
+        self.groundings = whole_number(about["groundings"])
+        self.lessons.restore(about["lessons"])
+
 
 def logits_of(predictor: Predictor, batch: Lesson) -> Tensor:
     """The predictor's logits [atom, value] for a batch; impossible values have -inf."""
@@ -152,9 +173,7 @@ def training(program: Program, settings: LearningSettings, mark: str = "") -> Tr
     optimizer = torch.optim.Adam(predictor.parameters(), lr=options["rate"])
     stopping = EarlyStopping(settings.patience, SMOOTHING)
     found = Training(predictor, lessons, options["layers"], optimizer, stopping, mark=mark, options=options)
-    path = kept_before(settings)
-    if path is not None:
-        restore(found, path)
+    resume(found, settings)
     return found
 
 
@@ -184,11 +203,6 @@ def _lessons(program: Program, evidence: Evidence, settings: LearningSettings, o
     return SampledLessons(sampler, Batches(evidence), settings.batch)
 
 
-def train(state: Training, settings: LearningSettings) -> Status:
-    """Steps until the limits are met or nothing gets better; saves where that is wanted."""
-    return run_steps(state, settings, STEPS, lambda path: save(state, path))
-
-
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
     """The theory with the opinions of a predictor that its rules have taught."""
     began = time.perf_counter()
@@ -198,7 +212,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     state = training(program, settings, mark_of(theory, worlds, sorted(aim.latent)))
     _refuse_decided(aim, state.predictor)
     done, before = state.groundings, state.steps
-    status = train(state, settings)
+    status = run_steps(state, settings, STEPS)
     seconds = status.seconds
     names = aim.targets or tuple(name for name in state.predictor.types if name in aim.latent)
     name = "distillation" if settings.clip is None else f"distillation (clip {settings.clip:g})"
@@ -245,37 +259,3 @@ def _refuse_decided(aim: Aim, predictor: Predictor) -> None:
             f"--target {decided[0]}: the facts decide every atom of it",
             hint="name a predicate with atoms of which nothing is known",
         )
-
-
-def save(state: Training, path: str) -> None:
-    """Keep all that the next step depends on."""
-    tensors = {f"predictor.{name}": value for name, value in state.predictor.state_dict().items()}
-    for name, parameter in state.predictor.named_parameters():
-        for key, value in state.optimizer.state.get(parameter, {}).items():
-            tensors[f"adam.{key}.{name}"] = torch.as_tensor(value)
-    about = {
-        "mark": state.mark,
-        "options": state.options,
-        "steps": state.steps,
-        "groundings": state.groundings,
-        "lessons": state.lessons.state(),
-        "stopping": state.stopping.saved,
-    }
-    save_tensors(path, tensors, about)
-
-
-def restore(state: Training, path: str) -> None:
-    """Go on where a training was saved; raises where it was another one."""
-    tensors, about = kept_state(path, state.mark, state.options)
-    with restoring(path):
-        state.predictor.load_state_dict(within("predictor", tensors))
-        for name, parameter in state.predictor.named_parameters():
-            like = {"step": torch.tensor(0.0), "exp_avg": parameter, "exp_avg_sq": parameter}
-            state.optimizer.state[parameter] = {
-                key: alike(tensors[f"adam.{key}.{name}"], like[key])
-                for key in like
-                if f"adam.{key}.{name}" in tensors
-            }
-        state.steps, state.groundings = whole_number(about["steps"]), whole_number(about["groundings"])
-        state.lessons.restore(about["lessons"])
-        state.stopping = state.stopping.restored(about["stopping"])

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -484,12 +484,11 @@ def _with_numbers(choice: Choice, values: tuple[Value, ...], probabilities: np.n
 
 def _written(theory: Theory, probabilities: Probabilities) -> Iterator[Statement]:
     """The statements with numbers; one that no evidence reaches keeps its question mark."""
+    reached = defaultdict[int, list[Statement]](list)
+    for (number, values), found in probabilities.items():
+        reached[number].append(_with_numbers(_choice(theory, number), values, found))
     for number, statement in enumerate(theory.statements):
-        groups = [group for group in probabilities if group[0] == number]
-        if not groups:
-            yield statement
-        for group in groups:
-            yield _with_numbers(_choice(theory, number), group[1], probabilities[group])
+        yield from reached.get(number, [statement])
 
 
 def _weights(theory: Theory, probabilities: Probabilities) -> Iterator[LearnedWeight]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -25,8 +25,8 @@ from herbrand.errors import UnsupportedError
 from herbrand.language.show import show
 from herbrand.language.syntax import Theory
 from herbrand.learning.example import World
-from herbrand.learning.settings import LearningSettings, Progress
-from herbrand.tensor_files import read_tensors, restoring, whole_number
+from herbrand.learning.settings import LearningSettings, Progress, kept_before
+from herbrand.tensor_files import read_tensors, restoring, save_tensors, whole_number
 
 # Nothing gets better
 
@@ -72,21 +72,37 @@ class EarlyStopping:
 SAVED_EVERY = 100
 """Steps from one saved state to the next."""
 
+Options = Mapping[str, Any]
+"""What the steps of a training depend on, by the names of the command line."""
+
 
 class Stepping(Protocol):
-    """A training: what changes from step to step."""
+    """A training: what changes from step to step. ``mark`` tells it from others, see :func:`mark_of`."""
 
+    mark: str
     steps: int
     losses: list[float]
     stopping: EarlyStopping
+
+    @property
+    def options(self) -> Options: ...
 
     def step(self) -> float:
         """One more step; gives the loss before it."""
         ...
 
+    def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """What else the next step depends on: tensors, and what JSON can hold."""
+        ...
 
-def run_steps(state: Stepping, settings: LearningSettings, steps: int, save: Callable[[str], None]) -> Status:
-    """``steps``: the most that are made where the settings do not say; ``save`` keeps the state in a file."""
+    def restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+        """Go on from what :meth:`kept` gave."""
+        ...
+
+
+def run_steps(state: Stepping, settings: LearningSettings, steps: int) -> Status:
+    """Steps until the limits are met or nothing gets better; the state is kept where that is wanted.
+    ``steps``: the most that are made where the settings do not say."""
     began, most = time.perf_counter(), settings.iterations or steps
     advice = ""
     while state.steps < most and not state.stopping.over:
@@ -99,17 +115,13 @@ def run_steps(state: Stepping, settings: LearningSettings, steps: int, save: Cal
             advice = out_of_time(settings.budget.elapsed)
             break
         if settings.save is not None and state.steps % SAVED_EVERY == 0:
-            save(settings.save)
+            _save(state, settings.save)
     if settings.save is not None:
-        save(settings.save)
+        _save(state, settings.save)
     return Status(not advice, state.steps, time.perf_counter() - began, advice, tuple(state.losses))
 
 
 # What is kept
-
-
-Options = Mapping[str, Any]
-"""What the steps of a training depend on, by the names of the command line."""
 
 
 def mark_of(theory: Theory, worlds: Sequence[World], *beside: object) -> str:
@@ -120,23 +132,40 @@ def mark_of(theory: Theory, worlds: Sequence[World], *beside: object) -> str:
     return made.hexdigest()
 
 
-def kept_state(path: str, mark: str, options: Options) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What a training of this mark and these options saved; raises where it was another one."""
+def _save(state: Stepping, path: str) -> None:
+    tensors, about = state.kept()
+    always = {
+        "mark": state.mark,
+        "options": state.options,
+        "steps": state.steps,
+        "stopping": state.stopping.saved,
+    }
+    save_tensors(path, tensors, always | about)
+
+
+def resume(state: Stepping, settings: LearningSettings) -> None:
+    """Go on where a training was saved, if the settings say so; raises where it was another one."""
+    path = kept_before(settings)
+    if path is None:
+        return
     tensors, about = read_tensors(path)
-    if about.get("mark") != mark:
+    if about.get("mark") != state.mark:
         raise UnsupportedError(
             f"'{path}' was trained on another theory or other facts",
             hint="resume with the theory, facts and targets it was saved with",
         )
     with restoring(path):
         kept = dict(about["options"])
-    for name, own in options.items():
+    for name, own in state.options.items():
         if kept.get(name) != own:
             raise UnsupportedError(
                 f"'{path}' was trained with another --{name}",
                 hint=f"resume {_with(name, kept.get(name))}, as it was saved, and not {_with(name, own)}",
             )
-    return tensors, about
+    with restoring(path):
+        state.steps = whole_number(about["steps"])
+        state.stopping = state.stopping.restored(about["stopping"])
+        state.restore(tensors, about)
 
 
 def _with(option: str, value: object) -> str:

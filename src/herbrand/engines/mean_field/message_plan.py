@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -160,9 +160,7 @@ class MessagePlan(nn.Module):
             one = self.leaves[leaf]
             if one.reading.source.startswith(PRESENT):
                 registers[register] = present[one.reading.source.removeprefix(PRESENT)]
-        masks: dict[int, Tensor] = {}
-        for leaf, register in self.masks.items():
-            masks[leaf] = registers[register]
+        masks = {leaf: registers[register] for leaf, register in self.masks.items()}
         for leaf in self.sources.values():
             mask = self._present(leaf, present)
             if mask is not None:
@@ -280,12 +278,7 @@ class Prepared:
 
     registers: dict[int, Tensor]
     masks: dict[int, Tensor]
-    worths: dict[int, Tensor]
-
-    def __init__(self, registers: dict[int, Tensor], masks: dict[int, Tensor]) -> None:
-        object.__setattr__(self, "registers", registers)
-        object.__setattr__(self, "masks", masks)
-        object.__setattr__(self, "worths", {})
+    worths: dict[int, Tensor] = field(default_factory=dict)
 
     def read(
         self,

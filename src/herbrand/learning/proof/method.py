@@ -34,9 +34,9 @@ from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import LearnedWeight, Learning
 from herbrand.learning.proof.losses import LOSSES
 from herbrand.learning.proof.questions import Questions
-from herbrand.learning.proof.training import Training, train
+from herbrand.learning.proof.training import STEPS, Training
 from herbrand.learning.settings import LearningSettings
-from herbrand.learning.steps import mark_of
+from herbrand.learning.steps import mark_of, run_steps
 from herbrand.nn.rule_weights import RuleWeights, relearned_rules
 
 
@@ -71,7 +71,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
             f"no proof leads to any of the {before['questions']:,} right answers within depth {depth}",
             hint="allow more by --depth, or look at the rules with: herbrand query",
         )
-    status = train(state, settings)
+    status = run_steps(state, settings, STEPS)
     metrics = {
         **state.measured(),
         "loss_at_start": before["loss"],

@@ -1,20 +1,20 @@
 """Steps of Adam on the logarithms of weights, question by question or in batches.
 
 A step's gradient is added up over parts of its questions, so that the states of no more than one part are
-held at a time. All that a step depends on is kept by :func:`save`: a run that is resumed gives the very
-numbers of an unbroken one.
+held at a time. All that a step depends on is saved: a run that is resumed gives the very numbers of an
+unbroken one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from herbrand.answers.guarantee import Status
 from herbrand.budget import Budget
 from herbrand.engines.proof.differentiable import scores
 from herbrand.engines.proof.query import Proof
@@ -22,10 +22,10 @@ from herbrand.engines.proof.unrolled import FEWEST_ROWS, GRID_CACHE
 from herbrand.learning.proof.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
-from herbrand.learning.settings import LearningSettings, kept_before
-from herbrand.learning.steps import EarlyStopping, Options, kept_state, run_steps
+from herbrand.learning.settings import LearningSettings
+from herbrand.learning.steps import EarlyStopping, Options, resume
 from herbrand.nn.rule_weights import RuleWeights
-from herbrand.tensor_files import restoring, save_tensors, whole_number, within
+from herbrand.tensor_files import within
 
 STEPS, RATE = 100, 0.1
 SMOOTHING = 0.9
@@ -69,9 +69,7 @@ class Training:
             EarlyStopping(settings.patience, 0.0 if batch is None else SMOOTHING),
             settings.seed, np.random.default_rng(settings.seed), mark,
         )  # fmt: skip
-        path = kept_before(settings)
-        if path is not None:
-            restore(found, path)
+        resume(found, settings)
         return found
 
     @property
@@ -155,34 +153,16 @@ class Training:
                 yield proof, target.part(own[start : start + most])
             before += len(target)
 
+    def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """The weights, what Adam remembers of them, and which questions come next."""
+        tensors = {f"weights.{name}": value for name, value in self.weights.state_dict().items()}
+        tensors |= self.adam.tensors()
+        tensors["waiting"] = torch.from_numpy(self.waiting.copy())
+        return tensors, {"random": self.rng.bit_generator.state}
 
-def train(state: Training, settings: LearningSettings) -> Status:
-    """Steps until the limits are met or nothing gets better; saves where that is wanted."""
-    return run_steps(state, settings, STEPS, lambda path: save(state, path))
-
-
-def save(state: Training, path: str) -> None:
-    """Keep all that the next step depends on."""
-    tensors = {f"weights.{name}": value for name, value in state.weights.state_dict().items()}
-    tensors |= state.adam.tensors()
-    tensors["waiting"] = torch.from_numpy(state.waiting.copy())
-    about = {
-        "mark": state.mark,
-        "options": state.options,
-        "steps": state.steps,
-        "random": state.rng.bit_generator.state,
-        "stopping": state.stopping.saved,
-    }
-    save_tensors(path, tensors, about)
-
-
-def restore(state: Training, path: str) -> None:
-    """Go on where a run was saved; raises where it was of another theory, or had other facts or options."""
-    tensors, about = kept_state(path, state.mark, state.options)
-    with restoring(path):
-        state.weights.load_state_dict(within("weights", tensors))
-        state.steps = whole_number(about["steps"])
-        state.adam.restore(tensors, state.steps)
-        state.waiting = tensors["waiting"].numpy()
-        state.rng.bit_generator.state = about["random"]
-        state.stopping = state.stopping.restored(about["stopping"])
+    def restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+        """Go on from what :meth:`kept` gave."""
+        self.weights.load_state_dict(within("weights", tensors))
+        self.adam.restore(tensors, self.steps)
+        self.waiting = tensors["waiting"].numpy()
+        self.rng.bit_generator.state = about["random"]
