@@ -60,7 +60,7 @@ def test_what_is_read_of_every_atom(
     table = DenseTable("p", (SIZE,) * len(reading.arguments), values)
     lead = (2,) if batched else ()
     numbers = torch.from_numpy(rng.random((*lead, *table.shape)))
-    found = table.read(numbers, reading, batched).to_dense()
+    found = table.relation(table.leaf(numbers, reading, batched), reading).to_dense()
     assert found.shape == (*lead, *(SIZE,) * len(reading.axes))
     for batch in np.ndindex(*lead):
         for place, atom in cells(reading):
@@ -71,7 +71,8 @@ def test_what_is_read_of_every_atom(
     (table.relation(leaf, reading).to_dense() * weights).sum().backward()
     message = torch.zeros_like(numbers)
     gradients = [one.grad for one in leaf if one.grad is not None]
-    table.add(message, gradients, reading, batched)
+    for batch in np.ndindex(*lead):
+        table.add(message[batch], [gradient[batch] for gradient in gradients], reading)
     expected = torch.zeros_like(numbers)
     sign = -1.0 if values is None and reading.allowed == FALSE else 1.0
     for batch in np.ndindex(*lead):
@@ -163,8 +164,9 @@ def test_exceptions_and_a_default_are_the_whole_table(
     every = listed.positions(np.arange(SIZE * SIZE))
     whole = numbers[torch.from_numpy(every)].reshape(SIZE, SIZE)
     dense, reading = DenseTable("p", (SIZE, SIZE)), Reading("p", arguments, allowed)
-    found = listed.read(numbers, reading, False).to_dense()
-    torch.testing.assert_close(found, dense.read(whole, reading, False).to_dense())
+    found = listed.relation(listed.leaf(numbers, reading, False), reading).to_dense()
+    expected = dense.relation(dense.leaf(whole, reading, False), reading).to_dense()
+    torch.testing.assert_close(found, expected)
     assert (listed.listed, listed.others) == (len(codes), SIZE * SIZE - len(codes))
     counts = listed.counts()
     assert counts is not None and counts.tolist() == np.bincount(every, minlength=len(codes) + 1).tolist()
@@ -172,7 +174,7 @@ def test_exceptions_and_a_default_are_the_whole_table(
     weights = torch.full((SIZE, SIZE), 1.0, dtype=torch.float64)
     (listed.relation(leaf, reading).to_dense() * weights).sum().backward()
     message = torch.zeros_like(numbers)
-    listed.add(message, [torch.zeros_like(o) if o.grad is None else o.grad for o in leaf], reading, False)
+    listed.add(message, [torch.zeros_like(o) if o.grad is None else o.grad for o in leaf], reading)
     sign = 1.0 if allowed == TRUE else -1.0
     assert message[:-1].tolist() == [sign] * len(codes)
     assert float(message[-1]) == (sign if listed.others else 0.0)

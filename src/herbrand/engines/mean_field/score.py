@@ -231,7 +231,7 @@ class Score:
         for key, found in waiting.items():
             if key[0] not in messages:
                 messages[key[0]] = torch.zeros_like(leaves.marginals[key[0]])
-            self.tables[key[0]].add(messages[key[0]], found, leaves.readings[key], False)
+            self.tables[key[0]].add(messages[key[0]], found, leaves.readings[key])
         return messages
 
     def worth(self, part: CountedProduct, weights: Weights) -> Tensor | float | None:

@@ -84,17 +84,15 @@ class PredicateTable(Protocol):
         """How many atoms each flattened one stands for; ``None``: one each."""
         ...
 
-    def read(self, probabilities: Tensor, reading: Reading, batched: bool) -> Relation:
-        """The probability that each atom read has an allowed value."""
-        ...
-
     def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
         """The tensors that :meth:`relation` makes a reading of, to be differentiated by."""
         ...
 
-    def relation(self, leaf: Sequence[Tensor], reading: Reading) -> Relation: ...
+    def relation(self, leaf: Sequence[Tensor], reading: Reading) -> Relation:
+        """The probability that each atom read has an allowed value."""
+        ...
 
-    def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading, batched: bool) -> None:
+    def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading) -> None:
         """Add derivatives by a leaf to the messages to the atoms, in place."""
         ...
 
@@ -199,9 +197,6 @@ class DenseTable:
         found[torch.from_numpy(self.known)] = 0
         return found
 
-    def read(self, probabilities: Tensor, reading: Reading, batched: bool) -> Relation:
-        return self.relation(self.leaf(probabilities, reading, batched), reading)
-
     def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
         region = reading.region(probabilities, batched, self.values is not None)
         if self.values is not None:
@@ -211,8 +206,8 @@ class DenseTable:
     def relation(self, leaf: Sequence[Tensor], reading: Reading) -> Relation:
         return Dense(1 - leaf[0] if self.values is None and reading.allowed == FALSE else leaf[0])
 
-    def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading, batched: bool) -> None:
-        region = reading.region(message, batched, self.values is not None)
+    def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading) -> None:
+        region = reading.region(message, False, self.values is not None)
         if self.values is None:
             region.add_(gradients[0])
             return
@@ -295,9 +290,6 @@ class ListedTable:
         found[-1] *= self.others
         return found
 
-    def read(self, probabilities: Tensor, reading: Reading, batched: bool) -> Relation:
-        return self.relation(self.leaf(probabilities, reading, batched), reading)
-
     def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
         assert not batched
         return [probabilities[:-1], probabilities[-1]]
@@ -308,7 +300,7 @@ class ListedTable:
             values, default = 1 - values, 1 - default
         return Sparse(self.support, values, default)
 
-    def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading, batched: bool) -> None:
+    def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading) -> None:
         message[:-1] += gradients[0]
         if self.others:
             message[-1] += gradients[1] / self.others
