@@ -34,7 +34,7 @@ from herbrand.learning.climbing import ENDLESS, Penalty
 from herbrand.learning.example import Aim, Example, World, examples_of
 from herbrand.learning.learned import Learning, learned_weights
 from herbrand.learning.objective import penalty_of
-from herbrand.learning.parameters import Key, Parameters
+from herbrand.learning.parameters import Parameters
 from herbrand.learning.sampled_counts import SampledSide
 from herbrand.learning.settings import LearningSettings, Progress
 from herbrand.program.program import Program
@@ -73,13 +73,11 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     Raises where worlds cannot be drawn.
     """
     began = time.perf_counter()
-    starts: dict[Key, float] = {}
-    if settings.relearn:
-        theory, starts = relearned(theory)
+    theory, starts = relearned(theory) if settings.relearn else (theory, {})
     examples = examples_of(theory, worlds, aim, settings.budget, opinions=True)
     sampled = Sampled.of(theory, examples, settings)
     keys, penalty = sampled.parameters.keys, penalty_of(settings)
-    first = np.array([starts.get(key, 0.0) for key in keys])
+    first = sampled.parameters.row(starts)
     if sampled.sides.hidden and not first.any():
         # at 0 the values of a hidden atom are alike, and no step would ever tell them apart
         first = np.random.default_rng(settings.seed).normal(0, 0.1, len(keys))

@@ -155,15 +155,12 @@ def exactly(
 ) -> Learning:
     """By exact counts; raises ``BudgetError`` where one gradient takes more than ``most_operations``."""
     began = time.perf_counter()
-    starts: dict[Key, float] = {}
-    if settings.relearn:
-        theory, starts = relearned(theory)
+    theory, starts = relearned(theory) if settings.relearn else (theory, {})
     examples = examples_of(theory, worlds, aim, settings.budget, opinions=True)
     most = operations_in(settings.budget, LOOKS * most_operations) / LOOKS
     objective = likelihood(theory, examples, settings.budget, most)
-    first = np.array([starts.get(key, 0.0) for key in objective.parameters.keys])
     penalty = penalty_of(settings)
-    top = _highest(objective, first, penalty, settings)
+    top = _highest(objective, objective.parameters.row(starts), penalty, settings)
     learned = dict(zip(objective.parameters.keys, top.weights.tolist(), strict=True))
     more = _held_out(theory, aim, settings, learned, most) if settings.held_out is not None else {}
     found = report(theory, objective, top, penalty, replace(METHOD, more=more), began)
@@ -176,7 +173,7 @@ def _held_out(
     """How probable the labels of worlds are that nothing was learned from; weights never seen are 0."""
     examples = examples_of(theory, aim.held_out, aim, settings.budget, opinions=True)
     there = likelihood(theory, examples, settings.budget, most)
-    value = there.value(np.array([weights.get(key, 0.0) for key in there.parameters.keys]))
+    value = there.value(there.parameters.row(weights))
     return {"held_out_log_likelihood": value, "held_out_atoms": there.atom_count}
 
 

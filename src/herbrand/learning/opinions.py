@@ -54,16 +54,15 @@ def all_logits(predictor: Predictor, evidence: Evidence, name: str) -> Tensor:
 def soft_facts(table: AtomTable) -> list[FactRows]:
     """A table's probabilities as soft evidence that adds exactly their logits."""
     logits = np.log(np.clip(table.probabilities, 1e-300, None))
-    arguments = tuple(map(tuple, table.columns))
+    arguments, count = tuple(map(tuple, table.columns)), len(logits)
     if table.values is None:
-        odds = np.clip(logits[:, 1] - logits[:, 0], -STRONGEST, STRONGEST)
-        chances = tuple((1 / (1 + np.exp(-odds))).tolist())
-        return [FactRows(table.predicate, arguments, len(chances), "soft", chances)]
+        return [FactRows(table.predicate, arguments, count, "soft", _chances(logits[:, 1] - logits[:, 0]))]
     centred = logits - logits.mean(axis=1, keepdims=True) - math.log(max(1, len(table.values) - 1))
-    found = []
-    for place, value in enumerate(table.values):
-        odds = np.clip(centred[:, place], -STRONGEST, STRONGEST)
-        chances = tuple((1 / (1 + np.exp(-odds))).tolist())
-        columns = (*arguments, (value,) * len(chances))
-        found.append(FactRows(table.predicate, columns, len(chances), "soft", chances, True))
-    return found
+    return [
+        FactRows(table.predicate, (*arguments, (value,) * count), count, "soft", _chances(odds), True)
+        for value, odds in zip(table.values, centred.T, strict=True)
+    ]
+
+
+def _chances(odds: np.ndarray) -> tuple[float, ...]:
+    return tuple((1 / (1 + np.exp(-np.clip(odds, -STRONGEST, STRONGEST)))).tolist())

@@ -9,6 +9,8 @@ A statement's weight for a constant is the same parameter in every world that ha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from herbrand.language.syntax import Value
@@ -43,6 +45,10 @@ class Parameters:
     def column(self, weight: int, constants: tuple[Value, ...] = ()) -> int:
         """The column of a number, a new one if it was never asked for."""
         return self._columns.setdefault((weight, constants), len(self._columns))
+
+    def row(self, numbers: Mapping[Key, float]) -> np.ndarray:
+        """These numbers by column, 0 where there is none."""
+        return np.array([numbers.get(key, 0.0) for key in self._columns])
 
     def columns(self, weight: int, weight_rows: np.ndarray, program: Program) -> np.ndarray:
         """The column of each row of a weight that has one number for each constant."""

@@ -16,7 +16,7 @@ It is concave, and value and gradient are exact: both come from the flips of eve
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -134,11 +134,16 @@ def at_the_top(
     _refuse_fixed(theory, objective)
     penalty, keys = penalty_of(settings), objective.parameters.keys
     owners = Owners(tuple(map(statement_text, weight_statements(theory))), tuple(keys))
-    begun = _begun(settings, owners, objective)
-    start = None if begun is None else begun.weights
-    patience = replace(
-        METHOD.patience(settings), taken=0 if begun is None else begun.steps, keep=_keep(settings, owners)
-    )
+    path, start, taken = kept_before(settings), None, 0
+    if path is not None:
+        begun = kept_weights(path, owners, objective.value)
+        start, taken = begun.weights, begun.steps
+
+    def keep(step: int, value: float, weights: np.ndarray) -> None:
+        if settings.save is not None:
+            KeptWeights(step, weights, value).save(settings.save, owners)
+
+    patience = replace(METHOD.patience(settings), taken=taken, keep=keep)
     top = climb(slope_of(objective, newton=True), len(keys), penalty, patience, start)
     return report(theory, objective, top, penalty, METHOD, began)
 
@@ -158,20 +163,6 @@ def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
             hint="--method likelihood or layers, or give it a number; where one of several atoms of "
             f"{names} has to hold, a many-valued predicate says so without a hard statement",
         )
-
-
-def _begun(settings: LearningSettings, owners: Owners, objective: PseudoLikelihood) -> KeptWeights | None:
-    """Where an earlier climb was cut off."""
-    path = kept_before(settings)
-    return None if path is None else kept_weights(path, owners, objective.value)
-
-
-def _keep(settings: LearningSettings, owners: Owners) -> Callable[[int, float, np.ndarray], None]:
-    def keep(step: int, value: float, weights: np.ndarray) -> None:
-        if settings.save is not None:
-            KeptWeights(step, weights, value).save(settings.save, owners)
-
-    return keep
 
 
 def _columns(world: Example, flip: Flips, parameters: Parameters) -> np.ndarray | None:
