@@ -29,7 +29,7 @@ from herbrand.language.syntax import Formula, Value
 from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of, rows_of
 from herbrand.program.ground import SATISFIED, Ground, GroundConjunction, LatentAtoms, ground_template
 from herbrand.program.lower import forbidding
-from herbrand.program.program import Program, literals_of
+from herbrand.program.program import Program
 from herbrand.program.question import AtomPattern, Question
 from herbrand.row_keys import key_columns, row_keys
 
@@ -202,9 +202,7 @@ class ChosenWorld:
     def holds(self, formula: Formula) -> bool:
         """Whether a closed formula is true; ``BudgetError`` where it speaks of too many atoms."""
         templates = forbidding(self.evidence.program, formula)
-        atoms, values = self._atoms(
-            frozenset(x.predicate for t in templates for x in literals_of(t.conjunction))
-        )
+        atoms, values = self._atoms(frozenset(name for t in templates for name in t.predicates))
         grounded = (ground_template(t, self.evidence, atoms, self.budget) for t in templates)
         return not any(g.multiplicity and rows_that_hold(g.conjunction, values).any() for g in grounded)
 

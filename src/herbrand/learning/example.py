@@ -37,7 +37,7 @@ from herbrand.program.dependencies import resting_on
 from herbrand.program.derive import derived
 from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
 from herbrand.program.lower import lower
-from herbrand.program.program import Program, literals_of
+from herbrand.program.program import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ def predicates_of(statement: WeightedFormula) -> list[str]:
 def refuse_latent(found: Example, method: str) -> None:
     """Raise where a statement that bears on a target speaks of atoms of which nothing is known."""
     for template in found.program.templates:
-        names = {literal.predicate for literal in literals_of(template.conjunction)}
+        names = template.predicates
         unseen = sorted(names & (set(found.latent) - set(found.targets)))
         if unseen and names & set(found.targets):
             statement = found.program.statements[template.statement]

@@ -34,7 +34,7 @@ from herbrand.learning.ties import Ties
 from herbrand.program.bindings import Bindings
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.ground import weight_rows
-from herbrand.program.program import FALSE, Conjunction, Literal, Template, literals_of
+from herbrand.program.program import FALSE, Conjunction, Literal, Template
 
 # Where a literal holds in a world that is known
 
@@ -118,8 +118,7 @@ def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
     """The flips of all templates; atoms and values that no grounding depends on are not listed."""
     indicators = Indicators(example.evidence)
     for template in example.program.templates:
-        names = {literal.predicate for literal in literals_of(template.conjunction)}
-        if names.isdisjoint(example.targets):
+        if template.predicates.isdisjoint(example.targets):
             if template.weight is None:
                 _refuse_broken(template, example, indicators, budget)
             continue

@@ -26,7 +26,7 @@ from herbrand.program.ground import (
     LatentAtoms,
     ground_template,
 )
-from herbrand.program.program import Template, literals_of
+from herbrand.program.program import Template
 
 Found = tuple[str, int, np.ndarray, np.ndarray, np.ndarray]
 """A predicate, a value, and for each of its atoms that matter: code, weight row, count."""
@@ -55,7 +55,7 @@ def flips(
 
 def refuse_broken(template: Template, example: Example, budget: Budget) -> None:
     """Raise where the facts break a hard statement, all of whose atoms are known."""
-    if not any(example.evidence.known(x.predicate).latent_count() for x in literals_of(template.conjunction)):
+    if not any(example.evidence.known(name).latent_count() for name in template.predicates):
         _evaluated(template, example, budget)
 
 
@@ -76,7 +76,7 @@ def _evaluated(
 def _labels(template: Template, example: Example, atoms: LatentAtoms) -> np.ndarray:
     """The label of each atom by its number."""
     labels = np.full(atoms.count, LATENT)
-    for predicate in {literal.predicate for literal in literals_of(template.conjunction)} & set(atoms.codes):
+    for predicate in template.predicates & set(atoms.codes):
         labels[atoms.places(predicate)] = found = example.labels(predicate, atoms.codes[predicate])
         if (found == LATENT).any():
             raise UnsupportedError(

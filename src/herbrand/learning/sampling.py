@@ -18,7 +18,7 @@ from herbrand.language.show import statement_text
 from herbrand.program.bindings import Bindings
 from herbrand.program.evidence import Evidence, codes_of
 from herbrand.program.ground import choices_of
-from herbrand.program.program import Argument, Literal, Program, Template, literals_of
+from herbrand.program.program import Argument, Literal, Program, Template
 
 Columns = dict[str, np.ndarray]
 
@@ -133,7 +133,7 @@ def refuse_unsampled(program: Program) -> None:
 
 def bears(template: Template, evidence: Evidence) -> bool:
     """Whether the template has groundings, and some of them may hold a latent atom."""
-    latent = any(evidence.known(x.predicate).latent_count() for x in literals_of(template.conjunction))
+    latent = any(evidence.known(name).latent_count() for name in template.predicates)
     return latent and choices_of(template.conjunction, evidence.program) > 0
 
 

@@ -20,7 +20,7 @@ from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Example
 from herbrand.program.evidence import LATENT
 from herbrand.program.ground import SATISFIED, Ground, GroundTemplate, LatentAtoms, ground_template
-from herbrand.program.program import Program, Template, literals_of
+from herbrand.program.program import Program, Template
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Ties:
 
     def touch(self, template: Template) -> bool:
         """Whether the template speaks of predicates with tied atoms."""
-        return any(literal.predicate in self.tied for literal in literals_of(template.conjunction))
+        return not template.predicates.isdisjoint(self.tied)
 
 
 NONE = Ties(None, {}, ())
@@ -100,12 +100,8 @@ def _refuse_unlabelled(example: Example, atoms: LatentAtoms, unlabelled: np.ndar
 
 def refuse_possibly_tied(example: Example) -> None:
     """Raise where hard statements may tie atoms of targets, by their form alone, whatever the facts are."""
-    names = {
-        literal.predicate
-        for template in binding(example.program, example.targets)
-        for literal in literals_of(template.conjunction)
-        if literal.predicate in example.targets
-    }
+    binds = binding(example.program, example.targets)
+    names = {name for template in binds for name in template.predicates if name in example.targets}
     if names & learned_predicates(example.program):
         raise UnsupportedError(
             f"hard statements may make atoms of {', '.join(sorted(names))} one, which then have to change "
@@ -117,10 +113,10 @@ def refuse_possibly_tied(example: Example) -> None:
 def learned_predicates(program: Program) -> set[str]:
     """The predicates on which weights to be learned bear."""
     return {
-        literal.predicate
+        name
         for template in program.templates
         if template.weight is not None and program.weights[template.weight].learned
-        for literal in literals_of(template.conjunction)
+        for name in template.predicates
     }
 
 

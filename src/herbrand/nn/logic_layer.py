@@ -38,7 +38,7 @@ from herbrand.options.table import check
 from herbrand.program.dependencies import refuse_resting
 from herbrand.program.independent_clauses import with_independent_clauses
 from herbrand.program.lower import lower
-from herbrand.program.program import Program, Weight, literals_of, ranged_over
+from herbrand.program.program import Program, Weight, ranged_over
 from herbrand.program.usable import refuse_no_model, refuse_unusable
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class LogicLayer(Layer):
             if name not in types:
                 raise UnsupportedError(f"there is no type '{name}'", hint=nearest(name, types))
         for template in self.program.templates:
-            about = {x.predicate for x in literals_of(template.conjunction)} & set(self.observed)
+            about = template.predicates & set(self.observed)
             kinds = ranged_over(template.conjunction) & set(self.ragged)
             if template.weight is None and (about or kinds):
                 raise UnsupportedError(

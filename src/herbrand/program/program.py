@@ -119,6 +119,11 @@ class Template:
     instance: tuple[Argument, ...] = ()
     free: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def predicates(self) -> set[str]:
+        """What it speaks of, inside blocks too."""
+        return {literal.predicate for literal in literals_of(self.conjunction)}
+
     def __str__(self) -> str:
         times = "" if abs(self.sign) == 1 else f"{abs(self.sign):g} "
         worth = (

@@ -24,7 +24,7 @@ from herbrand.engines.mean_field.products import Observed, PerConstant, Product,
 from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import ContradictionError, HerbrandError, Mistake, UnsupportedError, counted
 from herbrand.language.show import statement_text
-from herbrand.program.program import Program, Template, literals_of
+from herbrand.program.program import Program, Template
 from herbrand.program.question import Question
 from herbrand.relations.relation import Relation
 from herbrand.scale.beliefs import (
@@ -234,8 +234,7 @@ def _refuse_hard(template: Template, evidence: StoredEvidence) -> None:
     refuse_quantifiers(template, program, "mean field")
     statement = program.statements[template.statement]
     text = statement_text(statement)
-    known = all(not evidence.known(one.predicate).latent_count() for one in literals_of(template.conjunction))
-    if not known:
+    if any(evidence.known(name).latent_count() for name in template.predicates):
         raise UnsupportedError(
             f"on a database mean field has no hard statements about latent atoms: {text}",
             span=statement.span,

@@ -90,7 +90,7 @@ def outlined(
     regular = [t for t in weighted if id(t) not in apart]
     products = products_of(program, regular, evidence)
     relations = KnownRelations(evidence, allowed)
-    needed_whole = {x.predicate for t in (*irregular, *hard) for x in literals_of(t.conjunction)}
+    needed_whole = {name for template in (*irregular, *hard) for name in template.predicates}
     tables: dict[str, PredicateTable] = {}
     for name in evidence.latent_predicates:
         listed = None

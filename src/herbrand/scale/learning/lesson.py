@@ -28,7 +28,7 @@ from herbrand.learning.example import (
     refuse_unlabelled,
 )
 from herbrand.program.evidence import LATENT
-from herbrand.program.program import Literal, literals_of
+from herbrand.program.program import Literal
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence, mixed
 from herbrand.scale.facts import StoredFacts
@@ -112,8 +112,8 @@ def _refuse_valueless(example: StoredExample) -> None:
 def _refuse_quantifiers(example: StoredExample) -> None:
     """Raise where a statement that bears on a target, or that facts may break, has quantifiers inside."""
     for template in example.program.templates:
-        names = {literal.predicate for literal in literals_of(template.conjunction)}
-        if template.conjunction.blocks and (template.weight is None or names & set(example.targets)):
+        bears = not template.predicates.isdisjoint(example.targets)
+        if template.conjunction.blocks and (template.weight is None or bears):
             statement = example.program.statements[template.statement]
             raise UnsupportedError(
                 f"on a database learn takes no quantifiers inside a formula: {statement_text(statement)}",
