@@ -46,7 +46,7 @@ def test_a_graph_at_weights_is_the_graph_of_the_theory_with_these_weights(seed: 
     weights = np.random.default_rng(seed).normal(size=len(parameters))
     theory = with_weights(task.theory, dict(zip(parameters.keys, weights.tolist(), strict=True)))
     expected = WeightedGraph.of(free_program(replace(task, theory=theory)), Parameters(), Budget()).compiled
-    graph, constant = found.at(weights), float(found.certain @ weights)
+    graph, constant = found.at(weights), float(found.groundings.certain @ weights)
     for values in states(graph.sizes, expected.atom_count, seed):
         ours, theirs = (weight_of(one, values) for one in (graph, expected.graph))
         assert ours + graph.constant + constant == pytest.approx(theirs + expected.graph.constant)

@@ -100,8 +100,7 @@ class GroundSide:
     """Elimination of a factor graph whose weights and tables are ``base + entries @ columns @ weights``.
 
     ``entries`` [entry, grounding] is 1 where the grounding holds, ``columns`` [grounding, weight] says what
-    it counts for which weight, ``certain`` [weight] counts what holds in all worlds. The last two are first
-    made when all worlds have been prepared, so that all weights are known.
+    it counts for which weight.
     """
 
     elimination: Elimination
@@ -131,16 +130,8 @@ class GroundSide:
     def entries(self) -> csr_array:
         return self.groundings.entries(len(self.elimination.values))
 
-    @cached_property
-    def columns(self) -> csr_array:
-        return self.groundings.columns()
-
-    @cached_property
-    def certain(self) -> np.ndarray:
-        return self.groundings.certain()
-
     def at(self, weights: np.ndarray) -> Counts:
-        columns, certain = self.columns, self.certain
+        columns, certain = self.groundings.columns, self.groundings.certain
         values = self.elimination.values + self.entries @ (columns @ weights)
         total, shares = self.elimination.joint_shares(values)
         if total == -math.inf:

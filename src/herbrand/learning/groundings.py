@@ -1,10 +1,13 @@
 """The groundings of learned statements in a factor graph: where they hold, and what each counts.
 
 The log-weights of a graph's entries are linear in the weights to be learned: ``entries @ columns @ weights``
-is added to what they are without these.
+is added to what they are without these. What is said of the weights is first made when all worlds have been
+prepared, so that all weights are known.
 """
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -70,6 +73,7 @@ class Groundings:
         places, groundings = map(np.concatenate, zip(*found, strict=True))
         return coo_array((np.ones(len(places)), (places, groundings)), shape=(size, begun)).tocsr()
 
+    @cached_property
     def columns(self) -> csr_array:
         """What each grounding counts for each weight [grounding, weight]."""
         width = len(self.parameters)
@@ -78,6 +82,7 @@ class Groundings:
         worths, numbers = np.concatenate(self.worths), np.concatenate(self.numbers)
         return csr_array((worths, numbers, np.arange(len(worths) + 1)), shape=(len(worths), width))
 
+    @cached_property
     def certain(self) -> np.ndarray:
         """What groundings count that hold in all worlds [weight]."""
         found = np.zeros(len(self.parameters))

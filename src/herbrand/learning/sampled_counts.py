@@ -14,7 +14,7 @@ a world tells how often each learned statement holds.
 >>> graph = found.at(np.array([1.5]))
 >>> graph.unary.tolist(), graph.tables.tolist()
 ([-0.5, 0.0, -0.5, 0.0], [0.0, -1.5, -1.5, 0.0])
->>> found.certain.tolist()  # of four groundings, less those that fail
+>>> found.groundings.certain.tolist()  # of four groundings, less those that fail
 [4.0]
 """
 
@@ -68,12 +68,7 @@ class WeightedGraph:
     @cached_property
     def slopes(self) -> csr_array:
         """What each weight adds to each entry [entry, weight]; made when all weights are known."""
-        return csr_array(self.groundings.entries(len(self._entries)) @ self.groundings.columns())
-
-    @cached_property
-    def certain(self) -> Array:
-        """How often statements hold whatever the world is [weight]."""
-        return self.groundings.certain()
+        return csr_array(self.groundings.entries(len(self._entries)) @ self.groundings.columns)
 
     def at(self, weights: Array) -> FactorGraph:
         """The graph at these weights, but for the constant that does not depend on the world."""
@@ -115,7 +110,7 @@ class SampledSide:
     def drawn(self, weights: Array, count: int) -> Array:
         """Counts of true groundings [chain, sweep, weight] after each of so many sweeps at these weights."""
         graph, chains = self._graph, self._chains
-        found = np.tile(graph.certain, (self._count, count, 1))
+        found = np.tile(graph.groundings.certain, (self._count, count, 1))
         if chains is None:
             return found
         network = chains.network._replace(graph=graph.at(weights))
