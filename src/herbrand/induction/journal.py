@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ class Journal:
 
     path: Path
     file: IO[bytes]
-    known: list[Any] = field(default_factory=list)
+    known: deque[Any] = field(default_factory=deque)
 
     @classmethod
     def opened(cls, path: str | Path, about: Mapping[str, Any]) -> Journal:
@@ -75,9 +76,9 @@ class Journal:
             )
         records = list(_records(data))
         self.file.truncate(records[-1][1] if records else 0)
-        self.known = [record for record, _ in records]
+        self.known = deque(record for record, _ in records)
         if self.known:
-            refuse_another(self.path, self.known.pop(0), json.loads(json.dumps(about)))
+            refuse_another(self.path, self.known.popleft(), json.loads(json.dumps(about)))
         else:
             self.file.write(BEGINS)
             self._append(dict(about))
@@ -86,7 +87,7 @@ class Journal:
         """What was found at the next place, if that is known; raises where the record is of another place."""
         if not self.known:
             return None
-        place, found = self.known.pop(0)
+        place, found = self.known.popleft()
         if place != at:
             raise HerbrandError(
                 f"'{self.path}' was kept by another version of the search",
