@@ -117,3 +117,12 @@ def test_objects_that_a_world_of_a_batch_does_not_have() -> None:
     task = Task("t", "t", 1, {1: ("p",)}, lambda *_: sample, (3, 3), 3, 10)
     sample = Sample({1: torch.ones(2, 3, 1)}, torch.ones(2, 3), torch.tensor([[1, 1, 1], [1, 0, 0]]).bool())
     assert [world.objects for world in worlds_of(task, sample)] == [3, 1]
+
+
+def test_tuples_of_many_objects_have_codes_of_their_own() -> None:
+    """Also where there are more tuples than numbers of 64 bits."""
+    database = Database.of([World(1 << 17, {})])
+    rows = np.array([[0, 1, 2, 3], [1 << 13, 1, 2, 3], [1 << 14, 1, 2, 3]])
+    codes = database.codes(rows)
+    assert len(set(codes.tolist())) == 3
+    assert np.isin(codes, database.codes(rows[1:2])).tolist() == [False, True, False]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from herbrand.induction.order import order_of
 from herbrand.induction.task import Sample, Task
 from herbrand.language.syntax import Value
-from herbrand.row_keys import by_number
+from herbrand.row_keys import Keys, by_number, row_keys
 
 Rows = npt.NDArray[np.int64]
 
@@ -156,12 +156,10 @@ class Database:
             found.append(np.stack([axis.ravel() for axis in axes], 1))
         return np.concatenate(found) if found else np.empty((0, arity), np.int64)
 
-    def codes(self, rows: Rows) -> Rows:
-        """One number for each row."""
-        result = np.zeros(len(rows), np.int64)
-        for column in rows.T:
-            result = result * max(self.size, len(self.starts)) + column
-        return result
+    def codes(self, rows: Rows) -> Keys:
+        """A key for each row."""
+        size = max(self.size, len(self.starts))
+        return row_keys(list(rows.T), [size] * rows.shape[1], len(rows))
 
 
 def _sorted(rows: Rows, numbers: Rows, size: int) -> tuple[Rows, Rows]:
