@@ -34,7 +34,7 @@ from herbrand.learning.ties import Ties
 from herbrand.program.bindings import Bindings
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.ground import weight_rows
-from herbrand.program.program import FALSE, Conjunction, Literal, Template
+from herbrand.program.program import FALSE, Literal, Template, unequal
 
 # Where a literal holds in a world that is known
 
@@ -153,8 +153,8 @@ def _contracted(
     named = (*literal.arguments, *template.weight_arguments)
     output = tuple(dict.fromkeys(argument for argument in named if isinstance(argument, str)))
     operands = [indicators.of(other) for other in conjunction.literals if other is not literal]
-    operands += _unequal_constants(conjunction, sizes)
-    pairs = frozenset((a, b) for a, b in conjunction.distinct if isinstance(a, str) and isinstance(b, str))
+    pairs, constants = unequal(conjunction)
+    operands += [((name,), _all_but(constant, sizes[name])) for name, constant in constants]
     contraction = Contraction(tuple(axes for axes, _ in operands), output, sizes, pairs)
     if not set(output) <= {axis for axes, _ in operands for axis in axes}:
         _refuse_large([sizes[name] for name in output], budget)
@@ -166,14 +166,11 @@ def _contracted(
     return Flips(template, literal.predicate, literal.allowed, codes, numbers, counts)
 
 
-def _unequal_constants(conjunction: Conjunction, sizes: dict[str, int]) -> Iterator[tuple[Axes, Relation]]:
-    """A vector for each ``x != "anna"``: zero there, one elsewhere."""
-    for left, right in sorted(conjunction.distinct, key=repr):
-        name, constant = (left, right) if isinstance(left, str) else (right, left)
-        if isinstance(name, str) and isinstance(constant, int):
-            other = torch.ones(sizes[name], dtype=torch.float64)
-            other[constant] = 0.0
-            yield (name,), Dense(other)
+def _all_but(constant: int, size: int) -> Relation:
+    """Zero there, one elsewhere."""
+    others = torch.ones(size, dtype=torch.float64)
+    others[constant] = 0.0
+    return Dense(others)
 
 
 def _nonzero(result: Relation, budget: Budget) -> tuple[np.ndarray, np.ndarray]:

@@ -211,6 +211,13 @@ def ranged_over(conjunction: Conjunction) -> set[str]:
     return {kind for part in _with_inner(conjunction) for _, kind in part.variables}
 
 
+def unequal(conjunction: Conjunction) -> tuple[frozenset[tuple[str, str]], list[tuple[str, int]]]:
+    """Variables that must differ, and variables with constants that they must not be; blocks aside."""
+    pairs = sorted((different(left, right) for left, right in conjunction.distinct), key=repr)
+    variables = frozenset((a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str))
+    return variables, [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, int)]
+
+
 def differing(conjunction: Conjunction) -> Iterator[Pair]:
     """All pairs that must differ, those inside blocks included."""
     return (pair for part in _with_inner(conjunction) for pair in part.distinct)

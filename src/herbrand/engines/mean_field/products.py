@@ -34,6 +34,7 @@ from herbrand.program.program import (
     Program,
     Template,
     substituted,
+    unequal,
 )
 
 SMALLEST = 4096
@@ -282,17 +283,11 @@ def _piece(
     own = {name: len(program.domain(type_name)) for name, type_name in piece.variables}
     sizes = {**sizes, **own}
     operands = [operand_of(literal, evidence) for literal in piece.literals]
-    distinct = set()
-    for left, right in piece.distinct:
-        if isinstance(left, str) and isinstance(right, str):
-            distinct.add((left, right))
-        else:
-            name, constant = (left, right) if isinstance(left, str) else (right, left)
-            assert isinstance(name, str) and isinstance(constant, int)
-            operands.append(Unequal(name, constant, sizes[name]))
+    distinct, constants = unequal(piece)
+    operands += [Unequal(name, constant, sizes[name]) for name, constant in constants]
     operands += quantified(piece, sizes, program, evidence)
     output = (*axes, *own)
-    return Piece(tuple(operands), output, Sizes({a: sizes[a] for a in output}), frozenset(distinct))
+    return Piece(tuple(operands), output, Sizes({a: sizes[a] for a in output}), distinct)
 
 
 def _names(piece: Conjunction) -> Iterator[str]:

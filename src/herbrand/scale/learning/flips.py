@@ -19,7 +19,7 @@ from herbrand.contraction.over_relations import VALUE, Contracted, contracted, p
 from herbrand.learning.contradiction import broken, refuse_contradiction
 from herbrand.learning.parameters import Parameters
 from herbrand.program.ground import choices_of
-from herbrand.program.program import Argument, Conjunction, Template
+from herbrand.program.program import Argument, Template, unequal
 from herbrand.relations.expression import Kind, choose, column, literal
 from herbrand.relations.fold import least, total
 from herbrand.relations.memory import Memory
@@ -93,8 +93,8 @@ def _counted(template: Template, place: int, example: StoredExample, room: int |
     output = tuple(dict.fromkeys(argument for argument in named if isinstance(argument, str)))
     others = [one for number, one in enumerate(conjunction.literals) if number != place]
     operands = [example.indicator(other) for other in others]
-    operands += _unequal_constants(conjunction, sizes, queries)
-    pairs = frozenset((a, b) for a, b in conjunction.distinct if isinstance(a, str) and isinstance(b, str))
+    pairs, constants = unequal(conjunction)
+    operands += [((name,), _all_but(constant, sizes[name], queries)) for name, constant in constants]
     tables = [table for _, table in operands]
     contraction = Contraction(tuple(axes for axes, _ in operands), output, sizes, pairs)
     counts = contracted(planned(contraction, [one.statistics for one in tables]), tables, queries.numbers)
@@ -112,15 +112,9 @@ def _place(argument: Argument, places: dict[str, str]) -> str:
     return places[argument] if isinstance(argument, str) else str(argument)
 
 
-def _unequal_constants(
-    conjunction: Conjunction, sizes: Sizes, queries: Scratch
-) -> Iterator[tuple[tuple[str, ...], Rows]]:
-    """A relation for each ``x != "anna"``: all other constants."""
-    for left, right in sorted(conjunction.distinct, key=repr):
-        name, constant = (left, right) if isinstance(left, str) else (right, left)
-        if isinstance(name, str) and isinstance(constant, int):
-            others = queries.numbers("a0", sizes[name]).where(column("a0") != constant)
-            yield (name,), Rows(others, ("a0",), None, sizes[name])
+def _all_but(constant: int, size: int, queries: Scratch) -> Rows:
+    """All other constants."""
+    return Rows(queries.numbers("a0", size).where(column("a0") != constant), ("a0",), None, size)
 
 
 def _everywhere(counts: Contracted, sizes: Sequence[int], queries: Scratch, room: int | None) -> Relation:
