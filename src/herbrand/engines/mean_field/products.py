@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 
 from herbrand.contraction.expression import Sizes
@@ -145,6 +146,11 @@ class Product:
 
     operands: tuple[Operand, ...]
     sizes: Sizes
+
+    @cached_property
+    def piece(self) -> Piece:
+        """The same, of no axes."""
+        return Piece(self.operands, (), self.sizes, frozenset())
 
     def __str__(self) -> str:
         factors = " × ".join(map(shown, self.operands)) or "1"

@@ -160,7 +160,7 @@ class Score:
         return list(map(self._planned, self.parts))
 
     def _planned(self, part: CountedProduct) -> Plan:
-        return self._plan(part.product.operands, (), part.product.sizes, frozenset(), None, "float64")
+        return self._plan(part.product.piece, None, "float64")
 
     @property
     def operations(self) -> float:
@@ -248,47 +248,23 @@ class Score:
 
     def _total(self, part: CountedProduct, leaves: Leaves, weights: Weights) -> Tensor:
         """The value [batch] of one product."""
-        product = part.product
-        relations = [self._relation(operand, leaves, weights) for operand in product.operands]
-        return self._run(product.operands, (), product.sizes, frozenset(), relations, leaves).to_dense()
+        return self._run(part.product.piece, leaves, weights).to_dense()
 
-    def _run(
-        self,
-        operands: Sequence[Operand],
-        output: tuple[str, ...],
-        sizes: Mapping[str, int],
-        distinct: frozenset[tuple[str, str]],
-        relations: Sequence[Relation],
-        leaves: Leaves,
-    ) -> Relation:
-        made = self._plan(
-            operands,
-            output,
-            sizes,
-            distinct,
-            leaves.batch,
-            type_name(leaves.like.dtype),
-            leaves.like.device.type,
-        )
-        return run(made, relations, leaves.like)
+    def _run(self, piece: Piece, leaves: Leaves, weights: Weights) -> Relation:
+        """The value [batch, axes] of one piece."""
+        relations = [self._relation(operand, leaves, weights) for operand in piece.operands]
+        like = leaves.like
+        return run(self._plan(piece, leaves.batch, type_name(like.dtype), like.device.type), relations, like)
 
-    def _plan(
-        self,
-        operands: Sequence[Operand],
-        output: tuple[str, ...],
-        sizes: Mapping[str, int],
-        distinct: frozenset[tuple[str, str]],
-        batch: int | None,
-        dtype: str,
-        device: str = CPU,
-    ) -> Plan:
-        key = (tuple(operands), output, sizes, distinct, batch, dtype, device)
+    def _plan(self, piece: Piece, batch: int | None, dtype: str, device: str = CPU) -> Plan:
+        key = (piece, batch, dtype, device)
         if key not in self._plans:
             lead = () if batch is None else (BATCH,)
-            axes = [(*(lead if _varies(x) else ()), *x.axes) for x in operands]
-            everything = Sizes({**sizes, **dict.fromkeys(lead, batch or 0)})
-            contraction = Contraction(tuple(axes), (*lead, *output), everything, distinct)
-            known = [self._statistics(operand, np.dtype(dtype).itemsize, device) for operand in operands]
+            axes = [(*(lead if _varies(x) else ()), *x.axes) for x in piece.operands]
+            everything = Sizes({**piece.sizes, **dict.fromkeys(lead, batch or 0)})
+            contraction = Contraction(tuple(axes), (*lead, *piece.axes), everything, piece.distinct)
+            itemsize = np.dtype(dtype).itemsize
+            known = [self._statistics(operand, itemsize, device) for operand in piece.operands]
             self._plans[key] = plan(contraction, known, self.memory, True)
         return self._plans[key]
 
@@ -322,14 +298,10 @@ class Score:
         lead = () if leaves.batch is None else (leaves.batch,)
         none = torch.ones((*lead, *block.shape), dtype=leaves.like.dtype, device=leaves.like.device)
         for group in block.groups:
-            pieces = [self._piece(piece, leaves) for piece in group]
+            pieces = [self._run(piece, leaves, ()) for piece in group]
             table = pieces[0] if len(pieces) == 1 else Dense(sum(piece.to_dense() for piece in pieces))  # type: ignore[arg-type]
             none = none * none_of(table, len(lead) + len(block.axes))
         return 1 - none if block.some else none
-
-    def _piece(self, piece: Piece, leaves: Leaves) -> Relation:
-        relations = [self._relation(operand, leaves, ()) for operand in piece.operands]
-        return self._run(piece.operands, piece.axes, piece.sizes, piece.distinct, relations, leaves)
 
 
 def readings(operands: Iterable[Operand]) -> Iterator[Reading]:
