@@ -143,8 +143,10 @@ def asked_codes(
             if evidence.known(predicate).latent_count():
                 yield predicate, _latent_codes(evidence.known(predicate), possible.get(predicate))
         return
-    for predicate in dict.fromkeys(pattern.predicate for pattern in question.atoms):
-        patterns = [pattern for pattern in question.atoms if pattern.predicate == predicate]
+    asked: dict[str, list[AtomPattern]] = {}
+    for pattern in question.atoms:
+        asked.setdefault(pattern.predicate, []).append(pattern)
+    for predicate, patterns in asked.items():
         if all(pattern.is_ground for pattern in patterns):
             rows = np.array([*dict.fromkeys(pattern.arguments for pattern in patterns)], np.int64)
             yield predicate, codes_of(rows, evidence.sizes(predicate))
@@ -209,7 +211,7 @@ class ChosenWorld:
     def _atoms(self, predicates: frozenset[str]) -> tuple[LatentAtoms, np.ndarray]:
         """The latent atoms of these predicates and their values."""
         if predicates not in self._known:
-            atoms = LatentAtoms(self.evidence, self.budget, predicates)
+            atoms = LatentAtoms(self.evidence, self.budget, sorted(predicates))
             values = [self.look_up(name, codes).argmax(1) for name, codes in atoms.codes.items()]
             self._known[predicates] = atoms, np.concatenate([np.empty(0, np.int64), *values])
         return self._known[predicates]

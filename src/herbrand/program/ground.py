@@ -195,15 +195,15 @@ class GroundTemplate:
 class LatentAtoms:
     """Numbers for the latent ground atoms, predicate by predicate in the order of the signature.
 
-    ``only``: of these predicates; all if None. ``counts``: how many each has. Atoms of what choices derive,
-    the predicates ``derived``, may be more than memory holds, as few of them are ever named: they are listed
-    only if all are asked for.
+    ``only``: of these predicates, in their order. ``counts``: how many each has. Atoms of what choices
+    derive, the predicates ``derived``, may be more than memory holds, as few of them are ever named: they are
+    listed only if all are asked for.
     """
 
     def __init__(self, evidence: Evidence, budget: Budget, only: Collection[str] | None = None) -> None:
         self.evidence, self._allowed = evidence, budget.bytes
-        predicates = [p for p in evidence.program.signature.predicates if only is None or p in only]
-        counts = {name: evidence.known(name).latent_count() for name in predicates}
+        names = evidence.program.signature.predicates if only is None else only
+        counts = {name: evidence.known(name).latent_count() for name in names}
         self.counts = {name: count for name, count in counts.items() if count}
         self.derived = derived_by(evidence.program.uncertain)
         self._refuse_too_many({name: n for name, n in self.counts.items() if name not in self.derived})

@@ -97,8 +97,11 @@ class MeanField:
     def prepare(
         self, program: Program, question: Question, within: Budget
     ) -> Prepared[MeanFieldState] | Refusal:
+        if self.clip is not None and question.most_probable:
+            why = "with clipped messages worlds have no weights to compare"
+            return Refusal(UnsupportedError(why, hint="leave out --clip"))
         try:
-            outline = self._outlined(program, question, within)
+            outline = outlined(program, within, clip=self.clip)
             cost = Cost(outline.operations, outline.bytes)  # a contraction that does not fit is refused here
             begin = partial(self._started, outline, question, within)
             if self.schedule == Schedule.sequential:  # so are too many atoms to colour
@@ -106,13 +109,6 @@ class MeanField:
         except HerbrandError as error:  # a contradiction among hard statements, too
             return Refusal(error)
         return Prepared(begin, lambda: cost)
-
-    def _outlined(self, program: Program, question: Question, within: Budget) -> Outline:
-        if self.clip is not None and question.most_probable:
-            raise UnsupportedError(
-                "with clipped messages worlds have no weights to compare", hint="leave out --clip"
-            )
-        return outlined(program, within, clip=self.clip)
 
     def _started(self, outline: Outline, question: Question, within: Budget) -> MeanFieldState:
         problem = problem_of(outline, within, self.clip)

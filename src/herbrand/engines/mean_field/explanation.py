@@ -21,7 +21,7 @@ from herbrand.engines.mean_field.circuit import ONE, ZERO, Circuit, Event
 from herbrand.engines.mean_field.clipping import shares
 from herbrand.engines.mean_field.grounded import Events, MarginalPlaces, merged_rows
 from herbrand.engines.mean_field.problem import Problem
-from herbrand.engines.mean_field.reading import by_number
+from herbrand.engines.mean_field.reading import probabilities
 from herbrand.engines.reading import ExplainedAtom, forced
 from herbrand.extras import Tensor, torch
 from herbrand.factors.ground_graph import ground_cases
@@ -76,7 +76,7 @@ class _Case:
         self.valued = problem.evidence.is_valued(asked.predicate)
         own = int(self.atoms.numbers(asked.predicate, asked.codes)[0])
         self.number, self.flipped = int(self.leaders.leader[own]), bool(self.leaders.opposite[own])
-        self.probabilities = by_number(problem, self.marginals, self.atoms)[own]
+        self.probabilities = probabilities(problem, self.marginals, asked.predicate, asked.codes)[0]
         self.other = self._likeliest_other()
         self.shares = self._shares()
         self.places = MarginalPlaces(problem.unknowns.tables, self.atoms)

@@ -20,8 +20,8 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """``slope``: of the bound along the last move, where
-    this one starts; ``far``: the most a marginal moved."""
+    """``slope``: of the bound along the last move, where this one starts; ``far``: the most a marginal
+    moved."""
 
     logits: Tensor
     marginals: Tensor

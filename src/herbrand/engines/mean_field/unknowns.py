@@ -55,13 +55,13 @@ class Unknowns:
         return self._copied(logits, torch.neg)
 
     def _copied(self, tables: dict[str, Tensor], negated: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
+        found = dict(tables)
         for tie in self.ties:
-            leading = self.flat(tie.leader, tables[tie.leader])[..., tie.leading]
+            leading = self.flat(tie.leader, found[tie.leader])[..., tie.leading]
             values = torch.where(tie.opposite, negated(leading), leading)
-            flat = self.flat(tie.predicate, tables[tie.predicate])
-            copied = flat.index_copy(-1, tie.tied, values)
-            tables = {**tables, tie.predicate: copied.view(tables[tie.predicate].shape)}
-        return tables
+            copied = self.flat(tie.predicate, found[tie.predicate]).index_copy(-1, tie.tied, values)
+            found[tie.predicate] = copied.view(found[tie.predicate].shape)
+        return found
 
     def settled(self, logits: Logits) -> dict[str, Tensor]:
         """Log-odds of all atoms, evidence and ties put in: those of :meth:`marginals`."""
@@ -69,31 +69,29 @@ class Unknowns:
 
     def gathered(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         """What atoms receive (log-odds), that of tied ones added to their leaders'."""
+        found = dict(fields)
         for tie in self.ties:
-            received = self.flat(tie.predicate, fields[tie.predicate])[..., tie.tied]
+            received = self.flat(tie.predicate, found[tie.predicate])[..., tie.tied]
             received = torch.where(tie.opposite, -received, received)
-            flat = self.flat(tie.leader, fields[tie.leader])
-            added = flat.index_add(-1, tie.leading, received)
-            fields = {**fields, tie.leader: added.view(fields[tie.leader].shape)}
-        return fields
+            added = self.flat(tie.leader, found[tie.leader]).index_add(-1, tie.leading, received)
+            found[tie.leader] = added.view(found[tie.leader].shape)
+        return found
 
     def heard(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         """The same, with nothing left at tied atoms themselves."""
-        fields = self.gathered(fields)
+        found = self.gathered(fields)
         for tie in self.ties:
-            flat = self.flat(tie.predicate, fields[tie.predicate])
-            cleared = flat.index_fill(-1, tie.tied, 0.0)
-            fields = {**fields, tie.predicate: cleared.view(fields[tie.predicate].shape)}
-        return fields
+            cleared = self.flat(tie.predicate, found[tie.predicate]).index_fill(-1, tie.tied, 0.0)
+            found[tie.predicate] = cleared.view(found[tie.predicate].shape)
+        return found
 
     def entropy(self, logits: Logits, marginals: Mapping[str, Tensor]) -> float:
         """Of the product distribution."""
         total = 0.0
         for name, table in self.tables.items():
             entropies = table.entropies(logits[name], marginals[name])
-            for tie in self.ties:
-                if tie.predicate == name:
-                    entropies[tie.tied] = 0
+            for tied in self._tied.get(name, ()):
+                entropies[tied] = 0
             total += float(entropies.sum())
         return total
 
@@ -110,8 +108,16 @@ class Unknowns:
     def _free(self) -> dict[str, Tensor | None]:
         return {name: self._free_atoms(name, table) for name, table in self.tables.items()}
 
+    @cached_property
+    def _tied(self) -> dict[str, list[Tensor]]:
+        """The atoms of each predicate that follow others."""
+        found: dict[str, list[Tensor]] = {}
+        for tie in self.ties:
+            found.setdefault(tie.predicate, []).append(tie.tied)
+        return found
+
     def _free_atoms(self, name: str, table: PredicateTable) -> Tensor | None:
-        tied = [tie.tied for tie in self.ties if tie.predicate == name]
+        tied = self._tied.get(name, [])
         if not len(table.fixed) and not tied:
             return None
         atoms = table.shape if table.true_or_false else table.shape[:-1]
