@@ -325,7 +325,8 @@ class Model:
         return self._cells_in(self.sources)
 
     def _cells_in(self, sources: Iterable[FactSource]) -> int:
-        return sum(source.cells(self.tables_read) for source in sources)
+        read = self.tables_read
+        return sum(source.cells(read) for source in sources)
 
     def stored_at(self, place: Any) -> Any:
         """The model on a database: ``place`` is where it is open."""

@@ -179,3 +179,27 @@ def test_only_listed_atoms_of_a_latent_target_are_labels() -> None:
     assert (partly.metrics["atoms"], closed.metrics["atoms"]) == (2, 3)
     assert partly.weights[0].weight == pytest.approx(0.0, abs=1e-6)
     assert closed.weights[0].weight == pytest.approx(math.log(1 / 2), abs=1e-5)
+
+
+def test_predicates_and_worlds_are_one_sum_for_each_number_of_values() -> None:
+    """Each step takes a few sums over all atoms, however many predicates and worlds these are of."""
+    theory = hb.parse(
+        "\n".join(f"predicate p{n}(thing)\n?: p{n}(x) and q(x)" for n in range(5))
+        + "\npredicate q(thing): observed"
+        + '\npredicate paint(thing) in {"red", "green", "blue"}\n?: paint(x) = "red"'
+    )
+    worlds = [
+        {
+            **{f"p{n}": things[n % 2 :] for n in range(5)},
+            "q": things,
+            "paint": [(one, "red") for one in things],
+        }
+        for things in (["a", "b"], ["c", "d", "e"])
+    ]
+    models = [hb.Model(theory, facts) for facts in worlds]
+    examples = [example(theory, World(model.signature, model.program.facts), Aim()) for model in models]
+    together = pseudo_likelihood(examples, UNLIMITED)
+    weights = np.linspace(-1, 1, len(together.parameters))
+    alone = [pseudo_likelihood([one], UNLIMITED) for one in examples]
+    assert len(together.parts) == 2 and together.atom_count == 5 * 6
+    assert together.value(weights) == pytest.approx(sum(one.value(weights) for one in alone))

@@ -12,11 +12,12 @@ are all alike are kept once, with their number: a closed world is mostly the sam
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 Numbers = np.ndarray
 
@@ -45,6 +46,15 @@ class Conditionals:
         kept: Any = csr_array(differences[first])
         width = kept.shape[1] // alternatives
         return cls(kept.reshape(len(first) * alternatives, width).tocsr(), offsets[first], counts)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Conditionals]) -> Conditionals:
+        """Parts whose atoms have as many alternatives, as one."""
+        return cls(
+            vstack([part.differences for part in parts], format="csr"),
+            np.concatenate([part.offsets for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+        )
 
     @property
     def atom_count(self) -> float:

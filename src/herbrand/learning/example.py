@@ -152,8 +152,8 @@ def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] 
     learned = learned_statements(theory)
     derived = {rule.head.predicate for rule in theory.rules}
     names = dict.fromkeys(name for statement in learned for name in predicates_of(statement))
-    free = {name for name, known in signature.named.items() if known.role is None}
-    found = tuple(name for name in names if name in free - derived - set(latent))
+    free = {name for name, known in signature.named.items() if known.role is None} - derived - set(latent)
+    found = tuple(name for name in names if name in free)
     if not found:
         raise UnsupportedError(
             "nothing is there to predict: every predicate of the learned statements is observed, derived or "
@@ -207,10 +207,12 @@ def predicates_of(statement: WeightedFormula) -> list[str]:
 
 def refuse_latent(found: Example, method: str) -> None:
     """Raise where a statement that bears on a target speaks of atoms of which nothing is known."""
+    targets = set(found.targets)
+    hidden = set(found.latent) - targets
     for template in found.program.templates:
         names = template.predicates
-        unseen = sorted(names & (set(found.latent) - set(found.targets)))
-        if unseen and names & set(found.targets):
+        unseen = sorted(names & hidden)
+        if unseen and names & targets:
             statement = found.program.statements[template.statement]
             raise UnsupportedError(
                 f"{method} needs to know every atom, and {unseen[0]} is latent: {statement_text(statement)}",

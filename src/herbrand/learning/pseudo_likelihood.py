@@ -16,6 +16,7 @@ It is concave, and value and gradient are exact: both come from the flips of eve
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -103,19 +104,21 @@ def pseudo_likelihood(examples: Sequence[Example], budget: Budget) -> PseudoLike
     """The objective of these worlds; raises where their facts contradict a hard statement."""
     parameters = Parameters.of(examples[0].program)
     counted = [_counted(one, budget, parameters) for one in examples]
-    parts = [
-        part
-        for one, (tied, found) in zip(examples, counted, strict=True)
-        for target in one.targets
-        for part in _conditionals(one, target, tied.followers(target), found, len(parameters))
-    ]
-    return PseudoLikelihood(parameters, tuple(parts))
+    parts: dict[int, list[Conditionals]] = defaultdict(list)
+    for one, (tied, found) in zip(examples, counted, strict=True):
+        for target in one.targets:
+            alternatives = one.program.value_count(target) - 1
+            own = found.get(target, [])
+            parts[alternatives] += _conditionals(one, target, tied.followers(target), own, len(parameters))
+    return PseudoLikelihood(parameters, tuple(Conditionals.joined(own) for own in parts.values() if own))
 
 
-def _counted(one: Example, budget: Budget, parameters: Parameters) -> tuple[Ties, list[_Counted]]:
-    """What every change of an atom changes in one world, with the column of each entry."""
-    tied = ties(one, budget)
-    return tied, [(flip, _columns(one, flip, parameters)) for flip in flips(one, budget, tied)]
+def _counted(one: Example, budget: Budget, parameters: Parameters) -> tuple[Ties, dict[str, list[_Counted]]]:
+    """What every change of an atom changes in one world, by its predicate, with the column of each entry."""
+    tied, found = ties(one, budget), dict[str, list[_Counted]]()
+    for flip in flips(one, budget, tied):
+        found.setdefault(flip.predicate, []).append((flip, _columns(one, flip, parameters)))
+    return tied, found
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
@@ -177,7 +180,7 @@ def _conditionals(
     world: Example, target: str, followers: int, found: list[_Counted], width: int
 ) -> list[Conditionals]:
     """The labelled atoms of one target against their alternatives; ``followers`` change with another atom."""
-    own = [_Difference.of(world, flip, columns) for flip, columns in found if flip.predicate == target]
+    own = [_Difference.of(world, flip, columns) for flip, columns in found]
     touched = np.unique(np.concatenate([np.empty(0, np.int64), *(difference.codes for difference in own)]))
     alternatives = world.program.value_count(target) - 1
     parts = []
