@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +59,7 @@ class StoredLowering(Lowering):
         object.__setattr__(lowering, "_evidence", evidence)
         return lowering
 
-    @property
+    @cached_property
     def evidence(self) -> StoredEvidence:
         return self._evidence  # type: ignore[attr-defined]
 
