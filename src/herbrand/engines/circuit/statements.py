@@ -12,7 +12,7 @@ from typing import cast
 
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts
-from herbrand.language.formulas import ORDERS
+from herbrand.language.formulas import ORDERS, unvalued
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import Renaming, variable_types
 from herbrand.language.signature import Signature
@@ -234,8 +234,8 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
     slots = _Slots(clause, dict(zip((v.name for v in variables), clause.head, strict=True)), facts)
     made = tuple(
         Head(
-            _atom(head).predicate,
-            slots.of_terms(leaf_terms(head), signature.predicates[_atom(head).predicate].column_types),
+            unvalued(head).predicate,
+            slots.of_terms(leaf_terms(head), signature.predicates[unvalued(head).predicate].column_types),
             _chance(chance, slots, types, statement, facts),
         )
         for head, chance in heads
@@ -345,10 +345,6 @@ def _stated_heads(statement: Uncertain) -> list[tuple[Atom | ValueIs, Chance | N
 
 def _renamed(head: Atom | ValueIs, renaming: Renaming) -> Atom | ValueIs:
     return cast(Atom | ValueIs, renaming.formula(head))
-
-
-def _atom(head: Atom | ValueIs) -> Atom:
-    return head.atom if isinstance(head, ValueIs) else head
 
 
 def _chance(

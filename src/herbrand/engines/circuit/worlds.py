@@ -31,6 +31,7 @@ from herbrand.engines.circuit.grounding import (
 )
 from herbrand.engines.circuit.statements import Lowered
 from herbrand.factors.ground_graph import ground_cases, ground_graph
+from herbrand.language.formulas import unvalued
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.syntax import (
     And,
@@ -43,6 +44,7 @@ from herbrand.language.syntax import (
     Truth,
     ValueIs,
     Xor,
+    leaf_terms,
     walk,
 )
 from herbrand.language.syntax import Atom as AtomFormula
@@ -306,10 +308,9 @@ class Worlds:
 
     def _atom_of(self, leaf: Formula) -> Atom | None:
         """The atom or the value of one that a leaf is; ``None`` where it is neither, or names a variable."""
-        stated, value = (leaf.atom, (leaf.value,)) if isinstance(leaf, ValueIs) else (leaf, ())
-        if not isinstance(stated, AtomFormula):
+        if not isinstance(leaf, AtomFormula | ValueIs):
             return None
-        terms = [*stated.arguments, *value]
+        stated, terms = unvalued(leaf), leaf_terms(leaf)
         if not all(isinstance(term, Constant) for term in terms):
             return None
         types = self.program.signature.predicates[stated.predicate].column_types

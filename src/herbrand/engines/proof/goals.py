@@ -43,7 +43,7 @@ from herbrand.errors import LanguageError, Mistake, nearest, placed
 from herbrand.facts.domain import Domain, absence
 from herbrand.facts.facts import Facts
 from herbrand.graphs import Classes, linked
-from herbrand.language.formulas import unnegated
+from herbrand.language.formulas import unnegated, unvalued
 from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import Renaming, written
@@ -290,8 +290,8 @@ class _Reading:
                 for variable in variables[1:]:
                     same.join(variable.name, variables[0].name)
         for literal in literals:
-            for atom in _atoms(literal):
-                for term, type_name in zip(leaf_terms(literal), self._types(atom), strict=False):
+            if isinstance(literal, AnyAtom):
+                for term, type_name in zip(leaf_terms(literal), self._types(unvalued(literal)), strict=False):
                     if isinstance(term, Variable):
                         found.setdefault(same.leader(term.name), {}).setdefault(type_name, term)
         for variable in compared:
@@ -334,8 +334,9 @@ class _Reading:
     def _check(self) -> None:
         mistakes: list[Mistake] = []
         for literal in self._literals:
-            for atom in _atoms(literal):
-                mistakes += self._wrong(atom, literal)
+            inner = unnegated(literal)
+            if isinstance(inner, AnyAtom):
+                mistakes += self._wrong(unvalued(inner), literal)
         if mistakes:
             raise LanguageError(mistakes)
 
@@ -377,14 +378,6 @@ def literals_of(formula: Formula) -> Iterator[Formula]:
             hint="define a predicate by a rule and ask for it",
         )
     yield formula
-
-
-def _atoms(literal: Formula) -> Iterator[Atom]:
-    inner = unnegated(literal)
-    if isinstance(inner, Atom):
-        yield inner
-    elif isinstance(inner, ValueIs | ValueIn):
-        yield inner.atom
 
 
 class NarrowError(Exception):
