@@ -32,7 +32,7 @@ def program() -> Program:
 def said(text: str) -> list[str]:
     made = program()
     formula = parse_formula(text, "<query>", made.signature.valued_names)
-    return [show_formula(one.said) for one in instances(formula, made)]
+    return [show_formula(one.written) for one in instances(formula, made)]
 
 
 def test_constants_come_in_the_order_of_their_domains() -> None:

@@ -166,17 +166,17 @@ def test_what_can_be_explained(program, text: str) -> None:
 
 def test_instances_in_the_order_of_domains_and_of_appearance(program) -> None:
     formula = parse_formula('friends(y, x) and not smokes("bob") or (exists x: smokes(x))')
-    found = [show_formula(one.said) for one in instances(formula, program)]
+    found = [show_formula(one.written) for one in instances(formula, program)]
     names = ('"anna"', '"bob"', '"東京"')
     assert found == [
         f'friends({y}, {x}) and not smokes("bob") or (exists x: smokes(x))' for y in names for x in names
     ]
     (one,) = instances(parse_formula("rain and rain"), program)
-    assert show_formula(one.said) == "rain and rain" and one.closed == one.said
+    assert show_formula(one.written) == "rain and rain" and one.closed == one.written
 
 
 def test_each_anonymous_variable_has_every_constant(program) -> None:
-    found = [show_formula(one.said) for one in instances(parse_formula("smokes(_) or smokes(_)"), program)]
+    found = [show_formula(one.written) for one in instances(parse_formula("smokes(_) or smokes(_)"), program)]
     names = ('"anna"', '"bob"', '"東京"')
     assert found == [f"smokes({a}) or smokes({b})" for a in names for b in names]
 
@@ -185,7 +185,7 @@ def test_what_only_a_comparison_gave_a_type_is_written_out(program, monkeypatch:
     """Once x is a constant nothing says what y ranges over."""
     formula = parse_formula("smokes(x) and exists y: y != x")
     first, *_ = instances(formula, program)
-    assert show_formula(first.said) == 'smokes("anna") and (exists y: y != "anna")'
+    assert show_formula(first.written) == 'smokes("anna") and (exists y: y != "anna")'
     names = ('"anna"', '"bob"', '"東京"')
     cases = " or ".join(f'{name} != "anna"' for name in names)
     assert show_formula(first.closed) == f'smokes("anna") and ({cases})'

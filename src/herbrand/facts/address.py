@@ -113,10 +113,10 @@ def parse_selection(text: str) -> tuple[str, Selection]:
     ('pays', Selection(columns=(('sender', 'sender'),), where='amount > 3', nulls='refuse'))
     """
     condition, nulls = None, "refuse"
-    if (found := _NULLS.search(text)) is not None:
-        text, nulls = text[: found.start()].rstrip(), found["rule"].lower()
-    if (found := _WHERE.search(text)) is not None:
-        text, condition = text[: found.start()].rstrip(), found["condition"].strip()
+    if (match := _NULLS.search(text)) is not None:
+        text, nulls = text[: match.start()].rstrip(), match["rule"].lower()
+    if (match := _WHERE.search(text)) is not None:
+        text, condition = text[: match.start()].rstrip(), match["condition"].strip()
     text = text.rstrip()
     if exists(text):
         return text, Selection(None, condition, cast("Nulls", nulls))
@@ -134,18 +134,18 @@ def parse_selection(text: str) -> tuple[str, Selection]:
 
 
 def _columns(text: str) -> tuple[tuple[str, str], ...]:
-    found, position = [], 0
+    chosen, position = [], 0
     while position < len(text):
         column = _COLUMN.match(text, position)
         if column is None or not column["old"].strip():
             raise FactsError(f"'({text})' lists no columns", hint=_FORM)
         old = column["old"]
         old = old[1:-1].replace('""', '"') if old.startswith('"') else old.strip()
-        found.append((old, column["new"] or old))
+        chosen.append((old, column["new"] or old))
         position = column.end()
-    if not found or text.rstrip().endswith(","):
+    if not chosen or text.rstrip().endswith(","):
         raise FactsError(f"'({text})' lists no columns", hint=_FORM)
-    return tuple(found)
+    return tuple(chosen)
 
 
 def _split(text: str) -> tuple[str, str | None]:

@@ -76,8 +76,8 @@ def number_array(numbers: npt.NDArray[np.int64]) -> pa.Array:
 def numbers_in(array: pa.Array) -> npt.NDArray[np.int64]:
     """The 64 bits of each entry of an array in which none is missing; read-only."""
     kept = array.buffers()[1]
-    found = np.empty(0, np.int64) if kept is None else np.frombuffer(kept, np.int64)
-    return found[array.offset : array.offset + len(array)]
+    numbers = np.empty(0, np.int64) if kept is None else np.frombuffer(kept, np.int64)
+    return numbers[array.offset : array.offset + len(array)]
 
 
 def filled(numbers: pa.Array, absent: int) -> npt.NDArray[np.int32]:
@@ -86,11 +86,11 @@ def filled(numbers: pa.Array, absent: int) -> npt.NDArray[np.int32]:
     if kept is None:
         return np.full(len(numbers), absent, np.int32)
     within = slice(numbers.offset, numbers.offset + len(numbers))
-    found = np.frombuffer(kept, np.int32)[within]
+    own = np.frombuffer(kept, np.int32)[within]
     if present is None:
-        return found
+        return own
     bits = np.unpackbits(np.frombuffer(present, np.uint8), bitorder="little")
-    return np.where(bits[within], found, np.int32(absent))
+    return np.where(bits[within], own, np.int32(absent))
 
 
 # Each constant once
@@ -145,8 +145,8 @@ def dictionary_column(array: pa.Array | pa.ChunkedArray) -> Column:
     if pa.types.is_int64(plain.type) and not plain.null_count:
         parts = [chunk.to_numpy() for chunk in chunks] or [np.empty(0, np.int64)]
         numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        if (found := _of_a_range(numbers)) is not None:
-            return found
+        if (column := _of_a_range(numbers)) is not None:
+            return column
     encoded = pa.chunked_array(chunks, plain.type).dictionary_encode().chunks
     if not encoded:
         return Column(pa.nulls(0, plain.type), np.empty(0, np.int32))

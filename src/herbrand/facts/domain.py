@@ -124,8 +124,8 @@ class Domain:
             return None
         if self._is_looked_up or self._is_worth_a_table():
             return self._positions.get(value)
-        found = bisect_left(range(len(self)), value, key=lambda index: self.values[index].as_py())
-        return found if found < len(self) and self.values[found].as_py() == value else None
+        place = bisect_left(range(len(self)), value, key=lambda index: self.values[index].as_py())
+        return place if place < len(self) and self.values[place].as_py() == value else None
 
     def indices_of(self, values: Sequence[Value] | pa.Array) -> Index:
         """The index of each constant; -1 for one that is none of this type's."""
@@ -133,8 +133,8 @@ class Domain:
             return self._indices_of_array(values)
         if len(values) > FEW and len({isinstance(value, str) for value in values}) == 1:
             return self._indices_of_array(array_of(values))
-        found = map(self.index_of, values)
-        return np.array([ABSENT if index is None else index for index in found], np.int32)
+        places = map(self.index_of, values)
+        return np.array([ABSENT if index is None else index for index in places], np.int32)
 
     def _indices_of_array(self, values: pa.Array) -> Index:
         if pa.types.is_large_string(values.type) != (self.kind == "text"):
@@ -147,8 +147,8 @@ class Domain:
         if self.ordered and pa.types.is_int64(same.type) and not same.null_count:
             known, wanted = (array.to_numpy() for array in (self.values, same))
             return places_among(known, wanted).astype(np.int32)
-        found = pc.index_in(same, value_set=self.values)
-        return filled(found, ABSENT)
+        places = pc.index_in(same, value_set=self.values)
+        return filled(places, ABSENT)
 
     @cached_property
     def _is_looked_up(self) -> bool:

@@ -99,13 +99,13 @@ class FactTable:
             used = {place: moved[types[place]][: int(before[:, place].max()) + 1] for place in places}
             if all((indices == np.arange(len(indices))).all() for indices in used.values()):
                 return before, slice(None)
-            found = before.copy(order="F")
+            changed = before.copy(order="F")
             for place in places:
-                found[:, place] = used[place][before[:, place]]
+                changed[:, place] = used[place][before[:, place]]
             if all((np.diff(indices) > 0).all() for indices in used.values()):
-                return found, slice(None)
-            order = np.lexsort(found.T[::-1])
-            return np.asfortranarray(found[order]), order
+                return changed, slice(None)
+            order = np.lexsort(changed.T[::-1])
+            return np.asfortranarray(changed[order]), order
 
         true, order = rows(self.true)
         false, _ = rows(self.false)
@@ -141,12 +141,14 @@ class Facts:
     @property
     def digest(self) -> bytes:
         """Equal for facts over the same constants that say the same."""
-        found = hashlib.sha256(repr({n: list(d) for n, d in self.domains.items()}).encode())
+        digest = hashlib.sha256(repr({n: list(d) for n, d in self.domains.items()}).encode())
         for name, table in self.tables.items():
-            found.update(repr((name, table.world, table.columns, len(table.true), len(table.false))).encode())
+            digest.update(
+                repr((name, table.world, table.columns, len(table.true), len(table.false))).encode()
+            )
             for rows in (table.true, table.false, table.soft, table.log_odds, table.weights):
-                found.update(b"" if rows is None else np.ascontiguousarray(rows).tobytes())
-        return found.digest()
+                digest.update(b"" if rows is None else np.ascontiguousarray(rows).tobytes())
+        return digest.digest()
 
     def domain(self, type_name: str) -> Domain:
         return _named(self.domains, type_name, "type")

@@ -124,11 +124,11 @@ def _wrong_kind(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value])
 
 def _other_kind(use: Use, declared: Type) -> Mistake:
     constant, place = use.first()
-    found, hint = "is text", "numbers are written without quotes"
+    given, hint = "is text", "numbers are written without quotes"
     if use.kind == "number":
-        found, hint = "is a number", f"if they are numbers, declare `type {declared.name} = number`"
+        given, hint = "is a number", f"if they are numbers, declare `type {declared.name} = number`"
     holds = "numbers" if declared.kind == "number" else "text"
-    message = f"{shown(constant)} in column {use.number + 1} {found}; type '{declared.name}' holds {holds}"
+    message = f"{shown(constant)} in column {use.number + 1} {given}; type '{declared.name}' holds {holds}"
     return place.mistake(message, "" if declared.values else hint)
 
 
@@ -150,16 +150,16 @@ def _outside(use: Use, domain: Domain) -> list[Mistake]:
     expected = _range(domain)
 
     def message(position: int) -> str:
-        found = use.column.constant(position)
-        return f"{shown(found)} in column {use.number + 1} is not in type '{domain.name}' ({expected})" + (
-            _nearest(found, domain)
+        given = use.column.constant(position)
+        return f"{shown(given)} in column {use.number + 1} is not in type '{domain.name}' ({expected})" + (
+            _nearest(given, domain)
         )
 
     return use.claims.mistakes_at(rows_with(use.column, outside), message)
 
 
-def _nearest(found: Value, domain: Domain) -> str:
-    near = nearest(found, map(str, domain)) if isinstance(found, str) else ""
+def _nearest(given: Value, domain: Domain) -> str:
+    near = nearest(given, map(str, domain)) if isinstance(given, str) else ""
     return f"; {near}" if near else ""
 
 

@@ -203,10 +203,10 @@ def _queried(predicate: Predicate, store: Store, sources: Sequence[FactSource]) 
         return tables[0]
     if refused and not tables:
         raise refused[0]
-    found = "no database is" if not tables else f"{len(tables)} databases that answer it are"
+    answering = "no database is" if not tables else f"{len(tables)} databases that answer it are"
     raise FactsError(
         Mistake(
-            f"'{predicate.name}' is from a query, and {found} given as facts",
+            f"'{predicate.name}' is from a query, and {answering} given as facts",
             predicate.span,
             "name the database that the query is about: --facts FILE.duckdb",
         )
@@ -243,27 +243,35 @@ def with_constants(signature: Signature, source: FactSource) -> Signature:
     if not listed:
         return signature
     types, mentioned = dict(signature.types), dict(signature.mentioned)
-    for said in listed:
-        if said.name not in types:
-            raise FactsError(Mistake(f"there is no type '{said.name}'", said.span, nearest(said.name, types)))
-        known = types[said.name]
-        new = _of_kind(known, [constant.value for constant in said.values or ()], said)
+    for declaration in listed:
+        if declaration.name not in types:
+            raise FactsError(
+                Mistake(
+                    f"there is no type '{declaration.name}'",
+                    declaration.span,
+                    nearest(declaration.name, types),
+                )
+            )
+        known = types[declaration.name]
+        new = _of_kind(known, [constant.value for constant in declaration.values or ()], declaration)
         if known.values is None:
-            mentioned[said.name] = (*mentioned.get(said.name, ()), *new)
+            mentioned[declaration.name] = (*mentioned.get(declaration.name, ()), *new)
         else:
-            types[said.name] = replace(known, values=tuple(dict.fromkeys((*known.values, *new))))
+            types[declaration.name] = replace(known, values=tuple(dict.fromkeys((*known.values, *new))))
     predicates = {name: replace(p, tells_world=p.declared) for name, p in signature.predicates.items()}
     return replace(signature, types=types, predicates=predicates, mentioned=mentioned)
 
 
-def _of_kind(known: Type, listed: Sequence[Value], said: TypeDeclaration) -> tuple[Value, ...]:
+def _of_kind(known: Type, listed: Sequence[Value], declaration: TypeDeclaration) -> tuple[Value, ...]:
     """The constants that a source lists, which are text there, as the type has them."""
     if known.kind != "number" or not listed:
         return tuple(listed)
     numbers, good = numbers_from_text(pa.array(map(str, listed)))
     if not good.all():
         wrong = shown(listed[int(np.argmin(good))])
-        raise FactsError(Mistake(f"{wrong} is not a number; type '{known.name}' holds numbers", said.span))
+        raise FactsError(
+            Mistake(f"{wrong} is not a number; type '{known.name}' holds numbers", declaration.span)
+        )
     return tuple(simplest_numbers(numbers).to_pylist())
 
 
@@ -365,12 +373,12 @@ def _facts(read: Read, domains: Mapping[str, Domain], worlds: Worlds, report: Re
 
 def _with_kinds(signature: Signature, domains: Mapping[str, Domain]) -> Signature:
     """The types with the kind of their constants, where nothing had given it."""
-    found = {
+    types = {
         name: replace(known, kind=domains[name].kind)
         for name, known in signature.types.items()
         if known.kind is None and len(domains[name])
     }
-    return replace(signature, types={**signature.types, **found}) if found else signature
+    return replace(signature, types={**signature.types, **types}) if types else signature
 
 
 # Whether facts are more than memory holds, known before they are read: only those that a database reads where

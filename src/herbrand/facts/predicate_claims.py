@@ -342,8 +342,8 @@ def fact_table(
         raise FactsError(mistakes)
     rows = claimed.rows
     weight_column = _aligned(true, weighted, weights) if len(weighted) else None
-    found = FactTable(rows(true), rows(false), rows(soft), probabilities, log_odds, weight_column, chosen)
-    return _without_other_values(found, own) if predicate.function and chosen == "closed" else found
+    table = FactTable(rows(true), rows(false), rows(soft), probabilities, log_odds, weight_column, chosen)
+    return _without_other_values(table, own) if predicate.function and chosen == "closed" else table
 
 
 def _without_other_values(listed: FactTable, domains: Sequence[Domain]) -> FactTable:

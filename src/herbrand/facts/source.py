@@ -98,13 +98,13 @@ def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
 
 def _each_once(sources: Iterable[FactSource]) -> tuple[FactSource, ...]:
     """A file that is given twice as the same tables is read once: opinions in it would count twice."""
-    found: dict[object, FactSource] = {}
+    by_key: dict[object, FactSource] = {}
     for source in sources:
         key: object = id(source)
         if isinstance(source, FileSource) and is_dataclass(source) and not isinstance(source, type):
             key = replace(source, path=source.path.absolute())  # type: ignore[call-arg]
-        found.setdefault(key, source)
-    return tuple(found.values())
+        by_key.setdefault(key, source)
+    return tuple(by_key.values())
 
 
 def _is_of_duckdb(value: object, kind: str) -> bool:

@@ -240,8 +240,8 @@ class Store:
         rows = self._run(f"SELECT {wanted} FROM {staged.name}", (), progress, fetch="arrow")
         columns: dict[int, Column] = {}
         for name, own in places.items():
-            found = known[name].columns([rows[f"h{i}"] for i in own])
-            columns |= dict(zip(own, found, strict=True))
+            numbered = known[name].columns([rows[f"h{i}"] for i in own])
+            columns |= dict(zip(own, numbered, strict=True))
             for i in own:
                 self._tell_apart(columns[i].codes, i, staged, known[name])
         self.connection.execute(f"DROP TABLE {staged.name}")
@@ -250,20 +250,20 @@ class Store:
 
     def _range(self, staged: Staged, columns: Sequence[int]) -> _Range | None:
         """Where an array over all whole numbers from the least to the largest is no larger than the table."""
-        found = self.connection.sql(f"SELECT min(x), max(x) FROM ({_seen(staged, columns)})")
-        if str(found.types[0]) != "BIGINT":
+        ends = self.connection.sql(f"SELECT min(x), max(x) FROM ({_seen(staged, columns)})")
+        if str(ends.types[0]) != "BIGINT":
             return None
-        ((least, largest),) = found.fetchall()
+        ((least, largest),) = ends.fetchall()
         if least is None or largest - least >= SPREAD * staged.row_count:
             return None
         return _Range(least, largest - least + 1)
 
     def _dictionary(self, staged: Staged, columns: Sequence[int]) -> _Dictionary:
         distinct = f"SELECT DISTINCT x FROM ({_seen(staged, columns)})"
-        found = self.connection.sql(
+        answer = self.connection.sql(
             f"SELECT x, {_HASH.format('x')} AS h FROM ({distinct}) ORDER BY x NULLS LAST"
         )
-        kind, table = str(found.types[0]), found.to_arrow_table()
+        kind, table = str(answer.types[0]), answer.to_arrow_table()
         values = constants(table["x"]).combine_chunks()
         values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
         hashes = np.concatenate([np.empty(0, np.int64), *map(numbers_in, table["h"].chunks)])
@@ -308,9 +308,9 @@ class Store:
                 connection.interrupt()
                 outcome.join(_POLL_SECONDS)
             raise
-        found = outcome.result()
+        result = outcome.result()
         progress(1.0)  # of a query that has ended before it was first looked at, this is all
-        return found
+        return result
 
     def _execute(self, query: str, parameters: Sequence[Any], fetch: str) -> Any:
         if fetch == "arrow":

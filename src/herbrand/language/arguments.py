@@ -67,16 +67,16 @@ def in_rule(heads: Sequence[Any], body: Iterable[Any]) -> tuple[tuple[Any, ...],
     """Heads, and a body that has the equations of their computed arguments and of its own."""
     body = tuple(body)
     refuse_deep(*heads, *body)
-    found: dict[Formula, None] = {}
+    conditions: dict[Formula, None] = {}
 
     def changed(literal: Formula) -> Formula:
         inner = unnegated(literal)
         plain, equations = _plain(inner)
-        found.update(dict.fromkeys(equations))
+        conditions.update(dict.fromkeys(equations))
         return Not(plain, literal.span) if isinstance(literal, Not) else plain
 
     literals = tuple(map(changed, body))
-    return tuple(map(changed, heads)), (*literals, *found)
+    return tuple(map(changed, heads)), (*literals, *conditions)
 
 
 def _plain(leaf: Formula) -> tuple[Formula, tuple[Computed, ...]]:

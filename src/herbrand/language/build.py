@@ -318,15 +318,15 @@ class Builder(Transformer[Token, Any]):
         return self.fact_rows(parts, "a formula begins with a weight: 'hard: ...' or '1.5: ...'")
 
     def fact_rows(self, parts: list[Any], formula_hint: str) -> FactRows:
-        said, number = _said_with_not(parts[0]), parts[1]
-        negated = isinstance(said, Not)
-        atom, value = self.fact_parts(unnegated(said), formula_hint)
+        stated, number = _as_negated_equality(parts[0]), parts[1]
+        negated = isinstance(stated, Not)
+        atom, value = self.fact_parts(unnegated(stated), formula_hint)
         atom = self.without_computed(atom)
         terms = (*atom.arguments, *(() if value is None else (value,)))
         kind, numbers = self.said_plainly(negated) if number is None else number
         self.check_ground(atom, value, terms, formula_hint)
         if negated and number is not None:
-            self.check_negated(kind, numbers[0], said)
+            self.check_negated(kind, numbers[0], stated)
         return FactRows(
             atom.predicate,
             tuple((term.value if isinstance(term, Constant) else "",) for term in terms),
@@ -353,17 +353,17 @@ class Builder(Transformer[Token, Any]):
     def said_plainly(self, negated: bool) -> tuple[FactKind, tuple[float, ...]]:
         return ("false" if negated else "true"), ()
 
-    def fact_parts(self, said: Formula, formula_hint: str) -> tuple[Atom, Term | None]:
+    def fact_parts(self, stated: Formula, formula_hint: str) -> tuple[Atom, Term | None]:
         """The atom of a fact and the value it has, if it is many-valued."""
-        match said:
+        match stated:
             case Atom():
-                return said, None
+                return stated, None
             case ValueIs(atom=atom, value=value):
                 return atom, value
             case Comparison(operator="=", left=Variable(name=name) as left, right=value):
                 return Atom(name, (), left.span), value
-        self.refuse("this is a formula, not a fact", said.span, formula_hint)
-        return Atom("", (), said.span), None
+        self.refuse("this is a formula, not a fact", stated.span, formula_hint)
+        return Atom("", (), stated.span), None
 
     def check_ground(
         self, atom: Atom, value: Term | None, terms: tuple[Term, ...], formula_hint: str
@@ -379,9 +379,9 @@ class Builder(Transformer[Token, Any]):
             hint = "a probability bound is written P(...) = 0.5"
         self.refuse(f"a fact holds constants only, and {names} {are}", variables[0].span, hint)
 
-    def check_negated(self, kind: str, number: float, said: Not) -> None:
+    def check_negated(self, kind: str, number: float, stated: Not) -> None:
         hint = f"write ~ {shown_number(round(1 - number, 12))} without 'not'" if kind == "soft" else ""
-        self.refuse(f"a fact with a {_NUMBERED[kind]} cannot be negated", said.span, hint)
+        self.refuse(f"a fact with a {_NUMBERED[kind]} cannot be negated", stated.span, hint)
 
     # Formulas
 
@@ -569,8 +569,8 @@ class Builder(Transformer[Token, Any]):
         return self.fact_rows(parts, 'evidence is a fact, such as smokes("anna") or not smokes("anna")')
 
 
-def _said_with_not(said: Formula) -> Formula:
+def _as_negated_equality(stated: Formula) -> Formula:
     """``season != "winter"`` is the fact ``not season = "winter"``, as with arguments."""
-    if isinstance(said, Comparison) and said.operator == "!=":
-        return Not(replace(said, operator="="), said.span)
-    return said
+    if isinstance(stated, Comparison) and stated.operator == "!=":
+        return Not(replace(stated, operator="="), stated.span)
+    return stated

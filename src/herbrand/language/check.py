@@ -284,11 +284,11 @@ def _signature(
     types |= {name: replace(types[name], kind=kind) for name, kind in constants.kinds.items()}
     spelled = {**theory.spelled, **theory.made_for}
     made = frozenset(theory.made_for)
-    found = Signature(types, predicates, vocabulary.strict, constants.mentioned, spelled, made)
+    signature = Signature(types, predicates, vocabulary.strict, constants.mentioned, spelled, made)
     for one in () if len(mistakes) else with_inner(apart.definitions):
-        for mistake in wrong_dates(one, found):
+        for mistake in wrong_dates(one, signature):
             constants.note(mistake)
-    return found
+    return signature
 
 
 def _refuse_negated_equations(statements: Iterable[Statement], mistakes: Mistakes) -> None:

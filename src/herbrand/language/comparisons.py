@@ -116,12 +116,12 @@ def atoms_in(formula: Formula) -> Iterator[Atom]:
 
 def variables_of(part: object) -> dict[str, Variable]:
     """All variables in a value, a formula, or a sequence of these."""
-    found: dict[str, Variable] = {}
+    variables: dict[str, Variable] = {}
     waiting: list[Any] = [part]
     while waiting:
         match waiting.pop():
             case Variable() as variable:
-                found[variable.name] = variable
+                variables[variable.name] = variable
             case Constant():
                 pass
             case list() | tuple() as parts:
@@ -140,7 +140,7 @@ def variables_of(part: object) -> dict[str, Variable]:
                 waiting += body, own
             case other:
                 waiting += children(other)[::-1]
-    return found
+    return variables
 
 
 def tests_of(body: Sequence[Formula]) -> tuple[list[Formula], list[Test]]:
@@ -151,9 +151,9 @@ def tests_of(body: Sequence[Formula]) -> tuple[list[Formula], list[Test]]:
 
 def places_of(body: Sequence[Formula]) -> tuple[list[int], list[int]]:
     """Where a body's literals stand that join tables, and those that compute."""
-    found = [place for place, literal in enumerate(body) if _is_test(literal)]
-    plain = [place for place in range(len(body)) if place not in found]
-    if not found:
+    tests = [place for place, literal in enumerate(body) if _is_test(literal)]
+    plain = [place for place in range(len(body)) if place not in tests]
+    if not tests:
         return plain, []
     bound = bound_variables(body[place] for place in plain)
     moved = [
@@ -161,7 +161,7 @@ def places_of(body: Sequence[Formula]) -> tuple[list[int], list[int]]:
         for place in plain
         if isinstance(literal := body[place], Comparison) and not variables_of(literal).keys() <= bound
     ]
-    return [place for place in plain if place not in moved], found + moved
+    return [place for place in plain if place not in moved], tests + moved
 
 
 def test_of(literal: Formula) -> Test:
@@ -204,34 +204,34 @@ def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | Non
 
 def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
     """The variables that have values and those to which tests then give one, in whatever order they stand."""
-    found, before = set(known), -1
+    names, before = set(known), -1
     equations = [one for test in tests for one in equated(test)]
-    while len(found) > before:
-        before = len(found)
+    while len(names) > before:
+        before = len(names)
         for name, value in equations:
-            if name not in found and variables_of(value).keys() <= found:
-                found.add(name)
-    return found
+            if name not in names and variables_of(value).keys() <= names:
+                names.add(name)
+    return names
 
 
 def equations_of(tests: Iterable[Test], known: Collection[str]) -> dict[str, tuple[Test, Expression]]:
     """The variables that tests give values, one after the other: the equation, and what it says each is."""
-    found: dict[str, tuple[Test, Expression]] = {}
+    equations: dict[str, tuple[Test, Expression]] = {}
     for test in tests:
-        if (value := assigned(test, {*known, *found})) is not None:
-            found[value[0]] = test, value[1]
-    return found
+        if (value := assigned(test, {*known, *equations})) is not None:
+            equations[value[0]] = test, value[1]
+    return equations
 
 
 def fixed_in(part: Test | Expression, outside: Collection[str]) -> set[str]:
     """The variables that a value needs: all of plain terms, those of aggregates that stand outside too."""
-    found = set[str]()
+    fixed = set[str]()
     for one in outer_parts(part):
         if isinstance(one, Variable):
-            found.add(one.name)
+            fixed.add(one.name)
         elif isinstance(one, Aggregate):
-            found |= variables_of(one).keys() & outside
-    return found
+            fixed |= variables_of(one).keys() & outside
+    return fixed
 
 
 def all_fixed_in(tests: Iterable[Test], outside: Collection[str]) -> set[str]:
@@ -287,7 +287,7 @@ class UnboundError(Exception):
 
 def in_order(tests: Sequence[Test], known: Collection[str], outside: Collection[str]) -> list[Test]:
     """The tests in an order in which each has its variables; what may fail last."""
-    have, waiting, ready, found = set(known), dict(enumerate(tests)), list[tuple[bool, int]](), list[Test]()
+    have, waiting, ready, ordered = set(known), dict(enumerate(tests)), list[tuple[bool, int]](), list[Test]()
     having: dict[str, list[int]] = {}
     for place, test in waiting.items():
         for name in variables_of(test):
@@ -304,14 +304,14 @@ def in_order(tests: Sequence[Test], known: Collection[str], outside: Collection[
     look_at(range(len(tests)))
     while ready:
         _, place = heappop(ready)
-        found.append(tests[place])
+        ordered.append(tests[place])
         if (given := assigned(tests[place], have)) is not None:
             have.add(given[0])
             look_at(having[given[0]])
     for test in waiting.values():
         for name in sorted(fixed_in(test, outside) - have):
             raise UnboundError(variables_of(test)[name])
-    return found
+    return ordered
 
 
 def _divides(test: Test) -> bool:
@@ -336,8 +336,8 @@ def unbound_terms(
 
 def left_free(one: Aggregate) -> set[str]:
     """The variables of an aggregate that no term of it, or of one inside it, has."""
-    found = {name for name in variables_of(one) if not name.startswith("_`")}
-    return found - _terms(one)
+    free = {name for name in variables_of(one) if not name.startswith("_`")}
+    return free - _terms(one)
 
 
 def _terms(one: Aggregate) -> set[str]:

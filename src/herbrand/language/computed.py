@@ -289,13 +289,13 @@ class _Body:
 
     def making(self, wanted: Collection[str]) -> tuple[tuple[Test, ...], list[str]]:
         """The equations that give these variables their values, and the arguments of their definition."""
-        names, found = set(wanted), list[Test]()
+        names, needed = set(wanted), list[Test]()
         for name, (test, expression) in reversed(equations_of(self.tests, self.bound).items()):
             if name in names:
-                found.append(test)
+                needed.append(test)
                 names |= fixed_in(expression, self.outside)
         kept = [name for name in self.kept if name in wanted or (name in names and name in self.bound)]
-        return tuple(reversed(found)), kept
+        return tuple(reversed(needed)), kept
 
 
 class _Separation:
@@ -450,12 +450,12 @@ class _Separation:
         statement: Statement,
     ) -> Counting | None:
         """The rules of a test that compares counts and sums, for where what they are of is uncertain."""
-        found = compared_totals(test, bound)
-        if found is None:
+        totals_compared = compared_totals(test, bound)
+        if totals_compared is None:
             return None
         members, totals = list[Rule](), list[tuple[Number, Aggregate]]()
         own, self.definitions = self.definitions, []
-        for number, (times, one) in enumerate(found.totals):
+        for number, (times, one) in enumerate(totals_compared.totals):
             whole, body = with_amount(one, number)
             local = [v for v in variables_of(whole.terms).values() if v.name not in outside]
             names = [name for name in variables_of(whole) if name in outside] + [v.name for v in local]
@@ -465,8 +465,8 @@ class _Separation:
             amount = whole.terms[: whole.function == "sum"]
             totals.append((times, Aggregate(whole.function, (*amount, *local), (rule.head,))))
         inner, self.definitions = tuple(self.definitions), own
-        compared = replace(found, totals=tuple(totals))
-        total = Computed(found.operator, compared.expression, found.number, test.span)
+        compared = replace(totals_compared, totals=tuple(totals))
+        total = Computed(totals_compared.operator, compared.expression, totals_compared.number, test.span)
         return Counting(tuple(members), Rule(head, (total,), span=statement.span), inner)
 
     def _refuse(self, variable: Variable) -> None:

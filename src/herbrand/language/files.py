@@ -52,7 +52,9 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
     first = sorted(several, key=_holds_facts)
     read: dict[Path, Reading] = {}
     for path in first:
-        declared = [said for one in read.values() for said in (*one.theory.types, *one.theory.predicates)]
+        declared = [
+            statement for one in read.values() for statement in (*one.theory.types, *one.theory.predicates)
+        ]
         read[path] = _read_one(path, dialect, budget, declared)
     readings = [read[path] for path in several]
     if any(reading.mistakes for reading in readings):
@@ -69,12 +71,12 @@ def _several(paths: Any) -> list[Path]:
         raise UnsupportedError(f"expected paths of theory files, not {wrong[0]}", hint=hint)
     if "" in several:
         raise UnsupportedError("an empty name is no theory file", hint="name one, such as smokers.hb")
-    found: dict[Path, Path] = {}
+    by_place: dict[Path, Path] = {}
     for path in map(Path, several):
-        if path.absolute() in found:
+        if path.absolute() in by_place:
             raise LanguageError(f"'{path}' is named twice", hint="its statements would count twice")
-        found[path.absolute()] = path
-    return list(found.values())
+        by_place[path.absolute()] = path
+    return list(by_place.values())
 
 
 def theory_of(theory: Theory | Paths) -> Theory:

@@ -58,14 +58,14 @@ def spaced(text: str) -> str:
 
 def _continued_lines(text: str) -> set[int]:
     """The lines, counted from 0, that go on with a statement of a line above."""
-    found: set[int] = set()
+    lines: set[int] = set()
     line = at = 0
     for stretch in stretches(text):
         line += text.count("\n", at, stretch.start)
         breaks = text.count("\n", stretch.start, stretch.end)
-        found.update(range(line + 1, line + breaks + 1))
+        lines.update(range(line + 1, line + breaks + 1))
         line, at = line + breaks, stretch.end
-    return found
+    return lines
 
 
 def _spaced_line(line: str) -> str:

@@ -130,16 +130,16 @@ class _Lines:
         matched = 0
         while matched < most and position < len(text):
             line = follower.get(last)
-            found = None if line is None else line.match(text, position)
-            if line is None or found is None:
+            match = None if line is None else line.match(text, position)
+            if line is None or match is None:
                 line = self._line_at(position)
-                found = None if line is None else line.match(text, position)
-                if line is None or found is None:
+                match = None if line is None else line.match(text, position)
+                if line is None or match is None:
                     break
                 follower[last] = line
-            line.records.append(found.groups())
+            line.records.append(match.groups())
             line.starts.append(position)
-            position, last = found.end(), line
+            position, last = match.end(), line
             matched += 1
         self.position, self._last = position, last
         return matched
@@ -160,8 +160,8 @@ class _Lines:
         arguments = _ARGUMENTS.findall(shape[3] or "") + _ARGUMENTS.findall(shape[4] or "")
         texts = tuple(argument[0] == '"' for argument in arguments)
         way = _Way(bool(shape[1]), shape[2], texts, bool(shape[4]), shape[5])
-        said = way._replace(texts=(False,) * len(texts))
-        line = self._lines.setdefault(said, _Line(way))
+        alike = way._replace(texts=(False,) * len(texts))
+        line = self._lines.setdefault(alike, _Line(way))
         return line if line.way == way else None
 
 
@@ -280,15 +280,15 @@ def read_bounds(source: Source, start: int, read: ReadForm) -> Block | None:
 
     ``read`` is the grammar's own reading of what stands inside ``P( )``.
     """
-    found: list[Bound] = []
+    bounds: list[Bound] = []
     position = start
     while (line := _LINE.match(source.text, position)) is not None:
         bound = _bound(source, line, read)
         if bound is None:
             break
-        found.append(bound)
+        bounds.append(bound)
         position = line.end()
-    return Block(tuple(found), position) if found else None
+    return Block(tuple(bounds), position) if bounds else None
 
 
 def _bound(source: Source, line: re.Match[str], read: ReadForm) -> Bound | None:
@@ -300,16 +300,16 @@ def _bound(source: Source, line: re.Match[str], read: ReadForm) -> Bound | None:
     if not 0 <= ends[0] <= ends[1] <= 1:
         return None
     place = line.start(2)
-    said = list(_ATOM.finditer(source.text, place, line.end(2)))
+    matches = list(_ATOM.finditer(source.text, place, line.end(2)))
     form = _form(_ATOM.sub(_ATOM_HERE, inside), read)
     if form is None:
         return None
     try:
-        atoms = [_atom(source, match) for match in said]
+        atoms = [_atom(source, match) for match in matches]
         name = None if label is None else _label(label)
     except (ValueError, OverflowError):
         return None
-    gaps = [place, *(match.end() for match in said)]
+    gaps = [place, *(match.end() for match in matches)]
     built = _Built(form.ends, source, atoms, gaps)
     event, given = built.part(form.event), None if form.given is None else built.part(form.given)
     span = Span(source, line.start(), line.start(8))

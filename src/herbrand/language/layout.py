@@ -40,8 +40,8 @@ class Stretch:
 
 def skip_blank(text: str, position: int) -> int:
     """The first character at or after ``position`` that is neither space nor comment."""
-    found = _BLANKS.match(text, position)
-    return found.end() if found else position
+    blanks = _BLANKS.match(text, position)
+    return blanks.end() if blanks else position
 
 
 def stretches(text: str) -> Iterator[Stretch]:

@@ -169,13 +169,13 @@ def moment(calendar: str, text: str) -> str:
         return date.fromisoformat(re.sub(MIDNIGHT, "", text)).isoformat()
     if re.search(FINER, text):
         raise ValueError("finer than a microsecond")
-    found = datetime.fromisoformat(text)
-    if found.tzinfo is not None:
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is not None:
         try:
-            found = found.astimezone(UTC).replace(tzinfo=None)
+            instant = instant.astimezone(UTC).replace(tzinfo=None)
         except OverflowError as error:
             raise ValueError(str(error)) from None
-    return found.isoformat()
+    return instant.isoformat()
 
 
 EXPECTED_MOMENT = {

@@ -152,19 +152,19 @@ def _table(child: str, rows: list[Choice], labels: Labels) -> NetworkTable:
             raise _no_row(rows[0], f"'{name}' is not many-valued without arguments")
     refuse_wide(len(scope), rows[0].span)
     known = tuple(labels[name] for name in scope)
-    found: dict[tuple[int, ...], np.ndarray] = {}
+    rows_by_place: dict[tuple[int, ...], np.ndarray] = {}
     for choice in rows:
         place = _place(choice, scope, known)
-        if place in found:  # two choices of one value count where they agree
+        if place in rows_by_place:  # two choices of one value count where they agree
             raise _no_row(choice, f"'{child}' has another choice for the same case")
-        found[place] = _row(choice, known[-1])
+        rows_by_place[place] = _row(choice, known[-1])
     # Looked for case by case, as few rows may be all that is there of more cases than memory holds.
     every = product(*(range(len(values)) for values in known[:-1]))
-    missing = next((place for place in every if place not in found), None)
+    missing = next((place for place in every if place not in rows_by_place), None)
     if missing is not None:
         case = ", ".join(f"{n} = {k[i]}" for n, k, i in zip(parents, known, missing, strict=False))
         raise _no_row(rows[0], f"'{child}' has no choice for {case}")
-    values = np.array([found[place] for place in sorted(found)]).reshape(*map(len, known))
+    values = np.array([rows_by_place[place] for place in sorted(rows_by_place)]).reshape(*map(len, known))
     return NetworkTable(scope, tuple(tuple(map(str, k)) for k in known), values, True, rows[0].span)
 
 

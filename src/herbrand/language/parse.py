@@ -194,22 +194,22 @@ def _statement(source: Source, stretch: Stretch, mistakes: Mistakes, budget: Bud
     if stretch.unclosed is not None:
         mistakes.add(_never_closed(source, stretch))
         return None
-    found, wrong = _parsed(source, stretch, "statement", not mistakes.full, budget)
+    statement, wrong = _parsed(source, stretch, "statement", not mistakes.full, budget)
     for each in wrong:
         mistakes.add(each)
-    return None if wrong else found
+    return None if wrong else statement
 
 
 def _fragment(text: str, name: str, rule: str, computes: bool = False) -> Any:
     source = plain_source(text, name)
     begin = skip_blank(source.text, 0)
     stretch = Stretch(begin, max(begin, len(source.text.rstrip(BLANK))))
-    found, wrong = _parsed(source, stretch, rule)
+    fragment, wrong = _parsed(source, stretch, rule)
     if wrong:
         raise LanguageError(wrong)
-    for part in () if computes else found if isinstance(found, tuple) else (found,):
+    for part in () if computes else fragment if isinstance(fragment, tuple) else (fragment,):
         _refuse_computed(part)
-    return found
+    return fragment
 
 
 def _refuse_computed(asked: Formula | FactRows | None) -> None:
@@ -232,7 +232,7 @@ def _parsed(
         parser, builder = _parser()
         builder.begin(source, stretch.start, stretch.end, budget)
         try:
-            found = parser.parse(source.text[stretch.start : stretch.end], start=rule)
+            tree = parser.parse(source.text[stretch.start : stretch.end], start=rule)
         except UnexpectedInput as error:
             if builder.confused:
                 return None, builder.mistakes
@@ -240,7 +240,7 @@ def _parsed(
             return None, [*builder.mistakes, last]
         except LanguageError as error:
             return None, [*builder.mistakes, *error.mistakes]
-        return found, builder.mistakes
+        return tree, builder.mistakes
 
 
 @cache

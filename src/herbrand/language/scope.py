@@ -218,10 +218,10 @@ def conditions_with(where: Sequence[Comparison], values: Mapping[str, Term]) -> 
     """What is left to check; ``None`` where two constants already fail."""
     kept = []
     for condition in where:
-        found = with_terms(condition, values)
-        assert isinstance(found, Comparison)
-        if not isinstance(found.left, Constant) or not isinstance(found.right, Constant):
-            kept.append(found)
-        elif not compares(found.operator, found.left.value, found.right.value):
+        changed = with_terms(condition, values)
+        assert isinstance(changed, Comparison)
+        if not isinstance(changed.left, Constant) or not isinstance(changed.right, Constant):
+            kept.append(changed)
+        elif not compares(changed.operator, changed.left.value, changed.right.value):
             return None
     return tuple(kept)

@@ -231,8 +231,8 @@ class FactRows:
         if self.span is None or not len(self.starts):
             return self.span
         start = self.starts[index]
-        said = _SAID.match(self.span.source.text, start)
-        return Span(self.span.source, start, start + len(said[0].rstrip() if said else ""))
+        match = _SAID.match(self.span.source.text, start)
+        return Span(self.span.source, start, start + len(match[0].rstrip() if match else ""))
 
 
 _SAID = re.compile(r'(?:"(?:\\.|[^"\\\n])*"|(?!(?<=[\s)])(?:#|//))[^\n])*')
@@ -548,10 +548,10 @@ class Theory:
     @cached_property
     def _of_kind(self) -> dict[type, tuple[Any, ...]]:
         """The statements of each kind: every command asks for them again and again."""
-        found: dict[type, list[Any]] = {}
+        by_kind: dict[type, list[Any]] = {}
         for statement in self.statements:
-            found.setdefault(type(statement), []).append(statement)
-        return {kind: tuple(own) for kind, own in found.items()}
+            by_kind.setdefault(type(statement), []).append(statement)
+        return {kind: tuple(own) for kind, own in by_kind.items()}
 
     @property
     def types(self) -> tuple[TypeDeclaration, ...]:

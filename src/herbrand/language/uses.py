@@ -251,13 +251,13 @@ class Uses:
 
         Files have hundreds of thousands of such bounds; without variables there is little else to check.
         """
-        found: list[Atom] = []
-        if not _only_ground(bound.event, found):
+        atoms: list[Atom] = []
+        if not _only_ground(bound.event, atoms):
             return False
-        if bound.given is not None and not _only_ground(bound.given, found):
+        if bound.given is not None and not _only_ground(bound.given, atoms):
             return False
         known = self._vocabulary.predicates
-        for atom in found:
+        for atom in atoms:
             predicate = known.get(atom.predicate)
             plain = predicate is not None and _is_plain(predicate, len(atom.arguments))
             if plain or self.plain_predicate(atom) is not None:
@@ -298,10 +298,10 @@ class Uses:
 
     def _report_undeclared(self) -> None:
         """One mistake a name: a name that is misspelt once is likely misspelt everywhere."""
-        for name, found in self._undeclared.items():
+        for name, places in self._undeclared.items():
             if name in self._unread:
                 continue
-            spans = list(dict.fromkeys(found))  # a rule with an aggregate is looked at twice
+            spans = list(dict.fromkeys(places))  # a rule with an aggregate is looked at twice
             hint = "as soon as one predicate is declared, all must be"
             if not self._mistakes.full:
                 hint = nearest(name, self._vocabulary.predicates) or hint
@@ -468,16 +468,16 @@ def _is_plain(predicate: Predicate, arity: int) -> bool:
     return predicate.arity == arity and predicate.value_type is None
 
 
-def _only_ground(formula: Formula, found: list[Atom]) -> bool:
+def _only_ground(formula: Formula, atoms: list[Atom]) -> bool:
     """Whether a formula connects ground atoms and nothing else; they are added to ``found``."""
     if type(formula) is Atom:
-        found.append(formula)
+        atoms.append(formula)
         return all(type(term) is Constant for term in formula.arguments)
     parts = children(formula)
     return (
         bool(parts)
         and type(formula) not in (Exists, Forall)
-        and all(_only_ground(part, found) for part in parts)
+        and all(_only_ground(part, atoms) for part in parts)
     )
 
 

@@ -57,12 +57,12 @@ class AlikeConstants:
         """Equal for two instances of one formula only where they have the same probability."""
         places: dict[Value, int] = {}
         return tuple(
-            (said, places.setdefault(value, len(places)))
+            (words, places.setdefault(value, len(places)))
             for part in walk(closed)
-            for said, value in self._said(part)
+            for words, value in self._words_of(part)
         )
 
-    def _said(self, part: Formula) -> Iterator[tuple[object, Value]]:
+    def _words_of(self, part: Formula) -> Iterator[tuple[object, Value]]:
         """The constants in a part itself, and what there is to say of each but its name."""
         match part:
             case Atom(predicate=predicate, arguments=arguments):
@@ -71,10 +71,10 @@ class AlikeConstants:
                     if isinstance(argument, Constant):
                         yield self._class_of(argument.value, type_name), argument.value
             case ValueIs(atom=atom, value=value):
-                yield from self._said(atom)
+                yield from self._words_of(atom)
                 yield from _named(value)
             case ValueIn(atom=atom, values=values):
-                yield from self._said(atom)
+                yield from self._words_of(atom)
                 yield from _named(*values)
             case Comparison(operator="=" | "!=", left=left, right=right):
                 yield from ((None, value) for value, _ in _named(left, right))

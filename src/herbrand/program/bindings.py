@@ -92,19 +92,19 @@ class Body:
     def rows(self) -> Relation:
         """The distinct rows of the outputs, with their weights."""
         parts, conditions = self._ordered(), list(self.conditions)
-        found, first, parts = parts[0].relation, parts[0], parts[1:]
+        rows, first, parts = parts[0].relation, parts[0], parts[1:]
         kept = {*self.outputs, *_names(parts, conditions)} & set(first.variables)
         if math.prod(map(self.size, kept)) < first.rows:  # much fewer rows are left for the conditions
-            found = self._summed(found, [name for name in first.variables if name in kept])
+            rows = self._summed(rows, [name for name in first.variables if name in kept])
         while True:
-            found, conditions = _filtered(found, conditions)
+            rows, conditions = _filtered(rows, conditions)
             needed = {*self.outputs, *_names(parts, conditions)}
-            found = self._summed(found, [name for name in found.columns if name in needed])
-            missing = needed.difference(found.columns, *(part.variables for part in parts))
+            rows = self._summed(rows, [name for name in rows.columns if name in needed])
+            missing = needed.difference(rows.columns, *(part.variables for part in parts))
             if not parts and not missing:
-                return found
+                return rows
             smallest = min(missing, key=lambda name: (self.size(name), name), default="")
-            found = self._joined(found, parts.pop(0).relation if parts else self.domain(smallest))
+            rows = self._joined(rows, parts.pop(0).relation if parts else self.domain(smallest))
 
     def _ordered(self) -> list[BodyRelation]:
         candidates = [Candidate(part.variables, part.rows) for part in self.parts]
@@ -112,24 +112,24 @@ class Body:
         sizes = {name: self.size(name) for name in kept | _names(self.parts, ())}
         return [self.parts[place] for place in best_order(candidates, (), kept, sizes).places]
 
-    def _joined(self, found: Relation, part: Relation) -> Relation:
-        shared = [name for name in part.columns if name in found.columns and name != WEIGHT]
-        if WEIGHT not in found.columns or WEIGHT not in part.columns:
-            return found.join(part, shared)
-        joined = found.join(part.renamed(**{_OTHER: WEIGHT}), shared)
+    def _joined(self, rows: Relation, part: Relation) -> Relation:
+        shared = [name for name in part.columns if name in rows.columns and name != WEIGHT]
+        if WEIGHT not in rows.columns or WEIGHT not in part.columns:
+            return rows.join(part, shared)
+        joined = rows.join(part.renamed(**{_OTHER: WEIGHT}), shared)
         weight = self.semiring.times(column(WEIGHT), column(_OTHER))
         names = [name for name in joined.columns if name != _OTHER]
         return joined.let(**{WEIGHT: weight}).only(*names)
 
-    def _summed(self, found: Relation, kept: Sequence[str]) -> Relation:
+    def _summed(self, rows: Relation, kept: Sequence[str]) -> Relation:
         """Without variables that nothing needs."""
-        if not set(found.columns).difference(kept, (WEIGHT,)):
-            return found
+        if not set(rows.columns).difference(kept, (WEIGHT,)):
+            return rows
         if not self.semiring.weighs:
-            return found.only(*kept).distinct()
-        if WEIGHT not in found.columns:
-            found = found.let(**{WEIGHT: self.semiring.constant(self.semiring.one)})
-        return found.group(kept, **{WEIGHT: self.semiring.fold(column(WEIGHT))})
+            return rows.only(*kept).distinct()
+        if WEIGHT not in rows.columns:
+            rows = rows.let(**{WEIGHT: self.semiring.constant(self.semiring.one)})
+        return rows.group(kept, **{WEIGHT: self.semiring.fold(column(WEIGHT))})
 
 
 def _names(parts: Iterable[BodyRelation], conditions: Iterable[Condition]) -> set[str]:
@@ -137,15 +137,15 @@ def _names(parts: Iterable[BodyRelation], conditions: Iterable[Condition]) -> se
     return names.union(*(condition.columns for condition in conditions))
 
 
-def _filtered(found: Relation, conditions: Sequence[Condition]) -> tuple[Relation, list[Condition]]:
+def _filtered(rows: Relation, conditions: Sequence[Condition]) -> tuple[Relation, list[Condition]]:
     """Apply every condition whose columns are there; the others wait."""
     later = []
     for condition in conditions:
-        if condition.columns <= set(found.columns):
-            found = condition.kept(found)
+        if condition.columns <= set(rows.columns):
+            rows = condition.kept(rows)
         else:
             later.append(condition)
-    return found, later
+    return rows, later
 
 
 @dataclass(frozen=True)
@@ -290,21 +290,21 @@ def enumerate_bindings(
     if begun or len(start) != 1:
         begun[ORIGIN] = start.origin
     sizes |= {name: 1 + int(values.max(initial=0)) for name, values in begun.items()}
-    found = possible_rows(
+    possible = possible_rows(
         conjunction,
         lambda literal: _listed(literal, evidence, limit),
         Variables(columns, sizes, lambda name, size: Memory({name: np.arange(size)}, size, limit)),
         BodyRelation(Memory(begun, len(start), limit), len(start)),
     )
-    rows = found.arrays()
-    origin = rows[ORIGIN] if begun else np.zeros(found.count(), np.int64)
+    rows = possible.arrays()
+    origin = rows[ORIGIN] if begun else np.zeros(possible.count(), np.int64)
     return Bindings({name: rows[columns[name]] for name in names}, origin)
 
 
 def _listed(literal: Literal, evidence: Evidence, limit: Limit) -> Listed | None:
     """What is known of a literal's atoms."""
-    found = evidence.listed(literal.predicate, literal.allowed)
-    if found is None:
+    listing = evidence.listed(literal.predicate, literal.allowed)
+    if listing is None:
         return None
-    rows, needed = found
+    rows, needed = listing
     return Listed(Memory.of_indices(rows, columns_of(rows.shape[1]), limit), len(rows), needed)

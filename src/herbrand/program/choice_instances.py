@@ -75,7 +75,7 @@ def with_choice_instances(program: Program) -> Program:
 
 def _heads(choice: Choice) -> Sequence[tuple[float, Atom]]:
     """The heads with their numbers; none where there is one head, or something else than these."""
-    found = [
+    heads = [
         (float(one.probability), one.head)
         for one in choice.alternatives
         if isinstance(one.probability, int | float) and isinstance(one.head, Atom)
@@ -83,4 +83,4 @@ def _heads(choice: Choice) -> Sequence[tuple[float, Atom]]:
     plain = all(isinstance(part, Atom | Comparison | Truth | Not) for part in choice.body)
     terms = [term for part in choice.body for term in leaf_terms(part)] if plain else []
     named = not any(isinstance(term, Variable) and term.anonymous for term in terms)
-    return found if plain and named and 1 < len(found) == len(choice.alternatives) else ()
+    return heads if plain and named and 1 < len(heads) == len(choice.alternatives) else ()

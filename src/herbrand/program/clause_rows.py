@@ -280,10 +280,10 @@ def least_model(
     read = {x.predicate for own in clauses.values() for one in own for x in one.body if isinstance(x, Lookup)}
     every, rounds = {name: tables[name] for name in (*clauses, *read) if name in tables}, 0
     while True:
-        found = {name: _derived(own, rows, every, fresh, refuse) for name, own in clauses.items()}
+        derived = {name: _derived(own, rows, every, fresh, refuse) for name, own in clauses.items()}
         new = {
             name: rows.added(one).without(every[name], columns_in(one)).kept()
-            for name, one in found.items()
+            for name, one in derived.items()
             if one is not None
         }
         fresh = {name: one for name, one in new.items() if one.count()}
@@ -302,13 +302,13 @@ def _derived(
     refuse: Refuse,
 ) -> Relation | None:
     """What one round derives of a predicate: of what is fresh, or at first of everything."""
-    found = []
+    parts = []
     for clause in clauses:
         for instead in _choices(clause, fresh):
             heads = rows.of(clause, every, instead)
             refuse(clause, heads)
-            found.append(heads)
-    return found[0].stack(*found[1:]) if found else None
+            parts.append(heads)
+    return parts[0].stack(*parts[1:]) if parts else None
 
 
 def _choices(clause: Clause, fresh: Tables | None) -> list[dict[int, Relation]]:

@@ -71,7 +71,7 @@ def with_computed(
         rows = {name: few.array(name) for name in computation.listed()}
         grown = {name: pa.array(values, pa.int64()) for name, values in few.made.items()}
     else:
-        rows = {name: known.table_rows(name, found) for name, found in computation.rows().items()}
+        rows = {name: known.table_rows(name, own) for name, own in computation.rows().items()}
         grown = source.grown()
     return with_new_constants(facts, signature, grown, rows), tuple(computation.counting)
 
@@ -176,17 +176,17 @@ class Computation:
 
     def _certain(self, definitions: Iterable[Definition]) -> dict[str, Definition]:
         """Those that have rows, and not rules that count what is uncertain."""
-        found: dict[str, Definition] = {}
+        certain: dict[str, Definition] = {}
         for definition in definitions:
             one = definition.counting
             if one is None or not any(name in self.uncertain for name, _ in definition.aggregated()):
-                found[definition.head.predicate] = definition
+                certain[definition.head.predicate] = definition
                 continue
             self._refuse_own_count(definition)
             self.counting += [one.rule, *one.members]
             self._open.add(definition.head.predicate)
-            found.update(self._certain(one.definitions))
-        return found
+            certain.update(self._certain(one.definitions))
+        return certain
 
     def rows(self) -> Mapping[str, Relation]:
         """All that may hold of each definition; nothing of what was made to count what is known: these atoms
@@ -292,14 +292,14 @@ class Computation:
         return self.source.unit().select(**columns).where(literal(1) == literal(0))
 
     def _clauses(self, name: str) -> list[Any]:
-        found = []
+        clauses = []
         for rule in self._rules:
             if rule.head.predicate == name:
                 body = self._relied_on(rule)
                 relied_on = rule if len(body) == len(rule.body) else replace(rule, body=body)
                 clause = rule_clause(relied_on, self.signature, self.facts)
-                found += [] if clause is None else [clause]
-        return found
+                clauses += [] if clause is None else [clause]
+        return clauses
 
     def _relied_on(self, rule: Rule) -> tuple[BodyLiteral, ...]:
         """The literals of a body that may be relied on, but for comparisons of what only other ones bind."""
@@ -409,16 +409,16 @@ class Computation:
         return any(self._is_without_circle(rounds, place, types[place]) for place in range(len(types)))
 
     def _is_without_circle(self, rounds: Rounds, place: int, type_name: str) -> bool:
-        found = []
+        links = []
         for rule, own, called in rounds.calls(place):
             linking = [atom for atom in rounds.free(rule) if {own, called} <= variables_of(atom).keys()]
             if own == called or not linking:
                 return False
             types = variable_types([rule.head, *rule.body], self.signature)
             rows = self._body_rows(types, linking, [own, called]).arrays()
-            found.append(np.stack([rows[name] for name in columns_of(2)], 1))
+            links.append(np.stack([rows[name] for name in columns_of(2)], 1))
         size = self.source.size(type_name)
-        return is_without_circle(size, np.concatenate([np.empty((0, 2), np.int64), *found]))
+        return is_without_circle(size, np.concatenate([np.empty((0, 2), np.int64), *links]))
 
     def _wrong_aggregate(self, name: str, called: str, one: Aggregate) -> Mistake | None:
         if name in self._reached.get(called, ()):

@@ -110,9 +110,9 @@ class Values:
     def rows(self, body: Sequence[Formula], names: Sequence[str]) -> ValuedRows:
         """The rows of a conjunction of atoms, with the index of each of these variables."""
         indices = {name: self._new() for name in names}
-        found = self.body_rows(body, names)
+        valued = self.body_rows(body, names)
         chosen = {indices[n]: column(c) for n, c in zip(names, columns_of(len(names)), strict=True)}
-        return ValuedRows(found.select(**chosen), indices)
+        return ValuedRows(valued.select(**chosen), indices)
 
     def tested(self, rows: ValuedRows, tests: Sequence[Test]) -> ValuedRows:
         """The rows that pass, with the values that equations give."""
@@ -130,8 +130,8 @@ class Values:
         """The rows with the index of a variable's value as a constant of its type; see
         :meth:`~herbrand.program.growing_facts.GrowingFacts.indexed`."""
         index = self._new()
-        found = self.source.indexed(rows.relation, rows.values[name], index, self.types[name], new)
-        return replace(rows, relation=found, indices={**rows.indices, name: index})
+        indexed = self.source.indexed(rows.relation, rows.values[name], index, self.types[name], new)
+        return replace(rows, relation=indexed, indices={**rows.indices, name: index})
 
     def _new(self) -> str:
         return f"c{next(self._numbers)}"
@@ -197,8 +197,8 @@ class Values:
         if kinds[1] == "text":
             apart = first - Expression(unit, (second,))
             return rows, Expression("ratio", (apart, literal(a_day))) if timed else apart
-        found = first + second * a_day if value.sign == "+" else first - second * a_day
-        rows = rows.let(new := self._new(), found)
+        moved = first + second * a_day if value.sign == "+" else first - second * a_day
+        rows = rows.let(new := self._new(), moved)
         if rows.relation.where(either(column(new) < FIRST * a_day, column(new) >= LAST * a_day)).count():
             raise UnsupportedError(
                 "a date that is computed lies outside of the years 1 to 9999", span=value.span
@@ -224,13 +224,13 @@ class Values:
     ) -> tuple[ValuedRows, Expression]:
         """A function that is the same wherever the rows are: of each different choice of its values."""
         arrays, new = rows.relation.only(*dict.fromkeys(parts)).distinct().arrays(), self._new()
-        found = _FUNCTIONS[value.sign](*(arrays[part] for part in parts))
-        if found.dtype.kind == "f" and not (finite := np.isfinite(found)).all():
+        results = _FUNCTIONS[value.sign](*(arrays[part] for part in parts))
+        if results.dtype.kind == "f" and not (finite := np.isfinite(results)).all():
             first = np.flatnonzero(~finite)[0]
             of = ", ".join(shown_constant(arrays[part][first].item()) for part in parts)
             hint = f"leave such rows out before {value.sign}"
             raise UnsupportedError(f"{value.sign}({of}) is no finite number", span=value.span, hint=hint)
-        every = self.source.put(Memory.of(self.source.budget, **{**arrays, new: found}))
+        every = self.source.put(Memory.of(self.source.budget, **{**arrays, new: results}))
         return replace(rows, relation=rows.relation.join(every, list(arrays))), column(new)
 
     def _refuse_zero(self, rows: ValuedRows, value: Arithmetic, divisor: str) -> None:
@@ -286,15 +286,15 @@ class Values:
         # What stands behind `not` alone is "some": it has no rows of its own.
         used = variables_of([*one.terms, *tests, *(x for x in plain if not isinstance(x, Not))]).keys()
         named = [n for n in variables_of(one) if n in bound and (n in used or n in outer.known())]
-        found = self.rows(plain, [name for name in named if name in self.types])
-        shared = {index: outer.indices[n] for n, index in found.indices.items() if n in outer.indices}
-        relation = found.relation.renamed(**{outside: index for index, outside in shared.items()})
+        inner = self.rows(plain, [name for name in named if name in self.types])
+        shared = {index: outer.indices[n] for n, index in inner.indices.items() if n in outer.indices}
+        relation = inner.relation.renamed(**{outside: index for index, outside in shared.items()})
         on = list(shared.values())
         if on and {*on}.issuperset(outer.relation.columns):  # the outer rows add no column: a filter will do
             relation = relation.matching(outer.relation, on)
         else:
             relation = outer.relation.join(relation, on)
-        rows = self.tested(ValuedRows(relation, {**found.indices, **outer.indices}, outer.values), tests)
+        rows = self.tested(ValuedRows(relation, {**inner.indices, **outer.indices}, outer.values), tests)
         return reduce(self._without, late, rows)
 
     def _without(self, rows: ValuedRows, atom: Formula) -> ValuedRows:
@@ -355,16 +355,16 @@ def _late(
 def assigned_by(tests: Sequence[Test], known: Collection[str], made: Collection[str]) -> set[str]:
     """The variables to which tests give values, one after the other: none that a test needs before, and of
     what is ``made`` only what no atom binds. The others range over the constants of their types."""
-    have, found = set(known), set[str]()
+    have, assigned_names = set(known), set[str]()
     for test in tests:
         sides = ((test.left, test.right), (test.right, test.left)) if test.operator == "=" else ()
         for name, value in sides:
             needs = variables_of(value).keys()
             if isinstance(name, Variable) and name.name not in {*have, *needs} and needs & made <= have:
-                found.add(name.name)
+                assigned_names.add(name.name)
                 break
         have |= variables_of(test).keys()
-    return found
+    return assigned_names
 
 
 def _as_written(value: Value) -> Value:

@@ -145,12 +145,12 @@ def resting_on_choices(
     """
     if any(isinstance(literal, Computed) for stated in (*choices, *rules) for literal in stated.body):
         check_strata([*as_rules(choices), *rules], (Computed,))
-    found = derived_by(choices)
-    found |= {rule.head.predicate for rule in rules} & set(unknown)
+    uncertain = derived_by(choices)
+    uncertain |= {rule.head.predicate for rule in rules} & set(unknown)
     above = _above(rules)
-    found |= {head for name in reached({*found, *unknown}, above.__getitem__) for head in above[name]}
-    check_strata([rule for rule in rules if rule.head.predicate not in found])
-    return (*choices, *(rule for rule in rules if rule.head.predicate in found))
+    uncertain |= {head for name in reached({*uncertain, *unknown}, above.__getitem__) for head in above[name]}
+    check_strata([rule for rule in rules if rule.head.predicate not in uncertain])
+    return (*choices, *(rule for rule in rules if rule.head.predicate in uncertain))
 
 
 def _above(rules: Iterable[Rule]) -> dict[str, dict[str, None]]:
@@ -164,34 +164,34 @@ def _above(rules: Iterable[Rule]) -> dict[str, dict[str, None]]:
 
 def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[str, str]:
     """Why, for each predicate with facts of a weight other than 1, or with proofs that use such a weight."""
-    found = {name: f"facts of {name} have weights" for name in weighted}
+    reasons = {name: f"facts of {name} have weights" for name in weighted}
     for rule in rules:
         if rule.weight not in (None, 1) and not isinstance(rule.weight, Learned):
-            found.setdefault(rule.head.predicate, f"this rule has a weight: {statement_text(rule)}")
-    return _carried(found, rules)
+            reasons.setdefault(rule.head.predicate, f"this rule has a weight: {statement_text(rule)}")
+    return _carried(reasons, rules)
 
 
 def resting_on(rules: Sequence[Rule], names: Collection[str]) -> dict[str, str]:
     """Why, for each predicate that rules derive from these, themselves left out."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for rule in rules:
         for name, _ in body_predicates(rule):
             if name in names:
-                found.setdefault(
+                reasons.setdefault(
                     rule.head.predicate, f"this rule derives from {name}: {statement_text(rule)}"
                 )
-    return _carried(found, rules)
+    return _carried(reasons, rules)
 
 
-def _carried(found: dict[str, str], rules: Sequence[Rule]) -> dict[str, str]:
+def _carried(reasons: dict[str, str], rules: Sequence[Rule]) -> dict[str, str]:
     """The same for all that rests on these predicates."""
-    above = _above(rules) if found else {}
-    waiting = list(found)
+    above = _above(rules) if reasons else {}
+    waiting = list(reasons)
     for name in waiting:
-        fresh = [head for head in above.get(name, ()) if head not in found]
-        found |= dict.fromkeys(fresh, found[name])
+        fresh = [head for head in above.get(name, ()) if head not in reasons]
+        reasons |= dict.fromkeys(fresh, reasons[name])
         waiting += fresh
-    return found
+    return reasons
 
 
 def weighted_predicates(facts: Facts) -> list[str]:

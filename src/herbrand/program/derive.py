@@ -55,9 +55,10 @@ def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: B
         tables = {name: _closed(facts.tables[name], few.array(name)) for name in _heads(rules)}
     else:
         source = FactRelations(signature, facts, budget)
-        found = derived_rows(rules, signature, facts, source, source.refuse_false)
+        derived_tables = derived_rows(rules, signature, facts, source, source.refuse_false)
         tables = {
-            name: _closed(facts.tables[name], source.table_rows(name, rows)) for name, rows in found.items()
+            name: _closed(facts.tables[name], source.table_rows(name, rows))
+            for name, rows in derived_tables.items()
         }
     return replace(facts, tables={**facts.tables, **tables})
 

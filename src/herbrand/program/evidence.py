@@ -39,13 +39,13 @@ class Known:
 
     def lookup(self, codes: Keys) -> np.ndarray:
         """The value of each atom, ``LATENT`` where nothing settles it."""
-        found = np.full(len(codes), self.default, dtype=np.int64)
+        values = np.full(len(codes), self.default, dtype=np.int64)
         if not len(self.codes):
-            return found
+            return values
         at = places_among(self.codes, codes)
         hit = at >= 0
-        found[hit] = self.values[at[hit]]
-        return found
+        values[hit] = self.values[at[hit]]
+        return values
 
     @property
     def all_latent(self) -> bool:

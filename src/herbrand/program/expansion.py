@@ -143,10 +143,10 @@ MOST_INSTANCES = 100_000
 
 
 class Instance(NamedTuple):
-    """``said``: the formula with its constants. ``closed``: the same with variables that only a comparison
+    """``written``: the formula with its constants. ``closed``: the same with variables that only a comparison
     with a replaced one gave a type written out."""
 
-    said: Formula
+    written: Formula
     closed: Formula
 
 
@@ -169,9 +169,9 @@ def instances(formula: Formula, program: Program) -> Iterator[Instance]:
     untyped = {name: program.domain(types[name]) for name in _untyped(renamed, types, program)}
     for values in product(*(domain.values_at(range(len(domain))) for domain in domains)):
         constants = {n: Constant(v) for n, v in zip(names, values, strict=True)}
-        said = with_terms(named, constants)
-        closed = written_out(with_terms(renamed, constants), untyped, MOST_INSTANCES) if untyped else said
-        yield Instance(said, closed)
+        written = with_terms(named, constants)
+        closed = written_out(with_terms(renamed, constants), untyped, MOST_INSTANCES) if untyped else written
+        yield Instance(written, closed)
 
 
 def _untyped(renamed: Formula, types: Mapping[str, str], program: Program) -> set[str]:

@@ -160,10 +160,10 @@ class FewRows:
         if grown != sum(map(len, self.made.values())) and any(loop.ranges for loop in loops):
             raise NotFewError
 
-    def _add(self, predicate: str, found: Iterable[Row], fresh: dict[str, list[Row]]) -> None:
+    def _add(self, predicate: str, rows: Iterable[Row], fresh: dict[str, list[Row]]) -> None:
         known = self.rows(predicate)
         indices = self._indices.get(predicate, {})
-        for row in found:
+        for row in rows:
             if row not in known:
                 known[row] = None
                 fresh.setdefault(predicate, []).append(row)
@@ -179,10 +179,10 @@ class FewRows:
             indices[places] = rows_at(self.rows(predicate), places)
         return indices[places]
 
-    def listed(self, found: Iterable[Row]) -> list[Row]:
+    def listed(self, each: Iterable[Row]) -> list[Row]:
         """The rows that a step finds, unless the work is too much."""
         most = min(self._left, MOST_AT_ONCE)
-        rows = list(islice(found, most + 1))
+        rows = list(islice(each, most + 1))
         if len(rows) > most:
             raise NotFewError
         self._left -= len(rows)
@@ -231,11 +231,11 @@ class _Loop:
 
     def of(self, predicate: str, rows: Sequence[Row]) -> list[Row]:
         """What it derives from new rows of a predicate and all others."""
-        found: list[Row] = []
+        heads: list[Row] = []
         for name, steps in self._from:
             if name == predicate:
-                found += steps.heads(rows_at(rows, steps.places))
-        return found
+                heads += steps.heads(rows_at(rows, steps.places))
+        return heads
 
 
 class _Steps:
@@ -270,8 +270,8 @@ class _Steps:
             if not rows:
                 return []
         columns = [[index(row) for row in rows] for index in self._head]
-        found = list(zip(*columns, strict=True)) if columns else [()]
-        return [row for row in found if None not in row]  # type: ignore[misc]
+        heads = list(zip(*columns, strict=True)) if columns else [()]
+        return [row for row in heads if None not in row]  # type: ignore[misc]
 
     def _plan(self, waiting: list[Literal], first: int | None) -> None:
         if first is not None:

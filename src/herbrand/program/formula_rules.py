@@ -86,13 +86,13 @@ def with_formulas_as_rules(program: Program, scored: Collection[str]) -> Conditi
     for predicate in _open_predicates(program, scored):
         made.open(predicate)
     predicates = {**program.signature.predicates, **made.predicates}
-    found = replace(
+    changed = replace(
         program,
         statements=(*kept, *made.choices, *made.rules),
         signature=replace(program.signature, predicates=predicates),
         facts=Facts(program.facts.domains, {**program.facts.tables, **made.tables}),
     )
-    return Conditioned(found, tuple(made.rules))
+    return Conditioned(changed, tuple(made.rules))
 
 
 def _open_predicates(program: Program, scored: Collection[str]) -> Iterator[Predicate]:
@@ -120,8 +120,10 @@ class _Writer:
         formula = Renaming().formula(statement.formula)
         parts = (formula, *statement.where)
         types, free = variable_types(parts, self.program.signature), free_names(parts)
-        found = [(*((one, True) for one in statement.where), *case) for case in cases(formula, weight < 0)]
-        broken = self._defined("broken", free, types, found, statement)
+        broken_cases = [
+            (*((one, True) for one in statement.where), *case) for case in cases(formula, weight < 0)
+        ]
+        broken = self._defined("broken", free, types, broken_cases, statement)
         violation = self._atom(f"violation of {statement_text(statement)}", (), types)
         body: tuple[BodyLiteral, ...] = (broken,)
         if abs(weight) < math.inf:
@@ -159,12 +161,12 @@ class _Writer:
         what: str,
         free: Sequence[str],
         types: Mapping[str, str],
-        found: Sequence[Case],
+        cases: Sequence[Case],
         statement: WeightedFormula,
     ) -> Atom:
         """An atom of a new predicate that holds of free variables where one of the cases does."""
         head = self._numbered(what, free, types)
-        for case in found:
+        for case in cases:
             body = tuple(self._literal(leaf, holds, types, statement) for leaf, holds in case)
             self.rules.append(Rule(head, body, span=statement.span))
         return head

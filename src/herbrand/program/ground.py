@@ -456,6 +456,6 @@ def refuse_long_answer(
     whole = {pattern.predicate for pattern in question.atoms if pattern.latent}
     names = evidence.program.signature.predicates if question.everything else whole
     count = sum(evidence.known(name).latent_count() for name in names if name not in but)
-    said = f"the answer would list {count:,} atoms:"
+    what = f"the answer would list {count:,} atoms:"
     hint = "ask for the predicates or atoms that matter by --query"
-    refuse_beyond(count * BYTES_A_LISTED_ATOM, budget.bytes, said, hint)
+    refuse_beyond(count * BYTES_A_LISTED_ATOM, budget.bytes, what, hint)

@@ -108,11 +108,11 @@ class GrowingFacts:
         if own == theirs == "float":
             return rows, known
         if own == "float" and (theirs == "int" or not self.size(type_name)):
-            found = column(values)
+            numbers = column(values)
             if not rows.where(
-                either(found != Expression("floor", (found,)), magnitude(found) > EXACT)
+                either(numbers != Expression("floor", (numbers,)), magnitude(numbers) > EXACT)
             ).count():
-                own, rows = "int", rows.let(**{values: cast(found, "int")})
+                own, rows = "int", rows.let(**{values: cast(numbers, "int")})
         if not self.size(type_name):
             return rows, rows.select(id=0, value=column(values)).where(column("id") > 0)
         if own == theirs:

@@ -47,12 +47,12 @@ def with_independent_clauses(program: Program, unsettled: Collection[str] = ()) 
 def clauses(formula: Formula) -> Iterator[Formula]:
     """The clauses of a formula, each once; those that always hold are left out."""
     try:
-        found = _clauses(_with_equal_leaves(simplified(plain(formula)), {}), True)
+        all_clauses = _clauses(_with_equal_leaves(simplified(plain(formula)), {}), True)
     except OverflowError:
         raise UnsupportedError(
             f"the formula has more than {MOST_CLAUSES:,} clauses", span=formula.span
         ) from None
-    for clause in found:
+    for clause in all_clauses:
         literals = sorted(clause, key=repr)
         parts = tuple(leaf if holds else Not(leaf) for leaf, holds in literals)
         if parts:
@@ -85,16 +85,16 @@ def _clauses(formula: Formula, wanted: bool) -> list[Clause]:
 
 def _crossed(each: Sequence[Sequence[Clause]]) -> list[Clause]:
     """One clause of every part, joined: for all choices."""
-    found: list[Clause] = [frozenset()]
+    crossed: list[Clause] = [frozenset()]
     for part in each:
-        found = _each_once(one | other for one in found for other in part)
-    return found
+        crossed = _each_once(one | other for one in crossed for other in part)
+    return crossed
 
 
-def _each_once(found: Iterable[Clause]) -> list[Clause]:
+def _each_once(clauses: Iterable[Clause]) -> list[Clause]:
     """Clauses that can fail; an ``OverflowError`` as soon as they are too many."""
     kept: dict[Clause, None] = {}
-    for clause in found:
+    for clause in clauses:
         if any((leaf, not holds) in clause for leaf, holds in clause):
             continue
         kept.setdefault(clause)

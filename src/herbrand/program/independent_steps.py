@@ -62,8 +62,8 @@ class Steps:
         tables: dict[str, Relation] = {}
         for name, clauses in self.clauses.items():
             tables[name] = evaluation.predicate(clauses, tables)
-        found = evaluation.of(self.goal, tables)
-        return found if WEIGHT in found.columns else found.let(**{WEIGHT: 1.0})
+        rows = evaluation.of(self.goal, tables)
+        return rows if WEIGHT in rows.columns else rows.let(**{WEIGHT: 1.0})
 
 
 def evaluation_of(source: Source, chances: Sequence[float | str]) -> ClauseRows:
@@ -263,9 +263,9 @@ class _Making:
             made = [self.in_steps(clause) for clause in self._clauses(predicate, pattern)]
             if not made:
                 raise DependentError
-            found = _together(_places_of(clause, sources) for clause, sources in made)
+            own = _together(_places_of(clause, sources) for clause, sources in made)
             self.clauses[_asked_with(predicate, pattern)] = tuple(clause for clause, _ in made)
-            self._places[key] = found
+            self._places[key] = own
         places = self._places[key]
         if places is None:  # it rests on itself
             raise DependentError
@@ -298,12 +298,12 @@ def _places_of(clause: Clause, sources: Sources) -> Mapping[str, frozenset[int]]
 
 def _together(every: Iterable[Mapping[str, Told]]) -> dict[str, Told]:
     """The sources of events that must be independent: none may rest on a predicate of another's."""
-    found: dict[str, Told] = {}
+    together: dict[str, Told] = {}
     for sources in every:
-        if not found.keys().isdisjoint(sources):
+        if not together.keys().isdisjoint(sources):
             raise DependentError
-        found.update(sources)
-    return found
+        together.update(sources)
+    return together
 
 
 def _sources_with(factors: Iterable[_Factor], name: str) -> list[str]:

@@ -162,7 +162,7 @@ class _Search:
 
 
 def _bits(names: Iterable[str], bit: Mapping[str, int]) -> int:
-    found = 0
+    bits = 0
     for name in names:
-        found |= bit[name]
-    return found
+        bits |= bit[name]
+    return bits

@@ -193,8 +193,8 @@ class Knowledge:
         asked = tuple(WeightedFormula(0.0, query, span=query.span) for query in queries if computes(query))
         if not asked:
             return self, tuple(queries)
-        known, found = self._with_asked(asked, lambda statement: statement.formula)
-        over_tables = iter(found)
+        known, formulas = self._with_asked(asked, lambda statement: statement.formula)
+        over_tables = iter(formulas)
         return known, tuple(next(over_tables) if computes(query) else query for query in queries)
 
     def asking_probabilities(self, queries: tuple[Bound, ...]) -> tuple[Knowledge, tuple[Bound, ...]]:
@@ -207,8 +207,8 @@ class Knowledge:
         compared = {name: x for test in tests_of(literals)[1] for name, x in plain_variables(test).items()}
         head = Atom("`goal`", tuple(x for name, x in compared.items() if name not in made))
         asked = Rule(head, tuple(literals), span=literals[0].span)  # type: ignore[arg-type]
-        known, (found,) = self._with_asked((asked,), lambda rule: And(rule.body, rule.span))
-        return known, found
+        known, (formula,) = self._with_asked((asked,), lambda rule: And(rule.body, rule.span))
+        return known, formula
 
     def _with_asked(
         self, asked: tuple[_Asked, ...], formula_of: Callable[[_Asked], _Found]
@@ -290,8 +290,8 @@ class Knowledge:
 
         ``whole_tables``: tables of networks are kept whole; else each cell is a template.
         """
-        found = self._known(given, queried, derived, budget)
-        return found.program if whole_tables else found.in_cells
+        lowered = self._known(given, queried, derived, budget)
+        return lowered.program if whole_tables else lowered.in_cells
 
     def resting_on_weights(
         self, given: Sequence[str] = (), queried: Collection[str] = ()
@@ -303,11 +303,11 @@ class Knowledge:
         self, given: Sequence[str], queried: Collection[str], derived: bool, budget: Budget = UNLIMITED
     ) -> _Lowered:
         world = _World(tuple(given), frozenset() if self._declared else frozenset(queried), derived)
-        found = self._programs.pop(world, None) or self._lowered(world, budget)
+        lowered = self._programs.pop(world, None) or self._lowered(world, budget)
         if len(self._programs) >= MOST_WORLDS:
             del self._programs[next(iter(self._programs))]
-        self._programs[world] = found  # the last one asked for stands last
-        return found
+        self._programs[world] = lowered  # the last one asked for stands last
+        return lowered
 
     def facts(self, given: Sequence[str] = (), budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
         """The vocabulary and the facts, before rules derive more; what is computed is of what is listed."""
@@ -336,9 +336,9 @@ class Knowledge:
         """The same with those of ``more`` tables, and no world closed: what no table lists is unknown."""
         signature, worlds = self.signature, Worlds(open=self.signature.predicates)
         loaded = self._loaded((), signature, worlds, more, listed=signature.observed, budget=budget)
-        found, facts = loaded.certain()
-        self.refuse_unknown_worlds(found)
-        return found, facts
+        certain, facts = loaded.certain()
+        self.refuse_unknown_worlds(certain)
+        return certain, facts
 
     def refuse_unknown_worlds(self, signature: Signature) -> None:
         """Raise where a predicate that is said to be open or closed is none of these."""
@@ -558,12 +558,12 @@ def _closed(facts: Facts, names: Collection[str]) -> Facts:
 
 def mentioned_with(signature: Signature, rows: Sequence[FactRows]) -> dict[str, list[Value]]:
     """The constants of formulas, and those of facts that are kept apart, by type."""
-    found = {name: list(values) for name, values in signature.mentioned.items()}
+    mentioned = {name: list(values) for name, values in signature.mentioned.items()}
     for row in rows:
         types = signature.predicates[row.predicate].column_types
         for name, column in zip(types, row.columns, strict=True):
-            found.setdefault(name, []).extend(column)
-    return found
+            mentioned.setdefault(name, []).extend(column)
+    return mentioned
 
 
 def _holds(given: FactRows, signature: Signature, facts: Facts) -> bool:

@@ -170,16 +170,16 @@ class _Lowering:
                 scope = _Scope(self, types, case.where, number, self.formulas)
                 self.formulas += 1
                 arguments = tuple(map(scope.argument, case.by, kinds))
-                found = scope.templates(part, case.formula, weight, arguments)
-                self.templates += (replace(t, sign=t.sign * factor) for t in found)
+                templates = scope.templates(part, case.formula, weight, arguments)
+                self.templates += (replace(t, sign=t.sign * factor) for t in templates)
 
-    def _undecided(self, found: Iterable[Expansion], weight: int | None) -> Iterator[Expansion]:
+    def _undecided(self, cases: Iterable[Expansion], weight: int | None) -> Iterator[Expansion]:
         """Those that matter: what facts make false weighs nothing, what they make true forbids nothing. A
         formula that is not written out more than once is left to grounding."""
-        without_effect, found = weight is None, iter(found)
-        first = list(islice(found, 2))
+        without_effect, cases = weight is None, iter(cases)
+        first = list(islice(cases, 2))
         absent = self.absent if len(first) > 1 else None
-        for case in chain(first, found):
+        for case in chain(first, cases):
             decided = None if absent is None else absent.decided(case.formula)
             if decided is None or decided is not without_effect:
                 yield case
@@ -260,8 +260,8 @@ class _Scope:
         """
         variables = tuple((name, self.types[name]) for name in free_names((whole, *self.where)))
 
-        def pieces(found: Sequence[Case], sign: int) -> Iterator[Template]:
-            for case in found:
+        def pieces(cases: Sequence[Case], sign: int) -> Iterator[Template]:
+            for case in cases:
                 for conjunction, by, instance in self.conjunctions(
                     case, variables, weight_arguments, whole.span
                 ):
@@ -272,10 +272,10 @@ class _Scope:
         if weight is None:
             yield from pieces(cases(formula, False), 1)
             return
-        found, holds = shorter_cases(formula)
+        listed, holds = shorter_cases(formula)
         if not holds:
             yield from pieces([()], 1)
-        yield from pieces(found, 1 if holds else -1)
+        yield from pieces(listed, 1 if holds else -1)
 
     def conjunctions(
         self,
@@ -327,8 +327,8 @@ class _Scope:
                     blocks.append(Block(tuple(self._pieces(leaf)), holds))
                 case _:
                     literals.append(self._literal(leaf, holds))
-        found = Conjunction(variables, tuple(literals), frozenset(distinct), tuple(blocks))
-        return _unified(found, equalities)
+        plain = Conjunction(variables, tuple(literals), frozenset(distinct), tuple(blocks))
+        return _unified(plain, equalities)
 
     def _conditions(self) -> Iterator[tuple[Formula, bool]]:
         for condition in self.where:
@@ -383,21 +383,21 @@ def _unified(conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argu
     """
     if any(left == right for left, right in conjunction.distinct):
         return None
-    found: Conjunction | None = conjunction
+    unified: Conjunction | None = conjunction
     waiting = list(equalities)
-    while waiting and found is not None:
+    while waiting and unified is not None:
         left, right = waiting.pop(0)
         if left == right:
             continue
         if isinstance(left, int) and isinstance(right, int):
             return None
-        name, by = (right, left) if isinstance(right, str) and right in found.types else (left, right)
-        if isinstance(name, str) and name in found.types:
-            found = substituted(found, name, by)
+        name, by = (right, left) if isinstance(right, str) and right in unified.types else (left, right)
+        if isinstance(name, str) and name in unified.types:
+            unified = substituted(unified, name, by)
             waiting = [(by if a == name else a, by if b == name else b) for a, b in waiting]
         else:
-            found = replace(found, equal=found.equal | {different(left, right)})
-    return found
+            unified = replace(unified, equal=unified.equal | {different(left, right)})
+    return unified
 
 
 # Tables of networks as templates, a cell each, for engines and learners that read templates only

@@ -153,8 +153,8 @@ class _Lowering:
         return Lookup(predicate, tuple(map(self._name, leaf_terms(leaf), types)))
 
     def _absence(self, leaf: Atom | ValueIs) -> Absence:
-        found = self._lookup(leaf)
-        return Absence(found.predicate, found.arguments)
+        atom = self._lookup(leaf)
+        return Absence(atom.predicate, atom.arguments)
 
     def _name(self, term: Term, type_name: str) -> str:
         if isinstance(term, Variable):

@@ -61,27 +61,27 @@ def cases(formula: Formula, wanted: bool) -> list[Case]:
 
 def _listed(simple: Formula, wanted: bool, span: Span | None) -> list[Case]:
     """The cases of a simplified formula that is written here."""
-    found: list[Case] = []
+    cases: list[Case] = []
     for case in _decided(simple, wanted):
-        found.append(case)
-        if len(found) > MOST_CASES:
+        cases.append(case)
+        if len(cases) > MOST_CASES:
             raise UnsupportedError(
                 f"the formula falls into more than {MOST_CASES:,} cases",
                 span=span,
                 hint="name its parts by predicates of their own, tied by 'hard: part(x) <=> ...'",
             )
-    return found
+    return cases
 
 
 def shorter_cases(formula: Formula) -> tuple[list[Case], bool]:
     """The cases for true or for false, whichever are fewer, and which of the two. One is few enough."""
     simple = simplified(plain(formula))
     likely = isinstance(simple, And)  # a conjunction is true in one case, false in many
-    found = _listed(simple, likely, formula.span)
-    if len(found) <= 1:
-        return found, likely
+    cases = _listed(simple, likely, formula.span)
+    if len(cases) <= 1:
+        return cases, likely
     others = _listed(simple, not likely, formula.span)
-    true, false = (found, others) if likely else (others, found)
+    true, false = (cases, others) if likely else (others, cases)
     return (true, True) if len(true) < len(false) else (false, False)
 
 
@@ -183,13 +183,13 @@ def _literals(formula: Formula) -> Case:
     """The leaves of a clause or conjunction of literals, each once, and what makes each literal true."""
     if not isinstance(formula, And | Or):
         return ()
-    found: dict[Formula, bool] = {}
+    literals: dict[Formula, bool] = {}
     for part in formula.operands:
         leaf = unnegated(part)
-        if leaf in found or not isinstance(leaf, AnyAtom | Comparison):
+        if leaf in literals or not isinstance(leaf, AnyAtom | Comparison):
             return ()
-        found[leaf] = leaf is part
-    return tuple(found.items())
+        literals[leaf] = leaf is part
+    return tuple(literals.items())
 
 
 def _in_a_row(literals: Case, some: bool, wanted: bool, decided: Case) -> Iterator[Case]:

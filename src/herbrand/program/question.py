@@ -74,11 +74,11 @@ class AtomPattern:
 
     def fits(self, rows: np.ndarray) -> np.ndarray:
         """Whether each atom, [n, arguments], is among them."""
-        found, first = np.ones(len(rows), bool), dict[str, int]()
+        fitting, first = np.ones(len(rows), bool), dict[str, int]()
         for place, argument in enumerate(() if self.latent else self.arguments):
             equal = argument if isinstance(argument, int) else rows[:, first.setdefault(argument, place)]
-            found &= rows[:, place] == equal
-        return found
+            fitting &= rows[:, place] == equal
+        return fitting
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _absences_of_values(stated: Sequence[Formula]) -> tuple[Formula, ...]:
     for, which may be a value that ``s`` is never true of."""
     joined, tests = tests_of(in_body(stated))
     bound = bound_variables(joined)
-    given = (found for test in tests if (found := assigned(test, bound)) is not None)
+    given = (pair for test in tests if (pair := assigned(test, bound)) is not None)
     computed = {name: value for name, value in given if not isinstance(value, Term)}
 
     def apart(literal: Formula) -> Formula:
@@ -303,9 +303,9 @@ def _plainly_fits(atom: Atom, predicate: Predicate, facts: Facts) -> bool:
 
 def _unknown(terms: Sequence[Term], types: Sequence[str], facts: Facts) -> list[Mistake]:
     """A mistake for each constant that is none of its type's."""
-    found = []
+    mistakes = []
     for term, type_name in zip(terms, types, strict=True):
         domain = facts.domains[type_name]
         if isinstance(term, Constant) and domain.index_of(term.value) is None:
-            found.append(absence(term.value, domain, term.span))
-    return found
+            mistakes.append(absence(term.value, domain, term.span))
+    return mistakes

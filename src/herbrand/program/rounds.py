@@ -63,11 +63,11 @@ class Rounds:
         """Of the rules of a cycle; ``None`` where what a rule calls stands in no atom of its own. What a body
         negates gives no values."""
         calls = [(rule, list(_calls(rule, group))) for rule in rules]
-        calling = [rule for rule, found in calls if found]
-        if not calling or not all(isinstance(one, Atom | ValueIs) for _, found in calls for one in found):
+        calling = [rule for rule, atoms in calls if atoms]
+        if not calling or not all(isinstance(one, Atom | ValueIs) for _, atoms in calls for one in atoms):
             return None
-        found = cls(tuple(calling), group, definitions)
-        return found if all(map(found._called, calling)) else None
+        rounds = cls(tuple(calling), group, definitions)
+        return rounds if all(map(rounds._called, calling)) else None
 
     @cached_property
     def predicates(self) -> dict[str, int]:

@@ -48,7 +48,7 @@ def shattered(
     ``outer_distinct``: pairs that differ in the conjunctions around it. ``span``: of the formula, for where
     there are too many.
     """
-    found: list[Conjunction] = []
+    parts: list[Conjunction] = []
     waiting = [conjunction]
     while waiting:
         merged = _merged(waiting.pop(), value_count)
@@ -60,14 +60,14 @@ def shattered(
         if pair is not None:
             waiting += reversed(list(split(merged, pair)))
             continue
-        found.append(merged)
-        if len(found) > MOST_PARTS:
+        parts.append(merged)
+        if len(parts) > MOST_PARTS:
             raise UnsupportedError(
                 f"the formula's atoms are equal or different in more than {MOST_PARTS:,} ways",
                 span=span,
                 hint="say which variables differ: 'where x != y'",
             )
-    return found
+    return parts
 
 
 def split(conjunction: Conjunction, pair: Pair) -> Iterator[Conjunction]:

@@ -42,15 +42,15 @@ def jaro_winkler(one: str, other: str) -> float:
     ordered = [letter for letter, is_taken in zip(other, taken, strict=True) if is_taken]
     swapped = sum(a != b for a, b in zip(matched, ordered, strict=True)) // 2
     count = len(matched)
-    found = (count / len(one) + count / len(other) + (count - swapped) / count) / 3
-    if found <= BOOSTED:
-        return found
+    jaro = (count / len(one) + count / len(other) + (count - swapped) / count) / 3
+    if jaro <= BOOSTED:
+        return jaro
     same = 0
     for a, b in zip(one[:LONGEST_PREFIX], other[:LONGEST_PREFIX], strict=False):
         if a != b:
             break
         same += 1
-    return found + PREFIX * same * (1 - found)
+    return jaro + PREFIX * same * (1 - jaro)
 
 
 def levenshtein(one: str, other: str) -> int:
@@ -77,14 +77,14 @@ def _compared(name: str, sql: str, single: Callable[[str, str], Any], kind: type
             for pair in zip(map(str, one.tolist()), map(str, other.tolist()), strict=True)
         ]
         plain = [a.isascii() and b.isascii() for a, b in pairs] if sql else [False] * len(pairs)
-        found = np.array(
+        similarities = np.array(
             [0 if ascii_ else single(*pair) for pair, ascii_ in zip(pairs, plain, strict=True)], kind
         )
         if any(plain):
-            found[np.flatnonzero(plain)] = _by_duckdb(
+            similarities[np.flatnonzero(plain)] = _by_duckdb(
                 sql, [pair for pair, p in zip(pairs, plain, strict=True) if p]
             )
-        return found[np.array(places, np.int64)]
+        return similarities[np.array(places, np.int64)]
 
     of.__name__ = name
     return of

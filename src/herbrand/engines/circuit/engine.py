@@ -107,7 +107,7 @@ class CircuitState:
         """The compilation of all that is asked for."""
         return Unfinished.of(self.worlds.made.task(self.literals), self.worlds.budget)
 
-    def told_by(self, counted: Counted, compilation: Unfinished) -> CircuitState:
+    def with_counts(self, counted: Counted, compilation: Unfinished) -> CircuitState:
         """The state with the probabilities that were found."""
         total, shares = counted[0], compilation.spread(counted[1])
         if total == -math.inf:
@@ -155,7 +155,7 @@ class CircuitEngine:
         listed, asked = _asked(worlds, question)
         closed = [one for wanted in question.formulas for one in instances(wanted, program)]
         literals = worlds.formulas([one.closed for one in closed])
-        shown = (show_formula(one.said) for one in closed)
+        shown = (show_formula(one.written) for one in closed)
         return CircuitState(worlds, question, listed, asked, tuple(zip(shown, literals, strict=True)))
 
     def step(self, state: CircuitState | WholeTables) -> CircuitState | WholeTables:
@@ -180,11 +180,11 @@ class CircuitEngine:
         seconds = max(min(PATIENCE, EARLY * self.budget.seconds_left), left.elapsed / 2)
         counted = left.solved(seconds)
         if counted is not None:
-            return state.told_by(counted, left)
+            return state.with_counts(counted, left)
         cases = left.narrowed(seconds / 2)
         bounds = cases.bounds()
         if cases.done:
-            return state.told_by((cases.log_total, bounds[0]), left)
+            return state.with_counts((cases.log_total, bounds[0]), left)
         lower, upper = map(left.spread, bounds)
         return replace(
             state,
@@ -348,7 +348,7 @@ class _Trial:
         if circuit is None:
             return _only_by_name("its circuit is not compiled with little work")
         state.worlds.budget = self.engine.budget  # what follows is the run's, and no estimate
-        self.tried = state.told_by(compilation.counted(circuit), compilation)
+        self.tried = state.with_counts(compilation.counted(circuit), compilation)
         return Cost(float(circuit.size), 16.0 * circuit.size, Guarantee.EXACT)
 
     def _is_mostly_hard(self) -> bool:

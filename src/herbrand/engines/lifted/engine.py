@@ -168,7 +168,7 @@ class Lifted:
                 shares = [self._in_world(world, solution, formula) for formula in closed]
             else:
                 shares = self._shares(alike, solution, closed)
-            rows += (Row(show_formula(f.said), None, (), p) for f, p in zip(listed, shares, strict=True))
+            rows += (Row(show_formula(f.written), None, (), p) for f, p in zip(listed, shares, strict=True))
         return tuple(rows)
 
     def _shares(self, alike: AlikeConstants, solution: Solution, closed: Sequence[Formula]) -> list[float]:

@@ -111,8 +111,8 @@ class ArrowTable(OpenTable):
             except pa.ArrowInvalid:
                 mistakes.append(self.whole.mistake(*_beyond(number, self.table.column(number).type)))
             except OverflowError:
-                said = f"column {number + 1} holds a date outside the years 1 to 9999"
-                mistakes.append(self.whole.mistake(said))
+                message = f"column {number + 1} holds a date outside the years 1 to 9999"
+                mistakes.append(self.whole.mistake(message))
         if mistakes:
             raise FactsError(mistakes)
         marks = decoded(self.table.column(len(types))) if marked else None

@@ -30,12 +30,14 @@ class DialectFile(FileSource):
     def constants(self) -> Sequence[TypeDeclaration]:
         if self.predicate is not None or "{" not in read_source(self.path).text:
             return ()
-        return [said for said in read_facts_file(self.path) if isinstance(said, TypeDeclaration)]
+        return [
+            statement for statement in read_facts_file(self.path) if isinstance(statement, TypeDeclaration)
+        ]
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         valued = [name for name, known in reading.predicates.items() if known.value_type is not None]
         read = read_facts_file(self.path, many_valued=valued)
-        tables = theory_tables(said for said in read if isinstance(said, FactRows))
+        tables = theory_tables(statement for statement in read if isinstance(statement, FactRows))
         for table in tables:
             table.textual = True  # constants of these formats are text, numbers too
         if self.predicate is None:

@@ -197,8 +197,8 @@ class StreamedTable(StoredTable):
 
 
 def _tables(connection: duckdb.DuckDBPyConnection, database: str, schema: str) -> list[str]:
-    found = connection.sql(
+    answer = connection.sql(
         "SELECT table_name FROM information_schema.tables "
         f"WHERE table_catalog = {literal(database)} AND table_schema = {literal(schema)} ORDER BY table_name"
     )
-    return [row[0] for row in found.fetchall()]
+    return [row[0] for row in answer.fetchall()]

@@ -158,8 +158,8 @@ class _PythonTable(OpenTable):
         return Interned(python_columns(columns, types, self.place), len(rows))
 
     def _wrong_width(self, place: int, rows: Sequence[tuple[Any, ...]]) -> Mistake:
-        found, are = counted(len(rows[place]), "value"), "is" if self.width == 1 else "are"
-        return self.place(place).mistake(f"{found} where {self.width} {are} expected")
+        given, are = counted(len(rows[place]), "value"), "is" if self.width == 1 else "are"
+        return self.place(place).mistake(f"{given} where {self.width} {are} expected")
 
 
 def mark(rows: object) -> str:
@@ -193,15 +193,15 @@ _AS_IT_IS: Mapping[type, Callable[[Any], Value]] = {
 def python_columns(
     columns: Sequence[list[Any]], types: Sequence[str], place: Callable[[int], Place]
 ) -> tuple[Column, ...]:
-    found, mistakes = [], []
+    encoded, mistakes = [], []
     for number, (column, type_name) in enumerate(zip(columns, types, strict=True), start=1):
         try:
-            found.append(_few(column) or dictionary_column(python_array(column)))
+            encoded.append(_few(column) or dictionary_column(python_array(column)))
         except (TypeError, ValueError, OverflowError):
             mistakes += wrong_constants(column, number, type_name, place)
     if mistakes:
         raise FactsError(mistakes)
-    return tuple(found)
+    return tuple(encoded)
 
 
 def _few(column: list[Any]) -> Column | None:
@@ -213,19 +213,19 @@ def _few(column: list[Any]) -> Column | None:
 
 def python_array(column: list[Any]) -> pa.Array:
     """One Arrow array of text or of numbers; raises where the column mixes them or holds anything else."""
-    found = set(map(type, column))
-    if found == {str}:
+    kinds = set(map(type, column))
+    if kinds == {str}:
         return text_array(column)
-    found.discard(type(None))
-    if found <= {str}:
+    kinds.discard(type(None))
+    if kinds <= {str}:
         return pa.array(column, TEXT)
-    if found == _NUMBER_TYPES:
+    if kinds == _NUMBER_TYPES:
         return _floats(column)
-    if found <= _NUMBER_TYPES:
+    if kinds <= _NUMBER_TYPES:
         return pa.array(column)
-    if found <= {Decimal} | _NUMBER_TYPES:
+    if kinds <= {Decimal} | _NUMBER_TYPES:
         return python_array([*map(_number, column)])
-    if found == {date} or (found and all(issubclass(kind, datetime) for kind in found)):
+    if kinds == {date} or (kinds and all(issubclass(kind, datetime) for kind in kinds)):
         if any(map(_is_finer, column)):
             raise ValueError(FINER)
         return constants(pa.array(column))

@@ -100,8 +100,8 @@ class PostgresTable(OpenTable):
         )
         rows = self.database.rows(f"SELECT {listed} FROM ({self.query}\n) AS q({', '.join(places)})")
         columns = [
-            _numbers(found) if _is_numeric(column) else found
-            for column, found in zip(self.schema, rows.columns, strict=True)
+            _numbers(values) if _is_numeric(column) else values
+            for column, values in zip(self.schema, rows.columns, strict=True)
         ]
         table = pa.Table.from_arrays(columns, names=self.schema.names)
         return ArrowTable(self.predicate, self.name, table, self.store).interned(types, marked=marked)

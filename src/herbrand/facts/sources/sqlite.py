@@ -57,11 +57,11 @@ class SqliteFile(FileSource):
 
     def rows(self, query: str, limit: int | None = None) -> tuple[list[str], list[Any]]:
         """The names of a result's columns, and its rows."""
-        with self._connection() as connection, closing(connection.execute(query)) as found:
-            names = [column[0] for column in found.description or ()]
+        with self._connection() as connection, closing(connection.execute(query)) as cursor:
+            names = [column[0] for column in cursor.description or ()]
             if limit is not None:
-                return names, found.fetchmany(limit)
-            return names, list(chain.from_iterable(iter(lambda: found.fetchmany(_ROWS_AT_A_TIME), [])))
+                return names, cursor.fetchmany(limit)
+            return names, list(chain.from_iterable(iter(lambda: cursor.fetchmany(_ROWS_AT_A_TIME), [])))
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

@@ -169,10 +169,10 @@ def unreadable(name: str, error: Exception) -> FactsError:
     return FactsError(f"{name} cannot be read: {reason}")
 
 
-def not_constants(table: str, column: int, found: str) -> Mistake:
+def not_constants(table: str, column: int, kind: str) -> Mistake:
     """What a column of another type is refused with."""
     return Mistake(
-        f"{table}: column {column + 1} has the type {found}; a constant is text or a number",
+        f"{table}: column {column + 1} has the type {kind}; a constant is text or a number",
         hint="convert the column to text",
     )
 

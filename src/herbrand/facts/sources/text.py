@@ -258,10 +258,10 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 def _other_delimiter(delimiter: str, cells: Sequence[str]) -> str:
     """Advice, where all cells of a row seem to stand in one."""
-    found = next((sign for sign in DELIMITERS if len(cells) == 1 and sign in cells[0]), None)
-    if found is None:
+    instead = next((sign for sign in DELIMITERS if len(cells) == 1 and sign in cells[0]), None)
+    if instead is None:
         return ""
-    expected, has = DELIMITERS[delimiter], DELIMITERS[found]
+    expected, has = DELIMITERS[delimiter], DELIMITERS[instead]
     return f"cells of such a file stand between {expected}, and its first row has {has}"
 
 

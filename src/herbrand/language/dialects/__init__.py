@@ -320,9 +320,9 @@ def dialects_of(path: Path) -> list[Dialect]:
 
 
 def _named(name: str, can: Callable[[Dialect], bool], beside: Sequence[str] = ()) -> Dialect:
-    found = DIALECTS.get(name)
-    if found is not None and can(found):
-        return found
+    dialect = DIALECTS.get(name)
+    if dialect is not None and can(dialect):
+        return dialect
     able = [*beside, *(row.name for row in DIALECTS.values() if can(row))]
     raise UnsupportedError(
         f"there is no dialect '{name}' for this", hint=nearest(name, able) or f"one of {', '.join(able)}"

@@ -25,21 +25,30 @@ class DeclaredColumns:
 
     def __init__(self, declared: Iterable[PredicateDeclaration | TypeDeclaration]) -> None:
         declared = tuple(declared)
-        predicates = [said for said in declared if isinstance(said, PredicateDeclaration)]
-        numeric = {said.name for said in declared if isinstance(said, TypeDeclaration) and _is_numeric(said)}
-        self.many_valued = frozenset(said.name for said in predicates if said.values is not None)
-        self._are_numbers = {said.name: _columns_of_numbers(said, numeric) for said in predicates}
+        predicates = [statement for statement in declared if isinstance(statement, PredicateDeclaration)]
+        numeric = {
+            statement.name
+            for statement in declared
+            if isinstance(statement, TypeDeclaration) and _is_numeric(statement)
+        }
+        self.many_valued = frozenset(
+            statement.name for statement in predicates if statement.values is not None
+        )
+        self._are_numbers = {
+            statement.name: _columns_of_numbers(statement, numeric) for statement in predicates
+        }
 
-    def typed(self, said: FactRows | TypeDeclaration) -> FactRows | TypeDeclaration:
+    def typed(self, statement: FactRows | TypeDeclaration) -> FactRows | TypeDeclaration:
         """The rows with numbers in the columns of numbers. What is no number stays text, for the check."""
-        if not isinstance(said, FactRows):
-            return said
-        are_numbers = self._are_numbers.get(said.predicate, ())
-        if not any(are_numbers) or len(are_numbers) != len(said.columns):
-            return said
-        columns = zip(said.columns, are_numbers, strict=True)
+        if not isinstance(statement, FactRows):
+            return statement
+        are_numbers = self._are_numbers.get(statement.predicate, ())
+        if not any(are_numbers) or len(are_numbers) != len(statement.columns):
+            return statement
+        columns = zip(statement.columns, are_numbers, strict=True)
         return replace(
-            said, columns=tuple(tuple(map(_number, column)) if are else column for column, are in columns)
+            statement,
+            columns=tuple(tuple(map(_number, column)) if are else column for column, are in columns),
         )
 
 

@@ -51,15 +51,15 @@ def tokens_of(
 ) -> list[Token]:
     """All tokens from ``start`` to ``end``, closed by one of kind ``end``."""
     last = len(source.text) if end is None else end
-    text, found = source.text, list[Token]()
+    text, tokens = source.text, list[Token]()
     made = tuple.__new__  # a text has many tokens, and the class's own way takes twice as long
     for match in pattern.finditer(text, start, last):
         kind = match.lastgroup or "unknown"
         if kind not in _LEFT_OUT:
             first, behind = match.span()
-            found.append(made(Token, (kind, text[first:behind], first, behind)))
-    found.append(Token(END, "", last, last))
-    return found
+            tokens.append(made(Token, (kind, text[first:behind], first, behind)))
+    tokens.append(Token(END, "", last, last))
+    return tokens
 
 
 class Cursor:

@@ -167,8 +167,8 @@ def _range(cursor: Cursor, before: list[Constant]) -> list[Constant]:
         raise cursor.refusal(message, dots, "each has at most 18 digits")
     low, high = int(before[0].value), int(last.text)
     if low > high or high - low >= LONGEST_RANGE:
-        said = "is empty" if low > high else f"has more than {LONGEST_RANGE} numbers"
-        raise cursor.refusal(f"the range from {low} to {high} {said}", last)
+        why = "is empty" if low > high else f"has more than {LONGEST_RANGE} numbers"
+        raise cursor.refusal(f"the range from {low} to {high} {why}", last)
     return [Constant(str(number), cursor.span_of(last)) for number in range(low + 1, high + 1)]
 
 

@@ -80,10 +80,10 @@ def read_db(source: Source, many_valued: Collection[str] = ()) -> tuple[FactRows
 def facts_of(source: Source) -> tuple[FactRows, ...]:
     """The facts alone of a file that lists no constants of types."""
     read = read_db(source)
-    for said in read:
-        if isinstance(said, TypeDeclaration):
-            raise LanguageError("expected a fact, found constants of a type", span=said.span)
-    return tuple(said for said in read if isinstance(said, FactRows))
+    for statement in read:
+        if isinstance(statement, TypeDeclaration):
+            raise LanguageError("expected a fact, found constants of a type", span=statement.span)
+    return tuple(statement for statement in read if isinstance(statement, FactRows))
 
 
 class _DbReader:
@@ -240,13 +240,13 @@ def _without_comments(source: Source) -> str:
     if "//" not in text and "/*" not in text and "#" not in text:
         return text
 
-    def blanked(found: re.Match[str]) -> str:
-        said = found.group()
-        if said.startswith("/*") and not (said.endswith("*/") and len(said) >= 4):
+    def blanked(match: re.Match[str]) -> str:
+        text = match.group()
+        if text.startswith("/*") and not (text.endswith("*/") and len(text) >= 4):
             raise LanguageError(
-                "this comment is never closed", span=Span(source, found.start(), found.start() + 2)
+                "this comment is never closed", span=Span(source, match.start(), match.start() + 2)
             )
-        return said if said[0] == '"' else _NOT_NEWLINE.sub(" ", said)
+        return text if text[0] == '"' else _NOT_NEWLINE.sub(" ", text)
 
     return _STRING_OR_COMMENT.sub(blanked, text)
 

@@ -428,7 +428,7 @@ class FormulaReader:
 
     def _nullary(self) -> Formula:
         token = self.cursor.take()
-        return self._said(token, (), self.cursor.span_of(token))
+        return self._atom_of(token, (), self.cursor.span_of(token))
 
     def _atom(self) -> Formula:
         if self.cursor.here.text in self.names.functions:
@@ -448,7 +448,7 @@ class FormulaReader:
             raise self.cursor.refusal(f"'{predicate.text}' has no value to be compared", predicate, hint)
         if _compares(self.cursor.here.text):
             raise self.cursor.refusal(f"'{predicate.text}' is used as a function", predicate, _UNDECLARED)
-        return self._said(predicate, arguments, span)
+        return self._atom_of(predicate, arguments, span)
 
     def _is_known_by_itself(self, name: str, known: Container[str]) -> bool:
         """Whether a name that nothing has declared is one of these, in a file that declares others."""
@@ -489,10 +489,10 @@ class FormulaReader:
 
     def _given_arguments(self, word: Token, wanted: int) -> tuple[Term, ...]:
         """The arguments behind a word that takes so many."""
-        found = self._arguments(word.text)
-        if len(found) != wanted:
+        arguments = self._arguments(word.text)
+        if len(arguments) != wanted:
             raise self.cursor.refusal(f"'{word.text}' takes {counted(wanted, 'argument')}", word)
-        return found
+        return arguments
 
     def _function_compared(self) -> Formula:
         """``Mother(x) = y``: that the function has this value."""
@@ -503,7 +503,7 @@ class FormulaReader:
             raise self.cursor.refusal(f"'{function.text}' is a function and has no truth", function, hint)
         self.cursor.take()
         value = self._term()
-        valued = self._said(function, (*arguments, value), self.cursor.span_from(function.start))
+        valued = self._atom_of(function, (*arguments, value), self.cursor.span_from(function.start))
         return valued if EQUALITIES[sign.text] == "=" else Not(valued, valued.span)
 
     def _arguments(self, predicate: str) -> tuple[Term, ...]:
@@ -550,7 +550,7 @@ class FormulaReader:
             raise self.cursor.refusal(f"expected a whole number, found {token.shown}", token)
         return int(token.text)
 
-    def _said(self, predicate: Token, arguments: tuple[Term, ...], span: Span) -> Formula:
+    def _atom_of(self, predicate: Token, arguments: tuple[Term, ...], span: Span) -> Formula:
         """The atom; of a many-valued predicate, that it has its last argument as value."""
         self.names.seen.setdefault(predicate.text, span)
         if predicate.text not in self.names.many_valued:
@@ -593,7 +593,7 @@ class FormulaReader:
         function, arguments = self._function_term()
         span = self.cursor.span_from(function.start)
         return self._value_of(
-            function.text, arguments, lambda value: self._said(function, (*arguments, value), span)
+            function.text, arguments, lambda value: self._atom_of(function, (*arguments, value), span)
         )
 
     def _function_term(self) -> tuple[Token, tuple[Term, ...]]:
@@ -656,17 +656,17 @@ def _name_for_blank(text: str) -> str:
 def arguments_at(cursor: Cursor, opening: int) -> list[list[Token]]:
     """The tokens of each argument behind a bracket, without brackets' insides; to the end where none
     closes."""
-    found: list[list[Token]] = [[]]
+    arguments: list[list[Token]] = [[]]
     depth = 0
     for token in cursor.tokens_from(opening):
         depth += (token.text == "(") - (token.text == ")")
         if depth == 0:
             break
         if depth == 1 and token.text == ",":
-            found.append([])
+            arguments.append([])
         elif depth == 1 and token.text != "(":
-            found[-1].append(token)
-    return found
+            arguments[-1].append(token)
+    return arguments
 
 
 def likely_sign(token: Token) -> str:

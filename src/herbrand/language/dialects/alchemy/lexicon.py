@@ -49,7 +49,7 @@ def is_constant_name(name: str) -> bool:
 
 def text_of_string(literal: str) -> str:
     """What a quoted constant stands for."""
-    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), literal[1:-1])
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), literal[1:-1])
 
 
 def written_constant(value: Value) -> str:

@@ -55,7 +55,7 @@ class NumericTypes:
     @staticmethod
     def of(names: Names, listed: Set[str], statements: Iterable[Statement]) -> NumericTypes:
         """Those that are counted on, ordered or weigh formulas, and that no statement lists."""
-        declared = [said for said in statements if isinstance(said, PredicateDeclaration)]
+        declared = [statement for statement in statements if isinstance(statement, PredicateDeclaration)]
         for name, span in names.weighing.items():
             if name in listed:
                 raise LanguageError(
@@ -66,22 +66,22 @@ class NumericTypes:
         unlisted = [relation for relation in names.numbers if relation.type not in listed]
         return NumericTypes(
             {relation.type for relation in unlisted} | names.weighing.keys(),
-            {said.name: said.named_types for said in declared},
+            {statement.name: statement.named_types for statement in declared},
             {relation.predicate: relation for relation in unlisted},
         )
 
     def declarations(self) -> Iterator[TypeDeclaration]:
         return (TypeDeclaration(name, numeric=True) for name in sorted(self.names))
 
-    def statement(self, said: Statement) -> Statement:
+    def statement(self, statement: Statement) -> Statement:
         """The statement with numbers for the text of these types."""
         if not self.names:
-            return said
-        if isinstance(said, WeightedFormula):
-            variables = self._variables(said.formula)
-            where = tuple(self._comparison(one, variables) for one in said.where)
-            return replace(said, formula=self.formula(said.formula), where=where)
-        return self._rows(said) if isinstance(said, FactRows) else said
+            return statement
+        if isinstance(statement, WeightedFormula):
+            variables = self._variables(statement.formula)
+            where = tuple(self._comparison(one, variables) for one in statement.where)
+            return replace(statement, formula=self.formula(statement.formula), where=where)
+        return self._rows(statement) if isinstance(statement, FactRows) else statement
 
     def formula(self, formula: Formula) -> Formula:
         variables = self._variables(formula)

@@ -85,7 +85,7 @@ class MlnReader:
 
     def __init__(self, names: Names, mistakes: Mistakes, includes: Includes | None = None) -> None:
         self.names = names
-        self._said: list[Statement] = []
+        self._statements: list[Statement] = []
         self._mistakes = mistakes
         self._includes = includes or Includes("", None)
         self._include_depth = 0
@@ -97,10 +97,10 @@ class MlnReader:
     def statements(self) -> list[Statement]:
         """All that was read; a type has the constants of all its declarations."""
         whole = [
-            replace(said, values=tuple(self._constants[said.name]))
-            if isinstance(said, TypeDeclaration)
-            else said
-            for said in self._said
+            replace(statement, values=tuple(self._constants[statement.name]))
+            if isinstance(statement, TypeDeclaration)
+            else statement
+            for statement in self._statements
         ]
         functions = [
             formula
@@ -120,17 +120,19 @@ class MlnReader:
         where predicates are open, nor of what has exactly one value: it has one also where none is listed.
         Facts do so for functions.
         """
-        declared = [said for said in self._said if isinstance(said, PredicateDeclaration)]
+        declared = [
+            statement for statement in self._statements if isinstance(statement, PredicateDeclaration)
+        ]
         declares_worlds = self._directives.pracmln or any(one.role == "observed" for one in declared)
         known_open = self._open | self.names.many_valued
         return [
             replace(
-                said,
-                tells_world=not said.function and (declares_worlds or said.name in known_open),
+                statement,
+                tells_world=not statement.function and (declares_worlds or statement.name in known_open),
             )
-            if isinstance(said, PredicateDeclaration) and said.role is None
-            else said
-            for said in statements
+            if isinstance(statement, PredicateDeclaration) and statement.role is None
+            else statement
+            for statement in statements
         ]
 
     def _with_numbers(self, statements: list[Statement]) -> Iterator[Statement]:
@@ -139,9 +141,9 @@ class MlnReader:
         with self._mistakes.collecting():
             types = NumericTypes.of(self.names, self._constants.keys(), statements)
         yield from types.declarations()
-        for said in statements:
+        for statement in statements:
             with self._mistakes.collecting():
-                yield types.statement(said)
+                yield types.statement(statement)
 
     def _listed_numbers(self) -> Iterator[Statement]:
         """The numbers that ``t++``, ``t > 2`` and the like speak of, where the file lists them."""
@@ -165,7 +167,7 @@ class MlnReader:
         while not cursor.at_end:
             cursor.surface()
             with self._mistakes.collecting():
-                self._said += self._statement(cursor)
+                self._statements += self._statement(cursor)
                 _expect_end_of_line(cursor)
                 cursor.skip(NEWLINE)
                 continue
@@ -278,13 +280,13 @@ class MlnReader:
 
     def _facts(self, source: Source) -> Iterator[Statement]:
         """What a database lists; constants of a type are added to those that are known."""
-        for said in read_db(source, self.names.many_valued):
-            if isinstance(said, TypeDeclaration):
-                if said.name not in self._constants:
-                    yield said
-                self._constants.setdefault(said.name, {}).update(dict.fromkeys(said.values or ()))
+        for statement in read_db(source, self.names.many_valued):
+            if isinstance(statement, TypeDeclaration):
+                if statement.name not in self._constants:
+                    yield statement
+                self._constants.setdefault(statement.name, {}).update(dict.fromkeys(statement.values or ()))
             else:
-                yield said
+                yield statement
 
     @contextmanager
     def _inside(self, folder: Path) -> Iterator[None]:

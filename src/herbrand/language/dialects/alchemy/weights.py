@@ -138,12 +138,12 @@ def _plain_number(cursor: Cursor, text: str) -> float:
 
 
 def _substituted(text: str, variables: Mapping[str, str]) -> str:
-    def meant(found: re.Match[str]) -> str:
-        if found[0] not in variables:
+    def meant(match: re.Match[str]) -> str:
+        if match[0] not in variables:
             raise LanguageError(
-                f"'{found[0]}' stands for no weight yet", hint=f"write {found[0]} = 1.5 above"
+                f"'{match[0]}' stands for no weight yet", hint=f"write {match[0]} = 1.5 above"
             )
-        return f"({variables[found[0]]})"
+        return f"({variables[match[0]]})"
 
     for _ in range(len(variables) + 1):
         if "$" not in text or len(text) > LONGEST_EXPRESSION:

@@ -98,9 +98,9 @@ class _MlnWriter:
         self._types = SpelledNames(dict.fromkeys([*self._closed, *named]), _type_spelling)
 
     def write(self, theory: Theory) -> str:
-        said = written_lines(theory.singly(), self._statement)
+        lines = written_lines(theory.singly(), self._statement)
         head = [*self._type_lines(), *self._predicate_lines()]
-        return as_text([*head, *([""] if head and said else []), *said])
+        return as_text([*head, *([""] if head and lines else []), *lines])
 
     def _type_lines(self) -> Iterator[str]:
         for name, kind in self._closed.items():
@@ -150,8 +150,13 @@ def _is_open(predicate: Predicate) -> bool:
 
     A function is written as what it became: an open predicate, of whose values formulas allow one.
     """
-    told = predicate.function or (predicate.declared and predicate.tells_world)
-    return told and predicate.value_type is None and predicate.role is None and is_plain_name(predicate.name)
+    has_world = predicate.function or (predicate.declared and predicate.tells_world)
+    return (
+        has_world
+        and predicate.value_type is None
+        and predicate.role is None
+        and is_plain_name(predicate.name)
+    )
 
 
 def _written_formula(statement: WeightedFormula) -> str:
@@ -274,8 +279,8 @@ def _term(term: Term, marked: Collection[str]) -> str:
 
 def _fact_lines(rows: FactRows) -> list[str]:
     if rows.kind not in ("true", "false"):
-        said = "soft evidence" if rows.kind == "soft" else "weights of facts"
-        raise refusal(rows, f"a .db file has no {said}")
+        kind = "soft evidence" if rows.kind == "soft" else "weights of facts"
+        raise refusal(rows, f"a .db file has no {kind}")
     if not is_plain_name(rows.predicate):
         raise refusal(rows, f"'{rows.predicate}' is no name of a .db file")
     sign = "!" if rows.kind == "false" else ""

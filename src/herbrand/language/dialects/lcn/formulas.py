@@ -131,5 +131,5 @@ def _prefixed(cursor: Cursor, connective: Connective) -> Formula:
 
 def _expected(cursor: Cursor, what: str) -> LanguageError:
     text = cursor.here.text
-    found = f"'{text}'" if text else "its end"
-    return cursor.refusal(f"expected {what} in this formula, found {found}", hint=_LIKELY.get(text, ""))
+    instead = f"'{text}'" if text else "its end"
+    return cursor.refusal(f"expected {what} in this formula, found {instead}", hint=_LIKELY.get(text, ""))

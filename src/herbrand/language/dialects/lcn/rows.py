@@ -149,10 +149,10 @@ def _new_places(
     joined: str, codes: Sequence[int], first: int, begins: Sequence[int], insides: Sequence[str]
 ) -> Iterator[int]:
     """Where the names numbered ``first`` and up are first said; ``begins`` is where each inside stands."""
-    found = _NAME.finditer(joined)
+    matches = _NAME.finditer(joined)
     row, offset, end = 0, begins[0], len(insides[0])
     wanted = first
-    for code, name in zip(codes, found, strict=True):
+    for code, name in zip(codes, matches, strict=True):
         if code != wanted:
             continue
         wanted += 1

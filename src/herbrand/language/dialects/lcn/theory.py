@@ -114,12 +114,12 @@ def _misread(source: Source, start: int, end: int) -> LanguageError:
     """Where a line leaves the shape that all lines have."""
     position = start
     for pattern, what in _PARTS:
-        found = pattern.match(source.text, position, end)
-        if found is None:
+        match = pattern.match(source.text, position, end)
+        if match is None:
             word = _WORD.search(source.text, position, end)
             shown, place = (f"'{word.group()}'", word.span()) if word else ("the end of the line", (end, end))
             return LanguageError(
                 f"expected {what}, found {shown}", span=Span(source, *place), hint=_LINE_SHAPE
             )
-        position = found.end()
+        position = match.end()
     return LanguageError("this line is no bound", span=Span(source, start, end), hint=_LINE_SHAPE)

@@ -87,11 +87,11 @@ def write_lcn(theory: Theory, signature: Signature) -> str:
 def _line(bound: Bound, label: str) -> str:
     if not _LABEL.fullmatch(label):
         raise refusal(bound, f"'{label}' is no label of an .lcn file")
-    said = _formula(bound.event, bound)
+    event = _formula(bound.event, bound)
     if bound.given is not None:
-        said += f" | {_formula(bound.given, bound)}"
+        event += f" | {_formula(bound.given, bound)}"
     flag = " ; True" if bound.independent else ""
-    return f"{label}: {shown_number(bound.lower)} <= P({said}) <= {shown_number(bound.upper)}{flag}"
+    return f"{label}: {shown_number(bound.lower)} <= P({event}) <= {shown_number(bound.upper)}{flag}"
 
 
 def _formula(formula: Formula, bound: Bound) -> str:

@@ -94,9 +94,9 @@ class _Reader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        found = list(_TOKENS.finditer(source.text))
-        self._refuse_open_comment(found)
-        self.matches = [match for match in found if match.lastindex]
+        matches = list(_TOKENS.finditer(source.text))
+        self._refuse_open_comment(matches)
+        self.matches = [match for match in matches if match.lastindex]
         self.tokens = [match[1] for match in self.matches]
         self.tokens.append(_END)
         self.at = 0
@@ -104,11 +104,11 @@ class _Reader:
         self.declared: list[PredicateDeclaration] = []
         self.blocks: dict[str, _Block] = {}
 
-    def _refuse_open_comment(self, found: Sequence[re.Match[str]]) -> None:
+    def _refuse_open_comment(self, matches: Sequence[re.Match[str]]) -> None:
         """Raise for a comment that runs to the end of the text, and would leave out all in between."""
-        last = found[-1][0] if found else ""
+        last = matches[-1][0] if matches else ""
         if last.startswith("/*") and (len(last) < len("/**/") or not last.endswith("*/")):
-            start = found[-1].start()
+            start = matches[-1].start()
             hint = "a comment that begins with /* ends with */"
             raise LanguageError(
                 "this comment is not closed", span=Span(self.source, start, start + 2), hint=hint
@@ -324,22 +324,22 @@ class _Reader:
         start = self.at
         while self.tokens[self.at] not in (";", "}", "(", _END):
             self.at += 1
-        found = [text for text in self.tokens[start : self.at] if text != ","]
+        numbers = [text for text in self.tokens[start : self.at] if text != ","]
         self._take(";")
-        if len(found) != count:
-            message = f"expected {count:,} probabilities, found {len(found):,}"
+        if len(numbers) != count:
+            message = f"expected {count:,} probabilities, found {len(numbers):,}"
             raise LanguageError(message, span=self._span(start, max(start, self.at - 2)))
-        return found
+        return numbers
 
     def _names(self, closing: str) -> tuple[str, ...]:
         """Names up to a bracket, with commas between them or none."""
-        found: list[str] = []
+        names: list[str] = []
         while self.tokens[self.at] != closing:
-            found.append(self._name(f"a name or '{closing}'"))
+            names.append(self._name(f"a name or '{closing}'"))
             if self.tokens[self.at] == ",":
                 self.at += 1
         self.at += 1
-        return tuple(found)
+        return tuple(names)
 
     def _name(self, what: str) -> str:
         token = self.tokens[self.at]

@@ -98,9 +98,9 @@ class _Tokens:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        found = [match for match in _TOKENS.finditer(source.text) if match.lastindex]
-        self.texts = [match[1] for match in found]
-        self.starts = [match.start(1) for match in found]
+        matches = [match for match in _TOKENS.finditer(source.text) if match.lastindex]
+        self.texts = [match[1] for match in matches]
+        self.starts = [match.start(1) for match in matches]
         self.taken = 0
 
     @property

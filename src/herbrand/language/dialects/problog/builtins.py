@@ -44,14 +44,14 @@ def with_tests(
 ) -> Body:
     """A body with comparisons for these predicates; ``own``: what each is in the file, by its name here;
     ``known``: the variables that every call gives a value."""
-    known, given, found = {*known}, variables_of(list(heads)).keys(), list[BodyLiteral]()
+    known, given, literals = {*known}, variables_of(list(heads)).keys(), list[BodyLiteral]()
     for literal in body:
         atom = unnegated(literal)
         if isinstance(atom, Atom) and atom.predicate in own:
             literal = _as_test(literal, atom, own[atom.predicate], known, given, tests)
-        found.append(literal)
+        literals.append(literal)
         known = bound_after(literal, known, ())
-    return tuple(found)
+    return tuple(literals)
 
 
 def _as_test(
@@ -99,11 +99,11 @@ def decided(
     if TYPE_TESTS.keys().isdisjoint(name.removeprefix("not ") for name in tests.values()):
         return list(clauses)
     work = _Decisions(clauses, asked, tests, names)
-    found = [
+    simplified = [
         replace(clause, body=tuple(work.decided(part, number) for part in clause.body))
         for number, clause in enumerate(clauses)
     ]
-    return [*found, *work.made]
+    return [*simplified, *work.made]
 
 
 class _Decisions:
@@ -134,18 +134,18 @@ class _Decisions:
 
     def decided(self, literal: BodyLiteral, number: int) -> BodyLiteral:
         """What a literal of a clause, by its number, comes to."""
-        said = self._tests.get(literal.span, "") if literal.span is not None else ""
-        name = said.removeprefix("not ")
+        test = self._tests.get(literal.span, "") if literal.span is not None else ""
+        name = test.removeprefix("not ")
         if not isinstance(literal, Comparison) or name not in TYPE_TESTS:
             return literal
         values = self._values(literal, name, number)
         passing = [value for value in values if TYPE_TESTS[name](value.value)]
         if not 0 < len(passing) < len(values):
-            return Truth((said == name) == bool(passing), literal.span)
+            return Truth((test == name) == bool(passing), literal.span)
         about = f"{name} of {number}"
         atom = Atom(self._names.of(about, 1, about), (literal.left,), literal.span)
         self.made |= dict.fromkeys(PrologClause((replace(atom, arguments=(each,)),), ()) for each in passing)
-        return atom if said == name else Not(atom, literal.span)
+        return atom if test == name else Not(atom, literal.span)
 
     def _values(self, literal: Comparison, name: str, number: int) -> list[Constant]:
         """What a test's variable can be; a computed number stands for all of them."""

@@ -64,9 +64,9 @@ def _with_calls_at(
 ) -> list[PrologClause]:
     """The same for these ``places``; raises where a call does not give one of them."""
     work = _Calls(places, silent, names)
-    found = [work.guarded(clause) for clause in clauses]
+    guarded = [work.guarded(clause) for clause in clauses]
     calls, refused = list[PrologClause](), dict[str, LanguageError]()
-    for clause in found:
+    for clause in guarded:
         try:
             calls += () if clause.fails else work.made_by(clause)
         except LanguageError as error:
@@ -81,13 +81,13 @@ def _with_calls_at(
         if not clause.body:
             _refuse_unknown(clause.heads[0], set())
     if work.guards and not asked:
-        clause = next(clause for clause in found if _rests_on(clause, work.guards))
+        clause = next(clause for clause in guarded if _rests_on(clause, work.guards))
         raise LanguageError(
             "only a caller gives this clause its values, and nothing calls it",
             span=clause.span,
             hint=f"ask for it in the file: query({clause.heads[0].predicate}(3)).",
         )
-    return _called([*found, *work.made, *dict.fromkeys(calls)], work.guards)
+    return _called([*guarded, *work.made, *dict.fromkeys(calls)], work.guards)
 
 
 def without_unasked(
@@ -115,66 +115,66 @@ def without_unasked(
 def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
     """The arguments that some clause leaves to anything, as ``0.9::t(_)`` does: asked for its answers such a
     predicate has no value to give."""
-    found: dict[str, tuple[int, ...]] = {}
+    places: dict[str, tuple[int, ...]] = {}
     for clause in clauses:
         for head in () if clause.fails else clause.heads:
             names = [term.name for term in head.arguments if isinstance(term, Variable)]
             if once := {name for name in names if names.count(name) == 1}:
-                _add_places(found, head, once - valued(clause.body) - computed_in(clause.body))
-    return found
+                _add_places(places, head, once - valued(clause.body) - computed_in(clause.body))
+    return places
 
 
-def _add_places(found: dict[str, tuple[int, ...]], head: Atom, names: Set[str]) -> None:
+def _add_places(places: dict[str, tuple[int, ...]], head: Atom, names: Set[str]) -> None:
     """Where these variables stand in a head, each at one place, beside the places that were found before."""
-    known = set(found.get(head.predicate, ()))
+    known = set(places.get(head.predicate, ()))
     for name in names:
         own = [i for i, term in enumerate(head.arguments) if isinstance(term, Variable) and term.name == name]
         if known.isdisjoint(own):
             known.update(own[:1])
     if known:
-        found[head.predicate] = tuple(sorted(known))
+        places[head.predicate] = tuple(sorted(known))
 
 
 def _called_places(clauses: Sequence[PrologClause], first: Places) -> tuple[Places, Places]:
     """The arguments of each predicate that only a caller can give values, and those that give none.
 
     ``first``: those that callers give in any case."""
-    found, silent = dict(first), _free_places(clauses)
+    called, silent = dict(first), _free_places(clauses)
     clauses = [clause for clause in clauses if clause.body]
-    for name, places in found.items():
+    for name, places in called.items():
         silent[name] = tuple(sorted({*places, *silent.get(name, ())}))
     while True:
-        before = dict(found)
+        before = dict(called)
         for clause in clauses:
-            needed = _needed(clause.body, found)
+            needed = _needed(clause.body, called)
             missing = _missing(clause.body, needed, silent) if needed else needed
-            missing = missing.union(*_late(clause.body, found, silent))
+            missing = missing.union(*_late(clause.body, called, silent))
             for head in clause.heads:
-                _add_places(found, head, missing)
+                _add_places(called, head, missing)
                 _add_places(silent, head, missing)
-        if found == before:
-            return found, silent
+        if called == before:
+            return called, silent
 
 
 def _handed_computed(clauses: Sequence[PrologClause], places: Places) -> Places:
     """These places, with all for which a call has what is computed, and those of limits: a count of rounds
     ends what else callers hand on, though atoms of the clause would list it as well."""
-    found = dict(places)
+    handed = dict(places)
     for clause in clauses:
         computed = computed_in(clause.body)
         for atom in map(unnegated, clause.body) if computed else ():
-            if isinstance(atom, Atom) and atom.predicate in found:
-                _give(found, atom, computed)
+            if isinstance(atom, Atom) and atom.predicate in handed:
+                _give(handed, atom, computed)
         for head in clause.heads if computed else ():
             if head.predicate in places:
-                _give(found, head, set(_limits(clause.body, variables_of(_at(head, places)).keys())))
-    return found
+                _give(handed, head, set(_limits(clause.body, variables_of(_at(head, places)).keys())))
+    return handed
 
 
-def _give(found: dict[str, tuple[int, ...]], atom: Atom, names: Set[str]) -> None:
+def _give(places: dict[str, tuple[int, ...]], atom: Atom, names: Set[str]) -> None:
     """Add the places where an atom has one of these variables."""
     own = {place for place, t in enumerate(atom.arguments) if isinstance(t, Variable) and t.name in names}
-    found[atom.predicate] = tuple(sorted(own.union(found[atom.predicate])))
+    places[atom.predicate] = tuple(sorted(own.union(places[atom.predicate])))
 
 
 def _limits(body: Body, names: Set[str]) -> Iterator[str]:
@@ -188,7 +188,7 @@ def _limits(body: Body, names: Set[str]) -> Iterator[str]:
 def _handed_numbers(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
     """The arguments left to anything for which a call has a number that is computed there, that no other
     atom has and no equation names: no constant may be this number, so that anything is what is called."""
-    found, free = dict[str, tuple[int, ...]](), dict[str, tuple[int, ...]]()
+    handed, free = dict[str, tuple[int, ...]](), dict[str, tuple[int, ...]]()
     for name, place in sorted(open_places(clauses)):
         free[name] = (*free.get(name, ()), place)
     for clause in clauses:
@@ -203,8 +203,8 @@ def _handed_numbers(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...
                 terms = {place: atom.arguments[place] for place in free.get(atom.predicate, ())}
                 own = {p for p, t in terms.items() if isinstance(t, Variable) and t.name in computed}
                 if own:
-                    found[atom.predicate] = tuple(sorted(own.union(found.get(atom.predicate, ()))))
-    return found
+                    handed[atom.predicate] = tuple(sorted(own.union(handed.get(atom.predicate, ()))))
+    return handed
 
 
 def _late(body: Body, places: Places, silent: Places) -> Iterator[set[str]]:
@@ -230,20 +230,20 @@ def _missing(body: Body, needed: set[str], silent: Places) -> set[str]:
 
 def _needed(body: Body, places: Places) -> set[str]:
     """The variables that goals compute with, compare, or hand on."""
-    found: set[str] = set()
+    needed: set[str] = set()
     for literal in body:
         match literal:
             case Computed(operator="="):
                 sides = [side for side in (literal.left, literal.right) if not isinstance(side, Variable)]
-                found |= variables_of(sides).keys()
+                needed |= variables_of(sides).keys()
             case Computed() | Comparison():
                 if literal.operator not in ("=", "!=") or isinstance(literal, Computed):
-                    found |= variables_of(literal).keys()
+                    needed |= variables_of(literal).keys()
             case Atom() | Not(operand=Atom()):
                 atom = unnegated(literal)
                 assert isinstance(atom, Atom)
-                found |= variables_of(_at(atom, places)).keys()
-    return found
+                needed |= variables_of(_at(atom, places)).keys()
+    return needed
 
 
 def _at(atom: Atom, places: Places) -> list[Term]:

@@ -60,15 +60,15 @@ def early_goals(
     if not waiting:
         return {}
     unsure = open_places(clauses)
-    called, found = _called(clauses, asked, unsure), dict[str, EarlyGoal]()
+    called, goals = _called(clauses, asked, unsure), dict[str, EarlyGoal]()
     for clause in waiting:
         for head in clause.heads:
             known = _given(head, called.get(head.predicate, frozenset()))
             wanted = variables_of(clause.heads) if head.predicate in called else ()
             early = _first_early(clause.body, tests, known, unsure, wanted)
             if early is not None:
-                found.setdefault(head.predicate, early)
-    return found
+                goals.setdefault(head.predicate, early)
+    return goals
 
 
 def _waits(literal: BodyLiteral) -> bool:
@@ -79,20 +79,20 @@ def _waits(literal: BodyLiteral) -> bool:
 def open_places(clauses: Sequence[PrologClause]) -> set[OpenPlace]:
     """The arguments that some answer may leave without a value. A clause that fails has none."""
     answering = [clause for clause in clauses if variables_of(clause.heads) and not clause.fails]
-    found, waiting = set[OpenPlace](), answering
+    places, waiting = set[OpenPlace](), answering
     while waiting:
-        before = set(found)
+        before = set(places)
         for clause in waiting:
             known = set[str]()
             for literal in clause.body:
-                known = bound_after(literal, known, found)
+                known = bound_after(literal, known, places)
             for head in clause.heads:
                 for place, term in enumerate(head.arguments):
                     if isinstance(term, Variable) and term.name not in known:
-                        found.add((head.predicate, place))
-        new = {name for name, _ in found - before}
+                        places.add((head.predicate, place))
+        new = {name for name, _ in places - before}
         waiting = [c for c in answering if any(isinstance(p, Atom) and p.predicate in new for p in c.body)]
-    return found
+    return places
 
 
 def has_value(term: Term, known: Collection[str]) -> bool:
@@ -100,19 +100,19 @@ def has_value(term: Term, known: Collection[str]) -> bool:
     return isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known)
 
 
-def holds_without(said: str | None, left: Term, right: Term) -> bool | None:
+def holds_without(test: str | None, left: Term, right: Term) -> bool | None:
     """Whether a test holds of which some variable has no value; ``said``: the test's name."""
     same = left == right != Variable("_")
-    found = {"==": same, "\\==": not same, "\\=": False, "not \\=": True}.get(said or "")
-    if said is None or (name := said.removeprefix("not ")) not in TYPE_TESTS:
-        return found
-    return (said == name) == (name == "var")
+    holds = {"==": same, "\\==": not same, "\\=": False, "not \\=": True}.get(test or "")
+    if test is None or (name := test.removeprefix("not ")) not in TYPE_TESTS:
+        return holds
+    return (test == name) == (name == "var")
 
 
-def passes(said: str, value: Value) -> bool | None:
+def passes(test: str, value: Value) -> bool | None:
     """Whether a value passes a test of types; ``None`` if a test of this name is none."""
-    name = said.removeprefix("not ")
-    return (said == name) == TYPE_TESTS[name](value) if name in TYPE_TESTS else None
+    name = test.removeprefix("not ")
+    return (test == name) == TYPE_TESTS[name](value) if name in TYPE_TESTS else None
 
 
 def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[OpenPlace]) -> set[str]:

@@ -223,9 +223,9 @@ class Goals:
         return [(Not(self.auxiliary(bodies, shared, goal), goal.span),)]
 
     def _opposite(self, test: Comparison | Computed, span: Span | None) -> Comparison | Computed:
-        said = test.operator if test.span is None else self.tests.get(test.span, test.operator)
+        operator = test.operator if test.span is None else self.tests.get(test.span, test.operator)
         if span is not None and isinstance(test, Comparison):
-            self.tests[span] = {"=": "\\=", "==": "\\==", "\\==": "=="}.get(said, f"not {said}")
+            self.tests[span] = {"=": "\\=", "==": "\\==", "\\==": "=="}.get(operator, f"not {operator}")
         return replace(test, operator=OPPOSITES[test.operator], span=span)
 
     def _literal(self, goal: PrologTerm) -> BodyLiteral:

@@ -71,11 +71,11 @@ class Solutions:
     @cached_property
     def _clauses(self) -> Mapping[str, list[tuple[Atom, PrologClause]]]:
         """Those of each predicate, by their heads; only bodies and variables of what is asked need them."""
-        found = defaultdict[str, list[tuple[Atom, PrologClause]]](list)
+        by_predicate = defaultdict[str, list[tuple[Atom, PrologClause]]](list)
         for clause in self._program:
             for head in clause.heads:
-                found[head.predicate].append((head, clause))
-        return found
+                by_predicate[head.predicate].append((head, clause))
+        return by_predicate
 
     def instances(self, atom: Atom, body: Body) -> Iterator[Atom]:
         """The atoms that are asked for, or observed: one for each way in which the body can hold."""
@@ -83,18 +83,18 @@ class Solutions:
             yield atom
             return
         run = _Run(self, certain=False)
-        for found in run.answers_of(Atom("", atom.arguments, atom.span), body):
-            pairs = zip(atom.arguments, found.arguments, strict=True)
+        for answer in run.answers_of(Atom("", atom.arguments, atom.span), body):
+            pairs = zip(atom.arguments, answer.arguments, strict=True)
             terms = tuple([t if isinstance(v, Variable) else v for t, v in pairs])
             yield Atom(atom.predicate, terms, atom.span)
 
     def possible(self, atom: Atom) -> list[Atom]:
         """The instances of an atom that clauses can make true."""
-        found = list(self.instances(atom, (atom,)))
-        if any(isinstance(term, Variable) for each in found for term in each.arguments):
+        atoms = list(self.instances(atom, (atom,)))
+        if any(isinstance(term, Variable) for each in atoms for term in each.arguments):
             hint = "its clauses hold of anything; name each instance: evidence(a(1), true)."
             raise LanguageError("evidence is a ground atom", span=atom.span, hint=hint)
-        return found
+        return atoms
 
     def answers(self, call: Atom, certain: bool) -> Collection[Atom]:
         """All answers to a call; ``certain``: those that it has in every world."""
@@ -102,12 +102,12 @@ class Solutions:
         if key not in self._known:
             self._known[key] = None
             self._known[key] = _Run(self, certain).answers_to(call)
-        found = self._known[key]
-        if found is None:
+        atoms = self._known[key]
+        if atoms is None:
             raise LanguageError(
                 f"{call.predicate} depends on its own negation", span=call.span, hint="break the cycle"
             )
-        return found
+        return atoms
 
     def fitting(self, call: Atom, certain: bool) -> Iterator[tuple[Atom, Body]]:
         """The clauses that may answer a call, by its first constant; no choice is certain."""
@@ -172,8 +172,8 @@ class _Run:
             case Computed():
                 after = self._compared(literal, goal.values)
             case Comparison(span=span):
-                said = self._known.tests.get(span) if span is not None else None
-                after = _tested(literal, goal.values, said)
+                test = self._known.tests.get(span) if span is not None else None
+                after = _tested(literal, goal.values, test)
             case _:
                 raise AssertionError(literal)
         if after is not None:
@@ -239,18 +239,18 @@ def _walked(term: Term, values: Values) -> Term:
 
 def unified(left: Sequence[Term], right: Sequence[Term], values: Values) -> Values | None:
     """What variables are where both are equal; ``None`` if they cannot be."""
-    found = dict(values)
+    bound = dict(values)
     for one, other in zip(left, right, strict=True):
-        one, other = _walked(one, found), _walked(other, found)
+        one, other = _walked(one, bound), _walked(other, bound)
         if one == other or Variable("_") in (one, other):
             continue
         if isinstance(one, Variable):
-            found[one.name] = other
+            bound[one.name] = other
         elif isinstance(other, Variable):
-            found[other.name] = one
+            bound[other.name] = one
         else:
             return None
-    return found
+    return bound
 
 
 def _called(atom: Atom, values: Values) -> Atom:
@@ -264,16 +264,16 @@ def _called(atom: Atom, values: Values) -> Atom:
     return Atom(atom.predicate, tuple(terms), atom.span)
 
 
-def _tested(test: Comparison, values: Values, said: str | None) -> Values | None:
+def _tested(test: Comparison, values: Values, test_name: str | None) -> Values | None:
     """What variables are behind a comparison; ``said``: its name if it gives none a value."""
     left, right = _walked(test.left, values), _walked(test.right, values)
-    if said is None and test.operator == "=":
+    if test_name is None and test.operator == "=":
         return unified((left,), (right,), values)
     if isinstance(left, Constant) and isinstance(right, Constant):
-        holds = passes(said or "", left.value)
+        holds = passes(test_name or "", left.value)
         holds = compares(test.operator, left.value, right.value) if holds is None else holds
     else:
-        holds = holds_without(said, left, right)
+        holds = holds_without(test_name, left, right)
     if holds is None:
         raise no_value_yet(next(iter(variables_of([left, right]))), test.span)
     return values if holds else None

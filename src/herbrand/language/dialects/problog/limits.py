@@ -70,19 +70,19 @@ class _Limits:
 
     def _kept(self, limit: Constant, up: bool) -> Set[Place]:
         """The places where no number beyond the limit holds: all but those of which some clause may hold."""
-        found: set[Place] = {
+        places: set[Place] = {
             (h.predicate, place) for h, _ in self._heads for place in range(len(h.arguments))
         }
         while True:
-            before = len(found)
+            before = len(places)
             for head, clause in self._heads:
                 for place, term in enumerate(head.arguments):
                     if not _is_within(term, limit, up, clause) and not any(
-                        (atom.predicate, i) in found for atom, i in _counted(term, clause, up)
+                        (atom.predicate, i) in places for atom, i in _counted(term, clause, up)
                     ):
-                        found.discard((head.predicate, place))
-            if len(found) == before:
-                return found
+                        places.discard((head.predicate, place))
+            if len(places) == before:
+                return places
 
     def _keeps_argument(self, predicate: str, place: int, limit: int, up: bool) -> bool:
         """Whether one argument keeps to another one, which each call hands on."""

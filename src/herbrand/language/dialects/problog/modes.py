@@ -102,18 +102,18 @@ def _as_rules(
 def _with_choices(rules: Sequence[PrologClause], drawn: Mapping[str, PrologClause]) -> list[PrologClause]:
     """The rules with the choices that they name. These have the bodies of the rules; one that would have two
     has instances that ProbLog keeps apart or not by the order of calls."""
-    found, bodies = dict[PrologClause, None](), defaultdict[PrologClause, set[Body]](set)
+    clauses, bodies = dict[PrologClause, None](), defaultdict[PrologClause, set[Body]](set)
     for rule in rules:
         *body, last = rule.body
         if isinstance(last, Atom) and last.predicate in drawn:
             bodies[drawn[last.predicate]].add(tuple(body))
             rule = replace(rule, body=(last,))
-        found[rule] = None
+        clauses[rule] = None
     for choice, (body, *others) in bodies.items():
         if others:
             raise NotReadError
-        found[replace(choice, body=body)] = None
-    return list(found)
+        clauses[replace(choice, body=body)] = None
+    return list(clauses)
 
 
 def _listed(
@@ -122,14 +122,14 @@ def _listed(
     """What each query with variables lists, of predicates that are asked in several ways: an atom, also one
     that is evidence, is what the last query lists that has it."""
     several = Counter(name for name, _ in set(ways.values()))
-    found = dict[Atom, Sequence[Atom]]()
+    atoms = dict[Atom, Sequence[Atom]]()
     for query in queries:
         if several[query.predicate] > 1 and variables_of(query):
             own = _renamed(query)
-            found[query] = list(solutions.instances(own, (own,))) or [query]
-            if found[query] != [query] and any(map(variables_of, found[query])):
+            atoms[query] = list(solutions.instances(own, (own,))) or [query]
+            if atoms[query] != [query] and any(map(variables_of, atoms[query])):
                 raise NotReadError
-    return found
+    return atoms
 
 
 def _renamed(atom: Atom) -> Atom:
@@ -143,14 +143,14 @@ def _renamed(atom: Atom) -> Atom:
 
 def _asked_names(ways: Iterable[Way], names: PredicateNames) -> dict[Way, str]:
     """What is asked in each way: the first one of a predicate has its name."""
-    found = dict[Way, str]()
+    by_way = dict[Way, str]()
     for way in ways:
         name, before = way
-        if way not in found and any(name == other for other, _ in found):
-            found[way] = names.of(f"{name} asked {_marks(before)}", len(before), about=name)
-            names.spelled[found[way]] = names.spelled.get(name, name)
-        found.setdefault(way, name)
-    return found
+        if way not in by_way and any(name == other for other, _ in by_way):
+            by_way[way] = names.of(f"{name} asked {_marks(before)}", len(before), about=name)
+            names.spelled[by_way[way]] = names.spelled.get(name, name)
+        by_way.setdefault(way, name)
+    return by_way
 
 
 def _heads(clause: PrologClause) -> set[str]:
@@ -173,18 +173,18 @@ def _needed(made: Sequence[PrologClause], asked: Collection[str]) -> list[Prolog
 def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[str]:
     """These predicates, those that call them or are chosen beside one, and whatever those call by rules that
     may leave an argument without a value."""
-    found, unsure = set(late), {name for name, _ in open_places(clauses)}
+    resting, unsure = set(late), {name for name, _ in open_places(clauses)}
     while True:
-        before = len(found)
+        before = len(resting)
         for clause in clauses:
             parts = (unnegated(part) for part in clause.body)
             called = {part.predicate for part in parts if isinstance(part, Atom)}
-            if called & found:
-                found |= _heads(clause)
-            if _heads(clause) & found:
-                found |= _heads(clause) | called & unsure
-        if len(found) == before:
-            return found
+            if called & resting:
+                resting |= _heads(clause)
+            if _heads(clause) & resting:
+                resting |= _heads(clause) | called & unsure
+        if len(resting) == before:
+            return resting
 
 
 @dataclass
@@ -209,8 +209,8 @@ class _Work:
             del waiting[way := next(iter(waiting))]
             before = len(self.answers[way])
             self.called.clear()
-            self.branches[way] = found = list(self._branches(way))
-            self.answers[way] |= {after for _, after, _ in found}
+            self.branches[way] = branches = list(self._branches(way))
+            self.answers[way] |= {after for _, after, _ in branches}
             waiting |= dict.fromkeys(call for call in self.called if call not in callers)
             for call in self.called:
                 callers[call].add(way)
@@ -309,8 +309,8 @@ class _Work:
 
     def _holds_without(self, literal: Comparison) -> bool:
         """Whether a comparison holds, of which some variable has no value."""
-        said = self.tests.get(literal.span) if literal.span is not None else None
-        holds = holds_without(said, literal.left, literal.right)
+        test = self.tests.get(literal.span) if literal.span is not None else None
+        holds = holds_without(test, literal.left, literal.right)
         if holds is None:
             raise NotReadError
         return holds

@@ -73,11 +73,11 @@ class LinkedPlaces:
     def _linked(self) -> tuple[Classes[Place], list[tuple[Place, Constant]]]:
         """The classes of places, and where constants stand."""
         same: Classes[Place] = Classes()
-        found: list[tuple[Place, Constant]] = []
+        constants: list[tuple[Place, Constant]] = []
         for number, clause in enumerate(self._clauses):
             for part in clause:
-                found += _linked(same, number, part)
-        return same, found
+                constants += _linked(same, number, part)
+        return same, constants
 
     @cached_property
     def _constants(self) -> dict[Place, dict[Constant, None]]:
@@ -98,9 +98,7 @@ class LinkedPlaces:
             leader: {constant.value for constant in constants if isinstance(constant.value, str)}
             for leader, constants in self._constants.items()
         }
-        return {
-            place: found for place, found in texts.items() if 0 < len(found) < len(self._constants[place])
-        }
+        return {place: own for place, own in texts.items() if 0 < len(own) < len(self._constants[place])}
 
     def leader(self, place: Place) -> Place:
         """The one of the places that share their constants which stands for all of them."""
@@ -179,8 +177,8 @@ def reads_numbers(part: Formula, tests: Mapping[Span, str]) -> bool:
     """Whether a test is of numbers; ``tests``: names of comparisons, of which ``@<`` is of texts too."""
     if not isinstance(part, Comparison):
         return isinstance(part, Computed)
-    said = tests.get(part.span, "") if part.span is not None else ""
-    return part.operator not in ("=", "!=") and "@" not in said
+    test = tests.get(part.span, "") if part.span is not None else ""
+    return part.operator not in ("=", "!=") and "@" not in test
 
 
 def valued(body: Collection[BodyLiteral], called: Mapping[str, tuple[int, ...]] = NOTHING) -> set[str]:

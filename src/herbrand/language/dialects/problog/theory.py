@@ -207,14 +207,16 @@ class _Reader:
         for body in [()] if goal is None else self._goals.bodies(goal, whole):
             self._conditional.append((atom, positive, body))
 
-    def _evidence_of(self, said: PrologTerm, goal: PrologTerm | None) -> None:
+    def _evidence_of(self, evidence: PrologTerm, goal: PrologTerm | None) -> None:
         """A second argument says whether it holds; a variable there has its truth value from the body."""
-        what, *truths = said.arguments
+        what, *truths = evidence.arguments
         atom, positive = self._named(what, "evidence", open_ended=True)
         if self._is_example and not (goal is None and _is_ground(atom)):
             hint = "name each instance: evidence(a(1)). evidence(a(2), false)."
-            raise LanguageError("an example observes ground atoms, without a body", span=said.span, hint=hint)
-        bodies = [()] if goal is None else self._goals.bodies(goal, said)
+            raise LanguageError(
+                "an example observes ground atoms, without a body", span=evidence.span, hint=hint
+            )
+        bodies = [()] if goal is None else self._goals.bodies(goal, evidence)
         truth = truths[0] if truths else PrologTerm("name", "true")
         given: dict[str, Body] = {truth.name: ()}
         if truth.kind == "variable" and bodies and all(truth.name in variables_of(body) for body in bodies):
@@ -253,8 +255,8 @@ class _Reader:
                 self._queries += [(each, positive) for each in solutions.instances(atom, body)]
         for atom, holds, body in self._observed:
             with self._mistakes.collecting():
-                found = _observed_instances(solutions, atom, holds, body)
-                self._evidence += [(each, holds) for each in found]
+                instances = _observed_instances(solutions, atom, holds, body)
+                self._evidence += [(each, holds) for each in instances]
 
     # The program as a whole
 
@@ -410,7 +412,7 @@ class _Reader:
         """Variables of rules' heads that no goal binds range over what their places can hold: where that is
         numbers that rules make, by a choice that is certain."""
         clauses = enumerate(self._clauses)
-        unbound_in = {i: found for i, c in clauses if not c.chances and (found := unbound(c.heads, c.body))}
+        unbound_in = {i: names for i, c in clauses if not c.chances and (names := unbound(c.heads, c.body))}
         if not unbound_in:
             return
         made = {
@@ -448,12 +450,12 @@ class _Reader:
 
 def _observed_instances(solutions: Solutions, atom: Atom, holds: bool, body: Body) -> list[Atom]:
     """As ProbLog takes a variable in evidence: all that the atom can be is observed."""
-    found = list[Atom]()
+    instances = list[Atom]()
     for each in solutions.instances(atom, body):
-        found += [each] if _is_ground(each) else solutions.possible(each)
-    if holds and not found and not body:
+        instances += [each] if _is_ground(each) else solutions.possible(each)
+    if holds and not instances and not body:
         raise LanguageError("no clause can make this evidence true", span=atom.span)
-    return found
+    return instances
 
 
 def _names_twice(atom: Atom) -> bool:

@@ -47,11 +47,11 @@ def unfolded(clauses: Sequence[PrologClause], kept: Collection[str]) -> list[Pro
     if not computing:
         return list(clauses)
     work = _Unfolding(computing)
-    found = [one for clause in clauses for one in work.written_out(clause)]
-    calls = [part for clause in found if not computing.keys() & _heads(clause) for part in clause.body]
+    written_out = [one for clause in clauses for one in work.written_out(clause)]
+    calls = [part for clause in written_out if not computing.keys() & _heads(clause) for part in clause.body]
     called = {part.predicate for part in map(unnegated, calls) if isinstance(part, Atom)}
     gone = work.called - called
-    return [clause for clause in found if not gone & _heads(clause)]
+    return [clause for clause in written_out if not gone & _heads(clause)]
 
 
 def settled(clause: PrologClause) -> PrologClause:
@@ -81,19 +81,19 @@ def settled(clause: PrologClause) -> PrologClause:
 def _with_value(chances: Sequence[Chance], name: str, value: Expression) -> tuple[Chance, ...] | None:
     """Probabilities in which a variable has a value; ``None`` where a text would be one, and where one is
     learned for each of its values."""
-    found = list[Chance]()
+    assigned = list[Chance]()
     for chance in chances:
         if isinstance(chance, Learned) and name in variables_of(chance.by):
             return None
         if not isinstance(chance, Variable) or chance.name != name:
-            found.append(chance)
+            assigned.append(chance)
         elif isinstance(value, Variable):
-            found.append(value)
+            assigned.append(value)
         elif isinstance(value, Constant) and not isinstance(value.value, str):
-            found.append(float(value.value))
+            assigned.append(float(value.value))
         else:
             return None
-    return tuple(found)
+    return tuple(assigned)
 
 
 def _heads(clause: PrologClause) -> set[str]:
@@ -103,16 +103,16 @@ def _heads(clause: PrologClause) -> set[str]:
 def _computing(clauses: Sequence[PrologClause]) -> dict[str, list[PrologClause]]:
     """The clauses of each predicate of rules that call nothing, or of which some make a value of what the
     caller gives; of none that calls itself."""
-    found, below = defaultdict[str, list[PrologClause]](list), defaultdict[str, set[str]](set)
+    by_predicate, below = defaultdict[str, list[PrologClause]](list), defaultdict[str, set[str]](set)
     for clause in clauses:
         for head in clause.heads:
-            found[head.predicate].append(clause)
+            by_predicate[head.predicate].append(clause)
             below[head.predicate].update(
                 part.predicate for part in map(unnegated, clause.body) if isinstance(part, Atom)
             )
     return {
         name: own
-        for name, own in found.items()
+        for name, own in by_predicate.items()
         if not any(clause.chances for clause in own)
         and (_call_nothing(own) or any(map(_makes, own)))
         and name not in reached(below[name], below.__getitem__)

@@ -94,7 +94,9 @@ class _Writer:
         self._theory, self._signature = theory, signature
         self._derived = theory.derived.keys()
         self._spelled = theory.spelled
-        self._made = {name for said in (*theory.rules, *theory.choices) for name in self._made_types(said)}
+        self._made = {
+            name for statement in (*theory.rules, *theory.choices) for name in self._made_types(statement)
+        }
         self.ranges: dict[str, str] = {}
 
     def range_lines(self) -> Iterator[str]:
@@ -105,12 +107,12 @@ class _Writer:
     def constants(self, type_name: str) -> Collection[Value]:
         """Those that a type declares, that statements name, and that facts have."""
         known = self._signature.types[type_name].values or ()
-        found = dict.fromkeys((*known, *self._signature.mentioned.get(type_name, ())))
+        constants = dict.fromkeys((*known, *self._signature.mentioned.get(type_name, ())))
         for rows in self._theory.facts:
             types = self._signature.predicates[rows.predicate].column_types
             for name, column in zip(types, rows.columns, strict=True):
-                found |= dict.fromkeys(column if name == type_name else ())
-        return found
+                constants |= dict.fromkeys(column if name == type_name else ())
+        return constants
 
     def _range(self, type_name: str) -> str:
         if type_name not in self.ranges:
@@ -124,10 +126,10 @@ class _Writer:
             self.ranges[type_name] = fresh_name(type_name, taken)
         return self.ranges[type_name]
 
-    def lines(self, said: Single | Query) -> Iterator[str]:
-        match said:
+    def lines(self, statement: Single | Query) -> Iterator[str]:
+        match statement:
             case FactRows(kind="true" | "false"):
-                yield from self._facts(said)
+                yield from self._facts(statement)
             case Rule(head=head, body=body, weight=None):
                 yield self._clause([(None, head)], body)
             case Choice(alternatives=alternatives, body=body):
@@ -139,9 +141,9 @@ class _Writer:
             case TypeDeclaration() | PredicateDeclaration(values=None, role=None | "observed"):
                 return
             case FactRows():
-                raise UnsupportedError("a .pl file has no such fact", span=said.row_span(0))
+                raise UnsupportedError("a .pl file has no such fact", span=statement.row_span(0))
             case _:
-                raise UnsupportedError("a .pl file has no such statement", span=said.span)
+                raise UnsupportedError("a .pl file has no such statement", span=statement.span)
 
     def _facts(self, rows: FactRows) -> Iterator[str]:
         if rows.valued:
@@ -162,12 +164,16 @@ class _Writer:
             raise UnsupportedError("a .pl file has no many-valued predicates", span=alternative.span)
         return alternative.head
 
-    def _made_types(self, said: Rule | Choice) -> Iterator[str]:
+    def _made_types(self, statement: Rule | Choice) -> Iterator[str]:
         """The types without a list of constants of which a statement computes values."""
-        heads = [said.head] if isinstance(said, Rule) else [each.head for each in said.alternatives]
-        values = variables_of([part for part in said.body if isinstance(part, Computed)])
-        atoms = variables_of([part for part in said.body if isinstance(part, Atom)])
-        for name, type in variable_types([*heads, *said.body], self._signature).items():
+        heads = (
+            [statement.head]
+            if isinstance(statement, Rule)
+            else [each.head for each in statement.alternatives]
+        )
+        values = variables_of([part for part in statement.body if isinstance(part, Computed)])
+        atoms = variables_of([part for part in statement.body if isinstance(part, Atom)])
+        for name, type in variable_types([*heads, *statement.body], self._signature).items():
             if name in values and name not in atoms and self._signature.types[type].values is None:
                 yield type
 
@@ -187,7 +193,7 @@ class _Writer:
         taken = set(variables_of([*by, *named, *(head for _, head in heads), *map(unnegated, body)]))
         heads = [(each, _with_named(head, taken)) for each, head in heads]
         names = _spelled_variables([*(head for _, head in heads), *body], [*by, *named])
-        said = "; ".join(
+        text = "; ".join(
             self._atom(head, names) if each is None else f"{_chance(each, names)}::{self._atom(head, names)}"
             for each, head in heads
         )
@@ -201,7 +207,7 @@ class _Writer:
         listed = self._listed(unbound, types, plain, heads[0][1])
         goals = [self._of_type(types[n], names[n]) for n in listed] + goals
         goals += [self._of_type(types[n], names[n]) for n in computed]
-        return f"{said} :- {', '.join(goals)}." if goals else f"{said}."
+        return f"{text} :- {', '.join(goals)}." if goals else f"{text}."
 
     def _of_type(self, type_name: str, variable: str) -> str:
         """The goal that a variable has a constant of its type."""
@@ -270,12 +276,12 @@ def _computed(heads: Sequence[Atom], body: Sequence[BodyLiteral], closed: Collec
     constant where the others are, which no goal can say."""
     values = variables_of([part for part in body if isinstance(part, Computed)])
     atoms = variables_of([part for part in body if isinstance(part, Atom)])
-    found = [name for name in variables_of(heads) if name in values and name in closed and name not in atoms]
+    names = [name for name in variables_of(heads) if name in values and name in closed and name not in atoms]
     for head in heads:
-        if not variables_of(head).keys() >= {*found}:
+        if not variables_of(head).keys() >= {*names}:
             message = "a .pl file has no types, and a head of several may leave its type here"
             raise UnsupportedError(message, span=head.span)
-    return found
+    return names
 
 
 def _value(term: Term) -> Value | None:

@@ -89,12 +89,12 @@ def _rows_by_functor(
         for functor, its_tails, its_starts in _by_functor(source, group):
             tails[functor] += its_tails
             starts[functor].extend(its_starts)
-    found: dict[str, dict[int, _Rows]] = {}
+    by_functor: dict[str, dict[int, _Rows]] = {}
     for functor, its_tails in tails.items():
         with mistakes.collecting():
             _check_functor(functor, source.rest_of_line(starts[functor][0]))
-            found[functor] = _by_width(source, its_tails, starts[functor])
-    return found
+            by_functor[functor] = _by_width(source, its_tails, starts[functor])
+    return by_functor
 
 
 def _by_functor(source: Source, group: LineGroup) -> Iterator[tuple[str, list[str], Sequence[int]]]:

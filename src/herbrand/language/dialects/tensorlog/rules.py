@@ -114,19 +114,19 @@ def _kept(declarations: Declarations, used: Mapping[str, tuple[int, Span | None]
     without_arguments = {name for name, (arity, _) in used.items() if arity == 0}
     if not declarations.covers(set(used) - without_arguments):
         return []
-    said = declarations.statements()
-    others = without_arguments.difference(one.name for one in said)
-    return [*said, *map(PredicateDeclaration, sorted(others))] if said else []
+    declared = declarations.statements()
+    others = without_arguments.difference(one.name for one in declared)
+    return [*declared, *map(PredicateDeclaration, sorted(others))] if declared else []
 
 
 def _predicates(rules: list[Rule]) -> dict[str, tuple[int, Span | None]]:
     """Each predicate's number of arguments and first place."""
-    found: dict[str, tuple[int, Span | None]] = {}
+    predicates: dict[str, tuple[int, Span | None]] = {}
     for rule in rules:
         for literal in (rule.head, *rule.body):
             if isinstance(literal, Atom):
-                found.setdefault(literal.predicate, (len(literal.arguments), literal.span))
-    return found
+                predicates.setdefault(literal.predicate, (len(literal.arguments), literal.span))
+    return predicates
 
 
 def _clauses(source: Source, signs: _Signs, mistakes: Mistakes) -> Iterator[Rule]:

@@ -204,8 +204,8 @@ def _chosen(rows: FactRows, places: Sequence[int]) -> FactRows:
 
 def _fact_lines(rows: FactRows) -> list[str]:
     if rows.kind == "false" or rows.kind == "soft" or rows.valued:
-        said = "many-valued" if rows.valued else {"false": "false", "soft": "soft"}[rows.kind]
-        raise refusal(rows, f"a .cfacts file has no {said} facts")
+        kind = "many-valued" if rows.valued else {"false": "false", "soft": "soft"}[rows.kind]
+        raise refusal(rows, f"a .cfacts file has no {kind} facts")
     if not _NAME.fullmatch(rows.predicate):
         raise refusal(rows, f"'{rows.predicate}' is no name of a .cfacts file")
     if not rows.columns and any(number != 1 for number in rows.numbers):
