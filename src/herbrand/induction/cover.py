@@ -179,16 +179,16 @@ class _Pool:
 
 
 def _added(theory: Sequence[Candidate], pool: _Pool, positive: np.ndarray, most: int) -> list[Candidate]:
-    found = list(theory)
-    covers = union(found, len(positive))
-    while len(found) < most:
+    chosen = list(theory)
+    covers = union(chosen, len(positive))
+    while len(chosen) < most:
         saved = pool.saved(covers, positive)
         best = int(np.argmax(saved))
         if saved[best] <= 1e-9:
             break
-        found.append(pool.own[best])
+        chosen.append(pool.own[best])
         covers = covers | pool.own[best].covers
-    return found
+    return chosen
 
 
 def exact_cover(pool: Sequence[Candidate], positive: np.ndarray, most: int = MOST_CLAUSES) -> list[Candidate]:
@@ -200,16 +200,16 @@ def exact_cover(pool: Sequence[Candidate], positive: np.ndarray, most: int = MOS
     costs = np.array([one.bits for one in right])
     theories = []
     for power in (0.0, 0.5, 1.0):
-        found: list[Candidate] = []
+        chosen: list[Candidate] = []
         left = positive.copy()
-        while left.any() and len(found) < most:
+        while left.any() and len(chosen) < most:
             gains = (table & left).sum(1) / costs**power - 1e-6 * costs
             best = int(np.argmax(gains))
             if not (right[best].covers & left).any():
                 break
-            found.append(right[best])
+            chosen.append(right[best])
             left &= ~right[best].covers
-        theories.append(_without_needless(found, positive))
+        theories.append(_without_needless(chosen, positive))
     return min(theories, key=lambda t: (Errors.left_by(t, positive).missed, bits_of(t)))
 
 

@@ -99,12 +99,12 @@ class Database:
     @cached_property
     def numeric_types(self) -> dict[str, Rows]:
         """The numbers of each declared type, as objects."""
-        found: dict[str, list[int]] = {}
+        by_type: dict[str, list[int]] = {}
         for place in np.flatnonzero(~np.isnan(self.numbers)).tolist() if self.types else ():
             name = self.types[place]
             if name is not None:
-                found.setdefault(name, []).append(place)
-        return {name: np.array(places, np.int64) for name, places in found.items()}
+                by_type.setdefault(name, []).append(place)
+        return {name: np.array(places, np.int64) for name, places in by_type.items()}
 
     @cached_property
     def world_of(self) -> Rows:
@@ -117,11 +117,11 @@ class Database:
     def with_table(self, name: str, rows: Rows, arity: int) -> Database:
         """The same worlds and one more predicate."""
         tables, arities = {**self.tables, name: rows}, {**self.arities, name: arity}
-        found = Database(tables, arities, self.starts, self.constants, self.types)
-        found._indices.update((key, index) for key, index in self._indices.items() if key[0] != name)
+        database = Database(tables, arities, self.starts, self.constants, self.types)
+        database._indices.update((key, index) for key, index in self._indices.items() if key[0] != name)
         kept = ("world_of", "_label_of", "labels", "numbers", "numeric_types")
-        found.__dict__.update((key, self.__dict__[key]) for key in kept if key in self.__dict__)
-        return found
+        database.__dict__.update((key, self.__dict__[key]) for key in kept if key in self.__dict__)
+        return database
 
     def without(self, name: str) -> Database:
         """The same worlds and one predicate less."""
@@ -150,11 +150,11 @@ class Database:
         """All tuples of objects of the same world; world numbers for arity 0."""
         if arity == 0:
             return np.arange(len(self.starts) - 1)[:, None]
-        found = []
+        parts = []
         for start, end in zip(self.starts[:-1], self.starts[1:], strict=True):
             axes = np.meshgrid(*[np.arange(start, end)] * arity, indexing="ij")
-            found.append(np.stack([axis.ravel() for axis in axes], 1))
-        return np.concatenate(found) if found else np.empty((0, arity), np.int64)
+            parts.append(np.stack([axis.ravel() for axis in axes], 1))
+        return np.concatenate(parts) if parts else np.empty((0, arity), np.int64)
 
     def codes(self, rows: Rows) -> Keys:
         """A key for each row."""
@@ -170,7 +170,7 @@ def _sorted(rows: Rows, numbers: Rows, size: int) -> tuple[Rows, Rows]:
 
 def worlds_of(task: Task, sample: Sample) -> list[World]:
     """A sample's worlds with named predicates, the target among them."""
-    found = []
+    worlds = []
     for number in range(sample.worlds):
         facts: dict[str, Rows] = {}
         for arity, names in task.vocabulary.items():
@@ -178,8 +178,8 @@ def worlds_of(task: Task, sample: Sample) -> list[World]:
             for channel, name in enumerate(names):
                 facts[name] = np.argwhere(table[..., channel])
         facts[task.target] = np.argwhere(sample.target[number].numpy() > 0.5)
-        found.append(World(_objects(sample, number), facts))
-    return found
+        worlds.append(World(_objects(sample, number), facts))
+    return worlds
 
 
 def _objects(sample: Sample, number: int) -> int:

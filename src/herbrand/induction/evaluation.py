@@ -104,9 +104,9 @@ class Clause:
         return [self.head, list(self.variables), body, list(map(list, self.apart)), conditions]
 
     @classmethod
-    def from_list(cls, told: Sequence[Any]) -> Clause:
+    def from_list(cls, parts: Sequence[Any]) -> Clause:
         """What :meth:`to_list` told."""
-        head, variables, body, apart, conditions = told
+        head, variables, body, apart, conditions = parts
         literals = tuple(Literal(name, tuple(own), negated) for name, own, negated in body)
         pairs = tuple((left, right) for left, right in apart)
         return cls(head, tuple(variables), literals, pairs, tuple(Condition(*one) for one in conditions))
@@ -142,8 +142,8 @@ def _name(number: int) -> str:
 
 def derived(clause: Clause, database: Database) -> Rows:
     """The distinct rows that one clause derives; world numbers where its head has no arguments."""
-    found = bindings(clause, database, set(clause.variables))
-    columns = [found[column_of(v)] for v in clause.variables] or [found[WORLD]]
+    bound = bindings(clause, database, set(clause.variables))
+    columns = [bound[column_of(v)] for v in clause.variables] or [bound[WORLD]]
     return np.unique(np.stack(columns, 1), axis=0)
 
 

@@ -57,9 +57,9 @@ def extract(
     matters = relevance(task, conclude, sample)
     database = Database.of(worlds_of(task, sample))
     examples = Examples.of(task.target, database.tables[task.target], task.target_arity, database)
-    found = focused_search(examples, database.without(task.target), matters, limits)
-    agreement = Marks(sample.worlds, len(examples.rows), found.errors)
-    return Extraction(found.clauses, matters, agreement)
+    search_result = focused_search(examples, database.without(task.target), matters, limits)
+    agreement = Marks(sample.worlds, len(examples.rows), search_result.errors)
+    return Extraction(search_result.clauses, matters, agreement)
 
 
 def focused_search(
@@ -68,11 +68,11 @@ def focused_search(
     """Clauses over the predicates that matter, the most important first; over all if that does not do."""
     order = sorted(matters, key=lambda name: -matters[name])
     relevant = [name for name in order if matters[name] > NEGLIGIBLE * matters[order[0]]]
-    found = search(examples, database, limits, relevant) if relevant else Found((), 1, 0)
-    if found.errors and len(relevant) < len(order):
+    narrow = search(examples, database, limits, relevant) if relevant else Found((), 1, 0)
+    if narrow.errors and len(relevant) < len(order):
         wider = search(examples, database, limits, order)
-        return min(found, wider, key=lambda f: f.errors)
-    return found
+        return min(narrow, wider, key=lambda f: f.errors)
+    return narrow
 
 
 def labelled(conclude: Conclude, sample: Sample) -> Sample:
@@ -88,14 +88,14 @@ def relevance(task: Task, conclude: Conclude, sample: Sample) -> dict[str, float
     """
     with torch.no_grad():
         before = conclude(sample)
-        found = {}
+        changes = {}
         for arity, names in task.vocabulary.items():
             for channel, name in enumerate(names):
                 emptied = sample.predicates[arity].clone()
                 emptied[..., channel] = 0
                 changed = replace(sample, predicates={**sample.predicates, arity: emptied})
-                found[name] = float((before - conclude(changed)).abs().mean())
-    return found
+                changes[name] = float((before - conclude(changed)).abs().mean())
+    return changes
 
 
 def verify(
@@ -119,7 +119,7 @@ def verify(
 
 def mistakes(clauses: Sequence[Clause], database: Database, target: str, truth: Rows) -> int:
     """How many tuples the clauses derive wrongly or not at all."""
-    found = evaluated(clauses, database).tables.get(target)
-    if found is None:
+    derived_rows = evaluated(clauses, database).tables.get(target)
+    if derived_rows is None:
         return len(truth)
-    return len(np.setxor1d(database.codes(truth), database.codes(found)))
+    return len(np.setxor1d(database.codes(truth), database.codes(derived_rows)))

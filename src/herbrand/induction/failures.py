@@ -44,8 +44,8 @@ class Failures:
             return []
         order = rng.permutation(self.worlds)
         chosen, left = order[:count], np.sort(order[count:])
-        found, self._held = self._held.take(chosen), self._held.take(left)
-        return [found]
+        sample, self._held = self._held.take(chosen), self._held.take(left)
+        return [sample]
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """The pool by names to save it under."""

@@ -20,10 +20,10 @@ def by_arity(predicates: Mapping[str, int]) -> dict[int, tuple[str, ...]]:
     >>> by_arity({"edge": 2, "red": 1, "after": 2})
     {2: ('edge', 'after'), 1: ('red',)}
     """
-    found: dict[int, tuple[str, ...]] = {}
+    names: dict[int, tuple[str, ...]] = {}
     for name, arity in predicates.items():
-        found[arity] = (*found.get(arity, ()), name)
-    return found
+        names[arity] = (*names.get(arity, ()), name)
+    return names
 
 
 def sample_of(worlds: Sequence[GivenWorld], vocabulary: Vocabulary, arity: int) -> Sample:

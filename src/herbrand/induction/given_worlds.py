@@ -82,9 +82,9 @@ def read_worlds(
             progress(f"reading {name}", number / len(folders))
         loaded.append((name, *known_facts(theory, signature, (*shared, *sources), header, target)))
     if note is not None:
-        for text in dict.fromkeys(text for *_, found in loaded for text in found.notes):
+        for text in dict.fromkeys(text for *_, notes in loaded for text in notes.notes):
             note(text)
-        for text in unordered_numbers([(known, found) for _, known, found in loaded]):
+        for text in unordered_numbers([(known, notes) for _, known, notes in loaded]):
             note(text)
     _refuse_unknown(target, [known for _, known, _ in loaded])
     predicates: dict[str, int] = {}
@@ -98,9 +98,9 @@ def read_worlds(
                 )
     arity = predicates.pop(target)
     worlds = tuple(_world(name, known, facts, target, arity) for name, known, facts in loaded)
-    found = GivenWorlds(target, arity, predicates, worlds)
-    _refuse_unlearnable(found)
-    return found
+    given = GivenWorlds(target, arity, predicates, worlds)
+    _refuse_unlearnable(given)
+    return given
 
 
 def read_world(
@@ -191,20 +191,20 @@ def _refuse_unreadable(predicate: Predicate, facts: Facts) -> None:
         )
 
 
-def _refuse_unlearnable(found: GivenWorlds) -> None:
-    if not any(len(world.true) for world in found.worlds):
+def _refuse_unlearnable(given: GivenWorlds) -> None:
+    if not any(len(world.true) for world in given.worlds):
         raise FactsError(
-            f"the target '{found.target}' has no examples: it is true of nothing in any world",
-            hint=f"give its true tuples in a table named {found.target} in each world's folder",
+            f"the target '{given.target}' has no examples: it is true of nothing in any world",
+            hint=f"give its true tuples in a table named {given.target} in each world's folder",
         )
     if not any(
-        found.predicates.get(name) is not None and len(rows)
-        for w in found.worlds
+        given.predicates.get(name) is not None and len(rows)
+        for w in given.worlds
         for name, rows in w.facts.items()
     ):
-        raise FactsError(f"the worlds say nothing but '{found.target}'", hint="add tables to predict it from")
+        raise FactsError(f"the worlds say nothing but '{given.target}'", hint="add tables to predict it from")
     groups: dict[object, list[GivenWorld]] = {}
-    for world in found.worlds:
+    for world in given.worlds:
         key = (world.objects, tuple((n, world.facts[n].tobytes()) for n in sorted(world.facts)))
         alike = groups.setdefault(key, [])
         for other in alike:
@@ -212,7 +212,7 @@ def _refuse_unlearnable(found: GivenWorlds) -> None:
                 raise ContradictionError(
                     Mistake(
                         f"the worlds '{other.name}' and '{world.name}' say the same, "
-                        f"but not of '{found.target}'",
+                        f"but not of '{given.target}'",
                         hint="no rule can distinguish them",
                     )
                 )

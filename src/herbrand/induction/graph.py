@@ -130,11 +130,11 @@ def read_triples(theory: Theory, facts: Any, graph: KnowledgeGraph, header: bool
     relation that the graph does not have is -1 there."""
     tables, entities, _ = _pairs(theory, facts, header)
     places = np.array([graph.number_of.get(entity, -1) for entity in entities], np.int64)
-    found = [np.zeros((0, 3), np.int64)]
+    triples = [np.zeros((0, 3), np.int64)]
     for name, rows in tables.items():
         relation = graph.relations.index(name) if name in graph.relations else -1
-        found.append(np.column_stack([np.full(len(rows), relation), places[rows]]))
-    return np.concatenate(found)
+        triples.append(np.column_stack([np.full(len(rows), relation), places[rows]]))
+    return np.concatenate(triples)
 
 
 def _pairs(

@@ -197,18 +197,18 @@ def induce(
     asked = {"target": target, "engine": engine, "seed": seed, "noise": noise, "budget": budget}
     effort = Effort(most=STEPS_A_MINUTE * budget * (0.6 if engine == "auto" else 1.0))
     with journal_at(resume, lambda: {**asked, "theory or worlds": _digest(theory, given)}) as journal:
-        told = _Told.of(given, kept)
-        run = _Run(given, kept, told, engine, noise, budget, seed, began, effort, watch, journal)
-        found, trained = run.found()
-    if not found.clauses:
+        tables = _WorldTables.of(given, kept)
+        run = _Run(given, kept, tables, engine, noise, budget, seed, began, effort, watch, journal)
+        learned, trained = run.found()
+    if not learned.clauses:
         raise HerbrandError(
             f"no rule for '{target}' was found in {budget:g} minutes",
             hint="more --budget, more worlds, or more predicates to predict it from",
         )
-    clauses = found.clauses
-    here = told.with_derived(clauses)
-    back = _Told.of(given, held_out).with_derived(clauses) if held_out else None
-    reports = _reports(target, here, back, found, seed)
+    clauses = learned.clauses
+    here = tables.with_derived(clauses)
+    back = _WorldTables.of(given, held_out).with_derived(clauses) if held_out else None
+    reports = _reports(target, here, back, learned, seed)
     return Induced(
         _result(theory, given, clauses, reports, weights),
         clauses,
@@ -234,7 +234,7 @@ class _Run:
 
     given: GivenWorlds
     kept: Sequence[GivenWorld]
-    told: _Told
+    tables: _WorldTables
     engine: str
     noise: float
     budget: float
@@ -247,13 +247,13 @@ class _Run:
     def found(self) -> tuple[Found, _Trained]:
         """By a search, by a machine and another search, or by the better of both."""
         small = max(len(world.objects) for world in self.kept) <= LARGEST
-        database, examples = self.told.database, _examples(self.given, self.told, self.seed)
+        database, examples = self.tables.database, _examples(self.given, self.tables, self.seed)
         everything = dict.fromkeys(self.given.predicates, 1.0)
-        trained, found = _Trained(), Found((), len(examples.rows), 0)
+        trained, theory = _Trained(), Found((), len(examples.rows), 0)
         if self.engine != "nlm" or not small:
             # half of the budget is for the search, however long reading took
-            found = self._searched(examples, database, everything, 30)
-        unexplained = self.engine == "auto" and not _explains(found, examples, self.noise)
+            theory = self._searched(examples, database, everything, 30)
+        unexplained = self.engine == "auto" and not _explains(theory, examples, self.noise)
         if small and (self.engine == "nlm" or unexplained):
             # half of what is left is for the machine; a tenth remains for the search, however slow a step was
             left = self.began + 60 * self.budget - time.monotonic()
@@ -261,8 +261,8 @@ class _Run:
             if self.engine == "nlm" or trained.graduated:
                 self.effort.most = self.effort.done + STEPS_A_MINUTE * self.budget * 0.4
                 other = self._searched(examples, database, trained.relevance or everything, 6)
-                found = min(found, other, key=lambda one: one.errors)
-        return found, trained
+                theory = min(theory, other, key=lambda one: one.errors)
+        return theory, trained
 
     def _searched(
         self, examples: Examples, database: Database, matters: dict[str, float], share: float
@@ -281,16 +281,16 @@ def _digest(theory: Theory, given: GivenWorlds) -> str:
     for world in given.worlds:
         known = [f"{name} {rows.shape} {rows.tobytes().hex()}" for name, rows in sorted(world.facts.items())]
         false = None if world.false is None else world.false.tobytes().hex()
-        told = (world.name, world.objects, known, world.true.tobytes().hex(), false)
-        made.update(repr(told).encode())
+        parts = (world.name, world.objects, known, world.true.tobytes().hex(), false)
+        made.update(repr(parts).encode())
     return made.hexdigest()[:16]
 
 
-def _explains(found: Found, examples: Examples, noise: float) -> bool:
+def _explains(theory: Found, examples: Examples, noise: float) -> bool:
     """True if the rules are right up to the noise."""
     positives = int(examples.positive.sum())
-    covered = positives - found.missed + found.wrong
-    return Errors(found.missed, found.wrong, covered, positives, len(examples.rows)).within(noise)
+    covered = positives - theory.missed + theory.wrong
+    return Errors(theory.missed, theory.wrong, covered, positives, len(examples.rows)).within(noise)
 
 
 def _split(worlds: Sequence[GivenWorld], seed: int) -> tuple[tuple[GivenWorld, ...], tuple[GivenWorld, ...]]:
@@ -389,10 +389,12 @@ def _world(world: GivenWorld) -> World:
     return World(len(world.objects), world.facts, constants, tuple(name for name, *_ in world.objects))
 
 
-def _reports(target: str, here: _Told, back: _Told | None, found: Found, seed: int) -> tuple[RuleReport, ...]:
+def _reports(
+    target: str, here: _WorldTables, back: _WorldTables | None, theory: Found, seed: int
+) -> tuple[RuleReport, ...]:
     """How each rule of the target does, and which others the examples do not distinguish from it; ``here``
     are the worlds learned from, with what the rules derive, and ``back`` those kept back."""
-    clauses = found.clauses
+    clauses = theory.clauses
     shuffled = evaluated(clauses, _shuffled(here.database.without(target), seed))
     reports = []
     for clause in clauses:
@@ -402,7 +404,9 @@ def _reports(target: str, here: _Told, back: _Told | None, found: Found, seed: i
         wrong = int(covered(clause, here.database, here.false).sum())
         own = derived(clause, shuffled)
         ties = [
-            other for other in found.ties.get(clause, ()) if not np.array_equal(own, derived(other, shuffled))
+            other
+            for other in theory.ties.get(clause, ())
+            if not np.array_equal(own, derived(other, shuffled))
         ]
         reports.append(
             RuleReport(
@@ -440,7 +444,7 @@ def _shuffled(database: Database, seed: int) -> Database:
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
+class _WorldTables:
     """Worlds as tables, and the rows of the target that are true there, and that are known to be false."""
 
     database: Database
@@ -448,7 +452,7 @@ class _Told:
     false: Rows
 
     @classmethod
-    def of(cls, given: GivenWorlds, worlds: Sequence[GivenWorld]) -> _Told:
+    def of(cls, given: GivenWorlds, worlds: Sequence[GivenWorld]) -> _WorldTables:
         database = Database.of([_world(world) for world in worlds])
         true, false = [], []
         for number, world in enumerate(worlds):
@@ -459,16 +463,16 @@ class _Told:
             false.append(known[~np.isin(codes, database.codes(true[-1]))])
         return cls(database, np.concatenate(true), np.concatenate(false))
 
-    def with_derived(self, clauses: Sequence[Clause]) -> _Told:
+    def with_derived(self, clauses: Sequence[Clause]) -> _WorldTables:
         """The same worlds with all that clauses derive in them."""
         return replace(self, database=evaluated(clauses, self.database))
 
     def errors(self, target: str) -> int:
         """Known tuples of the target on which what was derived of it is wrong."""
-        found = self.database.tables.get(target)
-        if found is None:
+        rows = self.database.tables.get(target)
+        if rows is None:
             return len(self.true)
-        codes = self.database.codes(found)
+        codes = self.database.codes(rows)
         missed = (~np.isin(self.database.codes(self.true), codes)).sum()
         return int(missed + np.isin(self.database.codes(self.false), codes).sum())
 
@@ -479,14 +483,14 @@ def _placed(rows: Rows, start: int) -> Rows:
     return rows + start if rows.shape[1] else np.full((len(rows), 1), start)
 
 
-def _examples(given: GivenWorlds, told: _Told, seed: int) -> Examples:
+def _examples(given: GivenWorlds, tables: _WorldTables, seed: int) -> Examples:
     """What is searched with: all positives, and as many negatives as can be looked at."""
-    negatives = told.false
+    negatives = tables.false
     if len(negatives) > MOST_EXAMPLES:
         chosen = np.random.default_rng(seed).choice(len(negatives), MOST_EXAMPLES, replace=False)
         negatives = negatives[np.sort(chosen)]
-    rows = np.concatenate([told.true, negatives])
-    return Examples(given.target, rows, np.arange(len(rows)) < len(told.true), given.arity == 0)
+    rows = np.concatenate([tables.true, negatives])
+    return Examples(given.target, rows, np.arange(len(rows)) < len(tables.true), given.arity == 0)
 
 
 def _result(

@@ -87,17 +87,17 @@ class Journal:
         """What was found at the next place, if that is known; raises where the record is of another place."""
         if not self.known:
             return None
-        place, found = self.known.popleft()
+        place, value = self.known.popleft()
         if place != at:
             raise HerbrandError(
                 f"'{self.path}' was kept by another version of the search",
                 hint="delete it to begin anew",
             )
-        return found
+        return value
 
-    def add(self, at: Any, found: Any) -> None:
+    def add(self, at: Any, value: Any) -> None:
         """Keep what was found at a place."""
-        self._append([at, found])
+        self._append([at, value])
 
     def close(self) -> None:
         with suppress(OSError):  # on a full disk, of a piece that could not be appended

@@ -62,8 +62,8 @@ def link_scores(graph: KnowledgeGraph, rules: Sequence[MinedRule], triples: Rows
         if usable.any():
             own = own[usable]
             ranks += [_ranks(graph, rules, int(relation), own, reverse) for reverse in (False, True)]
-    found = np.concatenate(ranks)
-    return LinkScores(len(found), _figures(found[:, 0]), _figures(found[:, 1]))
+    all_ranks = np.concatenate(ranks)
+    return LinkScores(len(all_ranks), _figures(all_ranks[:, 0]), _figures(all_ranks[:, 1]))
 
 
 def _figures(ranks: np.ndarray) -> tuple[float, float, float, float]:
@@ -100,9 +100,9 @@ def _also_right(graph: KnowledgeGraph, relation: int, questions: Rows, reverse: 
     others: dict[int, set[int]] = {}
     for first, answer in questions.tolist():
         others.setdefault(first, set()).add(answer)
-    found = [
+    answers = [
         sorted((others[first] | set(graph.neighbours(step, first).tolist())) - {answer})
         for first, answer in questions.tolist()
     ]
-    starts = np.cumsum([0, *map(len, found)])
-    return starts, np.array([entity for one in found for entity in one], np.int64)
+    starts = np.cumsum([0, *map(len, answers)])
+    return starts, np.array([entity for one in answers for entity in one], np.int64)

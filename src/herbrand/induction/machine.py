@@ -128,10 +128,10 @@ class LogicMachine(nn.Module):
         groups = []
         for arity, channels in enumerate(self.inputs):
             tensor = given.pop(arity, None)
-            found = 0 if tensor is None else tensor.shape[-1]
-            if found != channels:
+            width = 0 if tensor is None else tensor.shape[-1]
+            if width != channels:
                 raise UnsupportedError(
-                    f"the machine reads {channels} predicates of arity {arity}, not {found}"
+                    f"the machine reads {channels} predicates of arity {arity}, not {width}"
                 )
             if tensor is not None and tensor.shape[:-1] != (worlds, *[objects] * arity):
                 raise UnsupportedError(
@@ -175,11 +175,11 @@ def _needed(depth: int, breadth: int, target: int | None) -> list[set[int]]:
     """The arities that each layer must make, from the first layer to the last."""
     if target is None:
         return [set(range(breadth + 1))] * depth
-    found = [{target}]
+    arities = [{target}]
     for _ in range(depth - 1):
-        near = {arity + step for arity in found[-1] for step in (-1, 0, 1)}
-        found.append({arity for arity in near if 0 <= arity <= breadth})
-    return found[::-1]
+        near = {arity + step for arity in arities[-1] for step in (-1, 0, 1)}
+        arities.append({arity for arity in near if 0 <= arity <= breadth})
+    return arities[::-1]
 
 
 def draw_weights(module: nn.Module, seed: int, spread: float) -> None:

@@ -146,7 +146,7 @@ def mine(
     that were mined before, and where others are kept."""
     limits = limits or MiningLimits()
     rng = np.random.default_rng(limits.seed)
-    found: list[MinedRule] = []
+    mined: list[MinedRule] = []
     heads = range(len(graph.relations)) if heads is None else heads
     for number, head in enumerate(heads):
         if watch is not None:
@@ -154,16 +154,16 @@ def mine(
         known = None if journal is None else journal.taken(head)
         if known is not None:
             rng.bit_generator.state = known["rng"]
-            found += [MinedRule(**{**one, "steps": tuple(one["steps"])}) for one in known["rules"]]
+            mined += [MinedRule(**{**one, "steps": tuple(one["steps"])}) for one in known["rules"]]
             continue
         candidates = proposed(graph, head, limits, rng)
         rules = [_measured(graph, head, body, rng) for body in candidates]
         rules += _with_constants(graph, head, limits)
         rules = [r for r in rules if r.support >= limits.support and r.confidence >= limits.confidence]
-        found += rules
+        mined += rules
         if journal is not None:
             journal.add(head, {"rng": rng.bit_generator.state, "rules": list(map(asdict, rules))})
-    return sorted(found, key=lambda r: (-r.weight, r.head, r.constant, r.end, r.steps))
+    return sorted(mined, key=lambda r: (-r.weight, r.head, r.constant, r.end, r.steps))
 
 
 def proposed(
@@ -214,7 +214,7 @@ def _measured(graph: KnowledgeGraph, head: int, body: tuple[int, ...], rng: np.r
 def _with_constants(graph: KnowledgeGraph, head: int, limits: MiningLimits) -> Iterator[MinedRule]:
     """Rules ``head(x, c) :- step(x, d)`` and ``head(x, c) :- step(x, z)``, and the same for subjects: their
     supports are the entries of a product of sparse matrices."""
-    found: list[MinedRule] = []
+    mined: list[MinedRule] = []
     triples = graph.count(head)
     for of_subject in (False, True):
         own = graph.inverse(head) if of_subject else head
@@ -248,10 +248,10 @@ def _with_constants(graph: KnowledgeGraph, head: int, limits: MiningLimits) -> I
                         continue  # derives from the triple itself, or from any other one
                     if support >= limits.support and support >= limits.confidence * body:
                         rest = int(pca[end]) - int(loop and known[constant])
-                        found.append(
+                        mined.append(
                             MinedRule(
                                 head, (step,), support, body, rest, triples, True, constant, other, of_subject
                             )
                         )
-    found.sort(key=lambda r: (-r.weight, -r.support, r.constant, r.end, r.steps, r.of_subject))
-    yield from found[: limits.constants]
+    mined.sort(key=lambda r: (-r.weight, -r.support, r.constant, r.end, r.steps, r.of_subject))
+    yield from mined[: limits.constants]

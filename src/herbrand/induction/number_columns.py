@@ -36,8 +36,8 @@ def unordered_numbers(worlds: Sequence[tuple[Signature, Facts]]) -> Iterator[str
     }
     firsts = _joined([_constants(world, name, 0) for world in worlds for name in world[0].named])
     for name, place in sorted(columns):
-        found = _joined([_constants(world, name, place) for world in worlds])
-        if len(found) >= FEWEST and numbers_from_text(found)[1].all() and not _share(found, firsts):
+        texts = _joined([_constants(world, name, place) for world in worlds])
+        if len(texts) >= FEWEST and numbers_from_text(texts)[1].all() and not _share(texts, firsts):
             predicate = next(known.predicates[name] for known, _ in worlds if name in known.predicates)
             yield _note(predicate, place)
 

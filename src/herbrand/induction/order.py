@@ -31,11 +31,11 @@ def order_of(value: Value) -> float:
     try:
         if moment(calendar, value) != value:
             return nan
-        found = datetime.fromisoformat(value)
+        instant = datetime.fromisoformat(value)
     except ValueError:
         return nan
-    seconds = found.hour * 3600 + found.minute * 60 + found.second + found.microsecond / 1e6
-    return found.toordinal() + seconds / DAY
+    seconds = instant.hour * 3600 + instant.minute * 60 + instant.second + instant.microsecond / 1e6
+    return instant.toordinal() + seconds / DAY
 
 
 def simplest_date(inside: float, outside: float) -> str:

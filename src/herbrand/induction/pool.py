@@ -67,12 +67,12 @@ class Pool:
 
     def candidates(self) -> list[Candidate]:
         """The shortest clause for each set of examples, others as its ties."""
-        found = []
+        candidates = []
         for key, clauses in self._clauses.items():
             bits, clause = clauses[0]
             ties = tuple(other for cost, other in clauses[1:] if cost <= bits + LITERAL)
-            found.append(Candidate(clause, bits, self.covers(key), (), ties))
-        return found
+            candidates.append(Candidate(clause, bits, self.covers(key), (), ties))
+        return candidates
 
     def copy(self) -> Pool:
         """The pool as it is now."""
@@ -98,9 +98,9 @@ class Pool:
     def change(self, changes: Mapping[str, Any]) -> None:
         """Put in what :meth:`changes` told."""
         for key, known in changes["clauses"]:
-            self._clauses[bytes.fromhex(key)] = [(bits, Clause.from_list(told)) for bits, told in known]
-        for key, worth, bits, told in changes["wide"]:
-            self.wide[bytes.fromhex(key)] = (worth, bits, Clause.from_list(told))
+            self._clauses[bytes.fromhex(key)] = [(bits, Clause.from_list(parts)) for bits, parts in known]
+        for key, worth, bits, parts in changes["wide"]:
+            self.wide[bytes.fromhex(key)] = (worth, bits, Clause.from_list(parts))
 
     def shrink(self, positive: np.ndarray, needed: set[bytes]) -> None:
         """Where there are too many, half of the pool by the bits that each clause would save alone, and what

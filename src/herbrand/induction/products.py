@@ -49,15 +49,15 @@ def expanded_addends(
     permutation of the others; those with the same ``e`` are summed at the smaller size.
     """
     orders = list(permutations(range(arity)))
-    found = []
+    addends = []
     for axis in range(arity):
         own = {
             _without(order, axis): number for number, order in enumerate(orders) if order[axis] == arity - 1
         }
         columns = [own[order] for order in permutations(range(arity - 1))]
         flat = weight[:, columns].flatten(1)
-        found.append(permuted_product(blocks, flat, (), None, "none", objects))
-    return tuple(found)
+        addends.append(permuted_product(blocks, flat, (), None, "none", objects))
+    return tuple(addends)
 
 
 def _without(order: tuple[int, ...], axis: int) -> tuple[int, ...]:

@@ -76,9 +76,9 @@ class Recursion:
         shortest descriptions first."""
         pool = Pool(len(self.positive))
         Beam(self.setting, Aim.beside(beside, self.positive), limits, pool).run(self.setting.root(known))
-        found = [c for c in pool.candidates() if reads(c.clause, self.setting.examples.target)]
+        recursive = [c for c in pool.candidates() if reads(c.clause, self.setting.examples.target)]
         done = union(beside, len(self.positive))
-        return sorted(found, key=lambda one: one.bits + Errors.of(done | one.covers, self.positive).bits)
+        return sorted(recursive, key=lambda one: one.bits + Errors.of(done | one.covers, self.positive).bits)
 
     def _completed(
         self, theory: list[Candidate], steps: Sequence[Candidate], limits: Limits

@@ -42,27 +42,27 @@ class About:
 
 
 def save(path: str | Path, machine: TargetMachine, about: About) -> None:
-    told = {
+    header = {
         "target": about.target,
         "theory": show(about.theory),
         "vocabulary": [[arity, list(names)] for arity, names in about.vocabulary.items()],
         "examples": about.examples,
         "accuracy": about.accuracy,
     }
-    save_machine(path, machine, told)
+    save_machine(path, machine, header)
 
 
 def load(path: str | Path) -> tuple[TargetMachine, About]:
     """A machine as :func:`save` left it."""
-    machine, told = load_machine(path)
-    if "vocabulary" not in told:
+    machine, header = load_machine(path)
+    if "vocabulary" not in header:
         raise HerbrandError(
             f"'{path}' does not say what its machine reads", hint="save one by herbrand induce --save"
         )
     with restoring(path):
-        vocabulary = {int(arity): tuple(names) for arity, names in told["vocabulary"]}
-        theory = parse_theory(told["theory"])
-        return machine, About(told["target"], theory, vocabulary, told["examples"], told["accuracy"])
+        vocabulary = {int(arity): tuple(names) for arity, names in header["vocabulary"]}
+        theory = parse_theory(header["theory"])
+        return machine, About(header["target"], theory, vocabulary, header["examples"], header["accuracy"])
 
 
 def conclude(

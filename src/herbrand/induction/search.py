@@ -105,10 +105,10 @@ def search(
     for _ in range(ROUNDS):
         setting = Setting(examples.take(chosen), database, tuple(used), level < limits.exceptions)
         theory = _Learner(setting, limits, level).learned()
-        found = _finished(theory, examples, database)
-        if best is None or found.errors < best.errors:
-            best = found
-        more = _wrongly(found, examples, database, chosen)
+        theory_found = _finished(theory, examples, database)
+        if best is None or theory_found.errors < best.errors:
+            best = theory_found
+        more = _wrongly(theory_found, examples, database, chosen)
         if not len(more) or limits.over:
             break
         chosen = np.sort(np.concatenate([chosen, more[: max(limits.sample, FEWEST)]]))
@@ -125,11 +125,11 @@ def _sampled(positive: np.ndarray, most: int, rng: np.random.Generator) -> Rows:
     return np.sort(np.concatenate(parts))
 
 
-def _wrongly(found: Found, examples: Examples, database: Database, chosen: Rows) -> Rows:
+def _wrongly(result: Found, examples: Examples, database: Database, chosen: Rows) -> Rows:
     """Places of negatives outside the sample that the clauses derive."""
-    if len(chosen) == len(examples.rows) or not found.wrong:
+    if len(chosen) == len(examples.rows) or not result.wrong:
         return chosen[:0]
-    wrong = covering(found.clauses, examples, evaluated(found.clauses, database)) & ~examples.positive
+    wrong = covering(result.clauses, examples, evaluated(result.clauses, database)) & ~examples.positive
     wrong[chosen] = False
     return np.flatnonzero(wrong)
 
@@ -357,9 +357,9 @@ class _Learner:
         enough = limits.effort.left / 3
         for key, (_, bits, clause) in self.pool.widest(EXCEPTED):
             if not limits.over and description(self.theory, self.positive) >= bits + 2 * LITERAL:
-                found = self._with_exceptions(clause, bits, self.pool.covers(key), limits, enough)
-                if found is not None:
-                    self.excepted.append(found)
+                candidate = self._with_exceptions(clause, bits, self.pool.covers(key), limits, enough)
+                if candidate is not None:
+                    self.excepted.append(candidate)
                     self._choose()
 
     def _with_exceptions(
@@ -372,14 +372,14 @@ class _Learner:
         limits = replace(
             limits, beam=max(limits.beam // 3, 4), literals=min(limits.literals, 6), effort=effort
         )
-        found = search(inner, database, limits, self.setting.predicates, self.level + 1)
-        if not found.clauses:
+        inner_rules = search(inner, database, limits, self.setting.predicates, self.level + 1)
+        if not inner_rules.clauses:
             return None
         literal = Literal(name, clause.variables, True)
         whole = replace(clause, body=(*clause.body, literal))
-        exact = covered(whole, evaluated(found.clauses, database), examples.rows)
-        cost = bits + sum(LITERAL * (1 + one.literals) for one in found.clauses)
-        return Candidate(whole, cost, exact, found.clauses)
+        exact = covered(whole, evaluated(inner_rules.clauses, database), examples.rows)
+        cost = bits + sum(LITERAL * (1 + one.literals) for one in inner_rules.clauses)
+        return Candidate(whole, cost, exact, inner_rules.clauses)
 
 
 def _fresh(target: str, database: Database) -> str:

@@ -90,7 +90,7 @@ class Guard(NamedTuple):
 def guards(examples: Examples, database: Database, predicates: Sequence[str]) -> list[list[Guard]]:
     """For each argument of the target, literals that could bind it: of few arguments first, then such as hold
     often."""
-    found = []
+    by_part = []
     for column in examples.rows.T if not examples.of_worlds else ():
         options = [
             (arity, -len(database.tables[name]), Guard(name, place, arity, holds))
@@ -99,8 +99,8 @@ def guards(examples: Examples, database: Database, predicates: Sequence[str]) ->
             for place in range(arity)
             if (holds := np.isin(column, database.tables[name][:, place])).any()
         ]
-        found.append([guard for *_, guard in sorted(options, key=lambda one: one[:2])])
-    return found
+        by_part.append([guard for *_, guard in sorted(options, key=lambda one: one[:2])])
+    return by_part
 
 
 def guarded(clause: Clause, options: Sequence[Sequence[Guard]], covers: np.ndarray) -> Clause | None:

@@ -87,9 +87,9 @@ class Task:
             return sample
         wanted, kept, without = worlds - worlds // 4, [], [sample.take([0])]
         for _ in range(20):
-            found = sample.target.flatten(1).any(1)
-            kept.append(sample.take(torch.nonzero(found).flatten()))
-            without.append(sample.take(torch.nonzero(~found).flatten()))
+            has_target = sample.target.flatten(1).any(1)
+            kept.append(sample.take(torch.nonzero(has_target).flatten()))
+            without.append(sample.take(torch.nonzero(~has_target).flatten()))
             if sum(part.worlds for part in kept) >= wanted:
                 break
             sample = self.draw(rng, worlds * 4, objects)

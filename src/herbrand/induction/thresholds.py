@@ -45,9 +45,9 @@ def _moved(clause: Clause, place: int, examples: Examples, database: Database, b
     condition = clause.conditions[place]
     sign = 1.0 if condition.operator == ">=" else -1.0
     others = (*clause.conditions[:place], *clause.conditions[place + 1 :])
-    found = bindings(replace(clause, conditions=others), database, {condition.left}, examples.rows)
+    bound = bindings(replace(clause, conditions=others), database, {condition.left}, examples.rows)
     best = np.full(len(examples.rows), -np.inf)
-    np.maximum.at(best, found[ORIGIN], sign * database.numbers[found[column_of(condition.left)]])
+    np.maximum.at(best, bound[ORIGIN], sign * database.numbers[bound[column_of(condition.left)]])
     order = np.argsort(-best, kind="stable")
     order = order[np.isfinite(best[order]) & ~beside[order]]
     if not len(order):

@@ -215,12 +215,12 @@ class Training:
 
     def _exam(self) -> tuple[Marks, ...]:
         rng = np.random.default_rng([self.seed, 1, self._state.examples])
-        found: list[Marks] = []
+        marks: list[Marks] = []
         for worlds, objects in zip(self.plan.exam_worlds, self.task.sizes, strict=True):
-            found.append(examine(self.conclude, self.task, rng, worlds, objects))
-            if not found[-1].perfect:
+            marks.append(examine(self.conclude, self.task, rng, worlds, objects))
+            if not marks[-1].perfect:
                 break
-        return tuple(found)
+        return tuple(marks)
 
     def conclude(self, sample: Sample) -> torch.Tensor:
         return self.machine(sample.predicates, sample.present)

@@ -72,13 +72,13 @@ class Join(NamedTuple):
 
 def packed(columns: Sequence[np.ndarray], rows: int) -> Bits:
     """Truth values ``[rows]`` of many tests as bits."""
-    found = np.zeros((rows, 8 * -(-len(columns) // 64)), np.uint8)
+    bits = np.zeros((rows, 8 * -(-len(columns) // 64)), np.uint8)
     for start in range(0, len(columns), 8):  # whole columns at once: NumPy packs short rows one by one
         byte = np.zeros(rows, np.uint8)
         for place, truth in enumerate(columns[start : start + 8]):
             byte |= truth.view(np.uint8) << place
-        found[:, start // 8] = byte
-    return found.view(np.uint64)
+        bits[:, start // 8] = byte
+    return bits.view(np.uint64)
 
 
 def unpacked(bits: Bits) -> npt.NDArray[np.uint8]:
@@ -158,31 +158,31 @@ class Vocabulary:
         return self._properties[kind]
 
     def _properties_by_cost(self, kind: int) -> Tests:
-        found: Tests = []
+        properties: Tests = []
         database = self.database
         for name in self.predicates:
             own = [self.kinds[name, place] for place in range(database.arities[name])]
             rows = database.tables[name]
-            found += self._absences(name, own, kind)
+            properties += self._absences(name, own, kind)
             if not own or set(own) != {kind} or len(own) > 2 or name == self.recursive:
                 continue
             loops = rows if len(own) == 1 else rows[rows[:, 0] == rows[:, 1]]
             holds = np.zeros(database.size, bool)
             holds[loops[:, 0]] = True
-            found += self._both_signs(name, (0,) * len(own), holds)
-        found += self._constants(kind)
-        return sorted(found, key=lambda one: one[0].bits)
+            properties += self._both_signs(name, (0,) * len(own), holds)
+        properties += self._constants(kind)
+        return sorted(properties, key=lambda one: one[0].bits)
 
     def _absences(self, name: str, own: Sequence[int], kind: int) -> Tests:
         """That an object stands in no row of a table, for each of its columns of this kind."""
-        found: Tests = []
+        absences: Tests = []
         for place, other in enumerate(own) if len(own) > 1 and name != self.recursive else ():
             if other == kind:
                 variables = (*(ANY,) * place, 0, *(ANY,) * (len(own) - place - 1))
                 holds = np.ones(self.database.size, bool)
                 holds[self.database.tables[name][:, place]] = False
-                found.append((Part(Literal(name, variables, True), NEGATION), holds))
-        return found
+                absences.append((Part(Literal(name, variables, True), NEGATION), holds))
+        return absences
 
     def _constants(self, kind: int) -> Tests:
         database, objects = self.database, self.objects_of(kind)
@@ -192,7 +192,7 @@ class Vocabulary:
             return []
         values = {database.label(value): value for value in database.constants}
         cost = LITERAL + np.log2(len(labels))
-        found = [
+        conditions = [
             (Part(Condition("=", 0, value=values[int(label)]), cost), database.labels == label)
             for label in self._frequent(kind, labels)
         ]
@@ -200,8 +200,8 @@ class Vocabulary:
         for number in self._thresholds(kind) if of_number else ():
             for sign in (">=", "<="):
                 holds = ORDERS[sign](database.numbers, number)
-                found.append((Part(Condition(sign, 0, value=of_number[number]), cost), holds))
-        return found
+                conditions.append((Part(Condition(sign, 0, value=of_number[number]), cost), holds))
+        return conditions
 
     def _frequent(self, kind: int, labels: Rows) -> Rows:
         """The constants of a kind that are tried."""
@@ -219,13 +219,13 @@ class Vocabulary:
 
     def _thresholds(self, kind: int) -> list[float]:
         """Numbers at equal shares of those in each column of a kind."""
-        found: set[float] = set()
+        thresholds: set[float] = set()
         for column in self._columns_of(kind):
             numbers = np.unique(self.database.numbers[column])
             numbers = numbers[~np.isnan(numbers)]
             places = np.linspace(0, len(numbers) - 1, MOST_THRESHOLDS + 2).round().astype(int)[1:-1]
-            found |= set(numbers[places].tolist() if len(numbers) > 2 else ())
-        return sorted(found)
+            thresholds |= set(numbers[places].tolist() if len(numbers) > 2 else ())
+        return sorted(thresholds)
 
     def _columns_of(self, kind: int) -> list[Rows]:
         """The objects in each column of a kind, with repetition."""
@@ -238,18 +238,18 @@ class Vocabulary:
     ) -> Tests:
         """What may be tested of two variables."""
         (left, right), (one, other) = variables, columns
-        found: Tests = []
+        tests: Tests = []
         if kinds[0] == kinds[1]:
-            found.append((Part(Condition("!=", left, right), INEQUALITY), one != other))
+            tests.append((Part(Condition("!=", left, right), INEQUALITY), one != other))
             numbers = self.database.numbers
             for sign in ("<", ">", "<=", ">=") if kinds[0] in self._numeric else ():
                 holds = ORDERS[sign](numbers[one], numbers[other])
-                found.append((Part(Condition(sign, left, right), LITERAL), holds))
+                tests.append((Part(Condition(sign, left, right), LITERAL), holds))
         for first, second in ((0, 1), (1, 0)):
             for name in self._binary.get((kinds[first], kinds[second]), ()):
                 holds = self._true_of(name, columns[first], columns[second])
-                found += self._both_signs(name, (variables[first], variables[second]), holds)
-        return found
+                tests += self._both_signs(name, (variables[first], variables[second]), holds)
+        return tests
 
     def recurses_over(self, kind: int) -> bool:
         """True if the target has one argument, of this kind, and bodies may use it."""
@@ -277,11 +277,11 @@ class Vocabulary:
 
     @cached_property
     def _binary(self) -> dict[tuple[int, int], list[str]]:
-        found: dict[tuple[int, int], list[str]] = {}
+        by_kinds: dict[tuple[int, int], list[str]] = {}
         for name in self.predicates:
             if self.database.arities[name] == 2:
-                found.setdefault((self.kinds[name, 0], self.kinds[name, 1]), []).append(name)
-        return found
+                by_kinds.setdefault((self.kinds[name, 0], self.kinds[name, 1]), []).append(name)
+        return by_kinds
 
     def _true_of(self, name: str, left: Rows, right: Rows) -> np.ndarray:
         size = self.database.size
@@ -299,11 +299,11 @@ class Vocabulary:
 
     def world_tests(self, worlds: Rows) -> Tests:
         """Predicates without arguments, and where they hold in the world of each row."""
-        found: Tests = []
+        tests: Tests = []
         for name in self.predicates:
             if self.database.arities[name] == 0 and name != self.recursive:
-                found += self._both_signs(name, (), np.isin(worlds, self.database.tables[name][:, 0]))
-        return found
+                tests += self._both_signs(name, (), np.isin(worlds, self.database.tables[name][:, 0]))
+        return tests
 
     # Joins
 
@@ -323,7 +323,7 @@ class Vocabulary:
     def joins(self, kinds: Sequence[int], of_worlds: bool) -> list[Join]:
         """Every way to bind more variables, given the kinds of those that are bound, and every test of three
         variables or more."""
-        found = []
+        joins = []
         for name in self.predicates:
             arity = self.database.arities[name]
             options = [
@@ -333,8 +333,8 @@ class Vocabulary:
             for variables in product(*options):
                 bound = arity - variables.count(None)
                 if (0 < bound < arity or bound == arity > 2) or (of_worlds and not bound and arity):
-                    found.append(Join(name, variables))
-        return found
+                    joins.append(Join(name, variables))
+        return joins
 
 
 def _about(test: Part, variable: int) -> Part:

@@ -36,7 +36,7 @@ def signatures(
     step_of: Numbers,
     end_of: Numbers,
     most: int,
-    found: Numbers,
+    codes_of_pairs: Numbers,
 ) -> tuple[int, int]:
     """Which sequences of at most ``length`` steps lead from the first to the second entity of each pair.
 
@@ -69,12 +69,12 @@ def signatures(
             code = codes[depth] + (step_of[at] + 1) * powers[depth]
             if entity == last:
                 if first != last:
-                    if count == len(found):
+                    if count == len(codes_of_pairs):
                         if before > 0:
                             return before, number
                         return count, number + 1
-                    found[count, 0] = number
-                    found[count, 1] = code
+                    codes_of_pairs[count, 0] = number
+                    codes_of_pairs[count, 1] = code
                     count += 1
             elif depth + 1 < length and not met(path, depth, entity):
                 depth += 1

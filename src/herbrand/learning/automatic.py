@@ -40,8 +40,8 @@ CHEAP = 3e7
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
     """By likelihood if it is cheap, or if pseudo-likelihood cannot learn from these worlds."""
     if _rules_alone(theory, settings.relearn):
-        found = imported(PROOF)(theory, worlds, aim, settings)
-        return replace(found, reason="only rules have weights to be learned")
+        learned = imported(PROOF)(theory, worlds, aim, settings)
+        return replace(learned, reason="only rules have weights to be learned")
     if not _used_by("likelihood", settings):
         return imported(PSEUDO_LIKELIHOOD)(theory, worlds, aim, settings)
     try:
@@ -53,10 +53,10 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     if not _used_by("pseudo-likelihood", settings):
         return likelihood.learn(theory, worlds, aim, settings)
     try:
-        found = imported(PSEUDO_LIKELIHOOD)(theory, worlds, aim, settings)
+        learned = imported(PSEUDO_LIKELIHOOD)(theory, worlds, aim, settings)
     except UnsupportedError:
         return likelihood.learn(theory, worlds, aim, settings)
-    return replace(found, reason=refused.mistakes[0].message)
+    return replace(learned, reason=refused.mistakes[0].message)
 
 
 def _rules_alone(theory: Theory, relearn: bool) -> bool:

@@ -75,8 +75,10 @@ class Batches:
         width = max((len(t.conjunction.literals) for t, _ in drawn), default=0)
         keys, worths = [], []
         for template, rows in drawn:
-            found, possible = self._keys(template, rows)
-            keys.append(np.pad(found[possible], ((0, 0), (0, width - found.shape[1])), constant_values=-1))
+            row_keys, possible = self._keys(template, rows)
+            keys.append(
+                np.pad(row_keys[possible], ((0, 0), (0, width - row_keys.shape[1])), constant_values=-1)
+            )
             assert template.weight is not None
             weight = self.evidence.program.weights[template.weight].value
             worths.append(np.full(int(possible.sum()), template.sign * weight))
@@ -117,13 +119,13 @@ class Batches:
 
     def _rows(self, atoms: np.ndarray) -> dict[str, Tensor]:
         """The argument indices of the atoms, by predicate."""
-        found = {}
+        rows = {}
         for name, start in self.start.items():
             known = self.evidence.known(name)
             own = atoms[(atoms >= start) & (atoms < start + known.atom_count)] - start
             if len(own):
-                found[name] = torch.from_numpy(rows_of(own, known.sizes))
-        return found
+                rows[name] = torch.from_numpy(rows_of(own, known.sizes))
+        return rows
 
     def _possible(self, atoms: np.ndarray) -> np.ndarray:
         counts = np.empty(len(atoms), dtype=np.int64)

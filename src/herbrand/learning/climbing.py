@@ -155,14 +155,14 @@ def _newton(
             return _ended(slope, weights, value, clock, "", l2)
         length = 1.0
         for _ in range(MOST_HALVINGS):
-            found = objective(weights + length * direction)
+            trial = objective(weights + length * direction)
             # Armijo's condition: a ten-thousandth of the rise that the slope promises is enough
-            if found[1] >= height + 1e-4 * length * promised:
+            if trial[1] >= height + 1e-4 * length * promised:
                 break
             length /= 2
         else:
             return _ended(slope, weights, value, clock, "", l2)
-        weights, (value, height, gradient) = weights + length * direction, found
+        weights, (value, height, gradient) = weights + length * direction, trial
         if advice := clock.step(value, weights):
             return _ended(slope, weights, value, clock, advice, l2)
 
@@ -241,7 +241,7 @@ def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience,
 
     steepest = float(np.abs(loss(point)[1]).max())
     try:
-        found = minimize(
+        solution = minimize(
             loss,
             point,
             jac=True,
@@ -257,7 +257,7 @@ def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience,
                 "gtol": np.sqrt(patience.tolerance) * 0.1 * max(1.0, steepest),
             },
         )
-        point = found.x
+        point = solution.x
     except _Enough:
         pass
     weights = weights_of(point)

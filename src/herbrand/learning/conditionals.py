@@ -92,9 +92,9 @@ class Conditionals:
 
     def bearing(self) -> tuple[Numbers, Numbers]:
         """On which parameters some alternative bears, and on which some that is possible."""
-        found = self.differences.tocoo()
-        parameters, changes = found.coords[1], found.data != 0
-        possible = self.offsets.reshape(-1)[found.coords[0]] > -np.inf
+        entries = self.differences.tocoo()
+        parameters, changes = entries.coords[1], entries.data != 0
+        possible = self.offsets.reshape(-1)[entries.coords[0]] > -np.inf
         bears, bears_possibly = np.zeros((2, self.differences.shape[1]), dtype=bool)
         bears[parameters[changes]] = True
         bears_possibly[parameters[changes & possible]] = True

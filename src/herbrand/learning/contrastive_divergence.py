@@ -325,8 +325,8 @@ def _rises(apart: np.ndarray) -> bool:
     if not apart.any():
         return False
     rows = np.unique(apart, axis=0)
-    found = linprog(-rows.sum(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
-    return found.status == 0 and -found.fun > ROUNDING
+    solution = linprog(-rows.sum(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
+    return solution.status == 0 and -solution.fun > ROUNDING
 
 
 @dataclass(frozen=True, eq=False)

@@ -172,9 +172,9 @@ def training(program: Program, settings: LearningSettings, mark: str = "") -> Tr
     lessons = _lessons(program, evidence, settings, options)
     optimizer = torch.optim.Adam(predictor.parameters(), lr=options["rate"])
     stopping = EarlyStopping(settings.patience, SMOOTHING)
-    found = Training(predictor, lessons, options["layers"], optimizer, stopping, mark=mark, options=options)
-    resume(found, settings)
-    return found
+    trained = Training(predictor, lessons, options["layers"], optimizer, stopping, mark=mark, options=options)
+    resume(trained, settings)
+    return trained
 
 
 def _options(settings: LearningSettings) -> Options:

@@ -100,8 +100,8 @@ def example(
 ) -> Example:
     """The world as an example; raises where what its facts say cannot be learned from. ``opinions``: soft
     evidence is taken, and what it is about is not known."""
-    (found,) = _examples(theory, [world], aim, budget, opinions)
-    return found
+    (only,) = _examples(theory, [world], aim, budget, opinions)
+    return only
 
 
 def examples_of(
@@ -117,9 +117,9 @@ def _examples(
     theory: Theory, worlds: Iterable[World], aim: Aim, budget: Budget, opinions: bool
 ) -> list[Example]:
     known = (World(world.signature, masked_facts(theory, world, aim, budget, opinions)) for world in worlds)
-    found = [lowered(theory, world, aim) for world in known]
-    refuse_unlabelled(found)
-    return found
+    examples = [lowered(theory, world, aim) for world in known]
+    refuse_unlabelled(examples)
+    return examples
 
 
 def lowered(theory: Theory, world: World, aim: Aim) -> Example:
@@ -153,15 +153,15 @@ def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] 
     derived = {rule.head.predicate for rule in theory.rules}
     names = dict.fromkeys(name for statement in learned for name in predicates_of(statement))
     free = {name for name, known in signature.named.items() if known.role is None} - derived - set(latent)
-    found = tuple(name for name in names if name in free)
-    if not found:
+    targets = tuple(name for name in names if name in free)
+    if not targets:
         raise UnsupportedError(
             "nothing is there to predict: every predicate of the learned statements is observed, derived or "
             "latent",
             span=learned[0].span,
             hint="name what is to be predicted: --target PRED",
         )
-    return found
+    return targets
 
 
 def _refuse_derived(theory: Theory, targets: Collection[str]) -> None:
@@ -205,15 +205,15 @@ def predicates_of(statement: WeightedFormula) -> list[str]:
     return list(dict.fromkeys(predicates_in(statement.formula)))
 
 
-def refuse_latent(found: Example, method: str) -> None:
+def refuse_latent(example: Example, method: str) -> None:
     """Raise where a statement that bears on a target speaks of atoms of which nothing is known."""
-    targets = set(found.targets)
-    hidden = set(found.latent) - targets
-    for template in found.program.templates:
+    targets = set(example.targets)
+    hidden = set(example.latent) - targets
+    for template in example.program.templates:
         names = template.predicates
         unseen = sorted(names & hidden)
         if unseen and names & targets:
-            statement = found.program.statements[template.statement]
+            statement = example.program.statements[template.statement]
             raise UnsupportedError(
                 f"{method} needs to know every atom, and {unseen[0]} is latent: {statement_text(statement)}",
                 span=statement.span,
@@ -287,22 +287,24 @@ def refuse_unknown(aim: Aim, signature: Signature) -> None:
         raise UnsupportedError(mistakes)
 
 
-def refuse_unlabelled(found: Sequence[Example]) -> None:
+def refuse_unlabelled(examples: Sequence[Example]) -> None:
     """Raise where there is no atom to predict."""
-    for name in found[0].targets:
-        for one in found:
+    for name in examples[0].targets:
+        for one in examples:
             _refuse_no_constants(one, name)
-        if not any(one.label_count(name) or len(one.known.facts.tables[name].soft) for one in found):
+        if not any(one.label_count(name) or len(one.known.facts.tables[name].soft) for one in examples):
             raise UnsupportedError(
                 f"{name} is to be predicted, but no atom of it is known",
                 hint=f"list facts of {name}; without --latent {name}, those that are not listed are false",
             )
 
 
-def _refuse_no_constants(found: Example, name: str) -> None:
-    if found.evidence.known(name).atom_count:
+def _refuse_no_constants(example: Example, name: str) -> None:
+    if example.evidence.known(name).atom_count:
         return
-    empty = next(t for t in found.known.signature.predicates[name].types if not len(found.known.domain(t)))
+    empty = next(
+        t for t in example.known.signature.predicates[name].types if not len(example.known.domain(t))
+    )
     raise UnsupportedError(
         f"there is nothing to learn {name} from: type {empty} has no constants",
         hint="point at facts, or declare its constants",

@@ -123,8 +123,8 @@ def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
                 _refuse_broken(template, example, indicators, budget)
             continue
         if template.conjunction.blocks or ties.touch(template):
-            found = quantified.flips(template, example, budget, ties.leaders)
-            for predicate, value, codes, weight_rows, counts in found:
+            counted = quantified.flips(template, example, budget, ties.leaders)
+            for predicate, value, codes, weight_rows, counts in counted:
                 yield Flips(template, predicate, (value,), codes, weight_rows, counts)
             continue
         for literal in template.conjunction.literals:
@@ -137,9 +137,9 @@ def _refuse_broken(template: Template, example: Example, indicators: Indicators,
     changed, so that no flip would tell."""
     literals = template.conjunction.literals
     if literals and not template.conjunction.blocks:
-        found = _contracted(template, literals[0], example, indicators, budget)
-        now = np.isin(example.labels(found.predicate, found.codes), found.allowed)
-        refuse_contradiction(example, template, found.predicate, found.codes[now])
+        flipped = _contracted(template, literals[0], example, indicators, budget)
+        now = np.isin(example.labels(flipped.predicate, flipped.codes), flipped.allowed)
+        refuse_contradiction(example, template, flipped.predicate, flipped.codes[now])
     else:
         quantified.refuse_broken(template, example, budget)
 
@@ -189,6 +189,6 @@ def _nonzero(result: Relation, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
 
 def _refuse_large(shape: Sequence[int], budget: Budget) -> None:
     entries = math.prod(shape)
-    said = f"counting groundings needs a table of {entries:,} entries,"
+    what = f"counting groundings needs a table of {entries:,} entries,"
     hint = "train on fewer predicates (--target PRED), or allow more by --memory"
-    refuse_beyond(entries * BYTES_AN_ENTRY, budget.bytes, said, hint)
+    refuse_beyond(entries * BYTES_AN_ENTRY, budget.bytes, what, hint)

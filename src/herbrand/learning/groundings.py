@@ -63,14 +63,14 @@ class Groundings:
 
     def entries(self, size: int) -> csr_array:
         """Which groundings hold at which entries, 1 or 0 [entry, grounding]."""
-        found, begun = [], 0
+        parts, begun = [], 0
         for places in self.places:
             groundings = begun + np.repeat(np.arange(len(places)), places.shape[1])
-            found.append((places.reshape(-1), groundings))
+            parts.append((places.reshape(-1), groundings))
             begun += len(places)
-        if not found:
+        if not parts:
             return csr_array((size, 0))
-        places, groundings = map(np.concatenate, zip(*found, strict=True))
+        places, groundings = map(np.concatenate, zip(*parts, strict=True))
         return coo_array((np.ones(len(places)), (places, groundings)), shape=(size, begun)).tocsr()
 
     @cached_property
@@ -85,7 +85,7 @@ class Groundings:
     @cached_property
     def certain(self) -> np.ndarray:
         """What groundings count that hold in all worlds [weight]."""
-        found = np.zeros(len(self.parameters))
+        counts = np.zeros(len(self.parameters))
         for column, count in self.settled.items():
-            found[column] = count
-        return found
+            counts[column] = count
+        return counts

@@ -214,22 +214,22 @@ class _World:
         worlds.add_formulas()
         for name in sorted(worlds.derived.intersection(closed)):
             worlds.close(name)
-        found = cls._compiled(worlds, theory, numbers, times)
-        if found.circuit.total(np.zeros_like(found.base)) == -math.inf:
+        world = cls._compiled(worlds, theory, numbers, times)
+        if world.circuit.total(np.zeros_like(world.base)) == -math.inf:
             of = "" if number is None else f" of world {number}"
             raise impossible_evidence(made.smallest_evidence(budget), of)
-        return replace(found, constant=found.constant - _scale(worlds))
+        return replace(world, constant=world.constant - _scale(worlds))
 
     @classmethod
     def _compiled(cls, worlds: Worlds, theory: Theory, numbers: Mapping[Any, int], times: int) -> _World:
         """What was said so far."""
         draws = [_draw(worlds.program, theory, numbers, *pair) for pair in worlds.drawn]
-        told = [2 * v for draw in draws for v in draw.variables if v >= 0]
-        told += [literal for draw in draws if draw.group for literal in draw.outcomes]
-        circuit, base = worlds.made.circuit(told, worlds.budget)
+        literals = [2 * v for draw in draws for v in draw.variables if v >= 0]
+        literals += [literal for draw in draws if draw.group for literal in draw.outcomes]
+        circuit, base = worlds.made.circuit(literals, worlds.budget)
         return cls(circuit, base, worlds.made.constant, tuple(draws), times)
 
-    def counts(self, probabilities: Probabilities, found: Probabilities) -> float:
+    def counts(self, probabilities: Probabilities, counts: Probabilities) -> float:
         """The log-likelihood; adds to ``found`` how often each alternative is chosen, and none last."""
         weights = self.base.copy()
         for draw in self.draws:
@@ -245,7 +245,7 @@ class _World:
         for draw in self.draws:
             if draw.group is not None:
                 chosen = [share_of(shares, literal) for literal in draw.outcomes]
-                found[draw.group] += self.times * np.array([*chosen, max(0.0, 1 - math.fsum(chosen))])
+                counts[draw.group] += self.times * np.array([*chosen, max(0.0, 1 - math.fsum(chosen))])
         return self.times * (float(values[self.circuit.root]) + self.constant)
 
 
@@ -296,7 +296,7 @@ class _Climbed:
 
 def _first(worlds: Sequence[_World], theory: Theory, dice: np.random.Generator | None) -> Probabilities:
     """Equal shares of what given probabilities and starts leave, or drawn ones."""
-    found: Probabilities = {}
+    probabilities: Probabilities = {}
     for group in dict.fromkeys(draw.group for world in worlds for draw in world.draws):
         if group is not None:
             open_places = _open_places(theory, group)
@@ -305,9 +305,9 @@ def _first(worlds: Sequence[_World], theory: Theory, dice: np.random.Generator |
                 shares = dice.dirichlet(np.ones(size + 1))[:-1]
             else:
                 shares = np.full(size, 1 / (size if size > 1 else size + 1))
-            found[group] = _stated(_choice(theory, group[0]))
-            found[group][open_places] = (1 - found[group].sum()) * shares
-    return found
+            probabilities[group] = _stated(_choice(theory, group[0]))
+            probabilities[group][open_places] = (1 - probabilities[group].sum()) * shares
+    return probabilities
 
 
 def _climbed(
@@ -378,14 +378,14 @@ def _shared(
 ) -> Probabilities:
     """Learned probabilities in proportion to these counts, of which the last is that of none: the likeliest.
     Given ones stay."""
-    found: Probabilities = {}
+    shared: Probabilities = {}
     for group, own in probabilities.items():
         places = learned[group]
         free = counts[group][np.append(places, True)]
-        found[group] = own.copy()
+        shared[group] = own.copy()
         if free.sum() > 0:
-            found[group][places] = (1 - own[~places].sum()) * free[:-1] / free.sum()
-    return found
+            shared[group][places] = (1 - own[~places].sum()) * free[:-1] / free.sum()
+    return shared
 
 
 # Statements
@@ -485,8 +485,8 @@ def _with_numbers(choice: Choice, values: tuple[Value, ...], probabilities: np.n
 def _written(theory: Theory, probabilities: Probabilities) -> Iterator[Statement]:
     """The statements with numbers; one that no evidence reaches keeps its question mark."""
     reached = defaultdict[int, list[Statement]](list)
-    for (number, values), found in probabilities.items():
-        reached[number].append(_with_numbers(_choice(theory, number), values, found))
+    for (number, values), chances in probabilities.items():
+        reached[number].append(_with_numbers(_choice(theory, number), values, chances))
     for number, statement in enumerate(theory.statements):
         yield from reached.get(number, [statement])
 

@@ -62,10 +62,10 @@ def kept_weights(path: str, owners: Owners, value: Callable[[np.ndarray], float]
         raise _other(path)
     with restoring(path):
         weights = alike(tensors["weights"], torch.zeros(len(owners.keys), dtype=torch.float64))
-        found = KeptWeights(whole_number(about["steps"]), weights.numpy(), float(about["value"]))
-    if not math.isclose(value(found.weights), found.value, rel_tol=SAME, abs_tol=SAME):
+        kept = KeptWeights(whole_number(about["steps"]), weights.numpy(), float(about["value"]))
+    if not math.isclose(value(kept.weights), kept.value, rel_tol=SAME, abs_tol=SAME):
         raise _other(path)
-    return found
+    return kept
 
 
 def _other(path: str) -> UnsupportedError:

@@ -163,10 +163,10 @@ class LayersObjective:
         point = torch.from_numpy(weights).requires_grad_()
         value = 0.0
         for one in self.worlds:  # one world after the other: no more than one is unrolled at a time
-            found = one.log_likelihood(point)
-            if found.requires_grad:  # else no weight bears on a label
-                found.backward()
-            value += float(found.detach())
+            likelihood = one.log_likelihood(point)
+            if likelihood.requires_grad:  # else no weight bears on a label
+                likelihood.backward()
+            value += float(likelihood.detach())
         return value, np.zeros(len(weights)) if point.grad is None else point.grad.numpy()
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:

@@ -150,12 +150,12 @@ def learned_weights(
 ) -> tuple[LearnedWeight, ...]:
     """Every number that was learned, under the statement it belongs to."""
     statements = weight_statements(theory)
-    found = []
+    learned = []
     for place, ((number, constants), weight) in enumerate(zip(keys, weights, strict=True)):
         statement = statements[number]
         assert isinstance(statement.weight, Learned)
         names = [variable.name for variable in statement.weight.by]
-        found.append(
+        learned.append(
             LearnedWeight(
                 statement_text(statement),
                 dict(zip(names, constants, strict=True)),
@@ -164,7 +164,7 @@ def learned_weights(
                 None if effects is None else float(effects[place]),
             )
         )
-    return tuple(found)
+    return tuple(learned)
 
 
 def _shown(value: Any) -> str:

@@ -84,13 +84,13 @@ class Likelihood:
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
         """How far the groundings of each weight vary, as if each did so by itself."""
-        found = np.zeros(len(weights))
+        curvature = np.zeros(len(weights))
         for side, times in self.sides.free.items():
             spread = side.at(weights).spread
             if spread is None:
                 return np.maximum(-np.diag(self.hessian(weights)), 0.0)
-            found += times * spread
-        return found
+            curvature += times * spread
+        return curvature
 
     def hessian(self, weights: np.ndarray) -> np.ndarray:
         rows = np.empty((len(weights),) * 2)
@@ -127,10 +127,10 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
         refused = error
     try:
         _refuse_unsampled(settings)
-        found = contrastive_divergence.learn(theory, worlds, aim, settings)
+        learned = contrastive_divergence.learn(theory, worlds, aim, settings)
     except (BudgetError, UnsupportedError) as error:
         raise BudgetError(dict.fromkeys((*refused.mistakes, *error.mistakes))) from None
-    return replace(found, reason=refused.mistakes[0].message)
+    return replace(learned, reason=refused.mistakes[0].message)
 
 
 def _refuse_unsampled(settings: LearningSettings) -> None:
@@ -163,8 +163,8 @@ def exactly(
     top = _highest(objective, objective.parameters.row(starts), penalty, settings)
     learned = dict(zip(objective.parameters.keys, top.weights.tolist(), strict=True))
     more = _held_out(theory, aim, settings, learned, most) if settings.held_out is not None else {}
-    found = report(theory, objective, top, penalty, replace(METHOD, more=more), began)
-    return replace(found, engine=objective.engines, guarantee=objective.guarantee)
+    learning = report(theory, objective, top, penalty, replace(METHOD, more=more), began)
+    return replace(learning, engine=objective.engines, guarantee=objective.guarantee)
 
 
 def _held_out(

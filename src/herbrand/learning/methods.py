@@ -75,8 +75,8 @@ def learned(
     held_out = sources_apart(knowledge, apart)
     stated = read(worlds)
     whole = Aim(*aim, tuple(read(held_out)))
-    found = with_curve(lambda watched: learn(knowledge.used, stated, whole, watched), settings)
-    return found.as_written if knowledge.definitions else found
+    learning = with_curve(lambda watched: learn(knowledge.used, stated, whole, watched), settings)
+    return learning.as_written if knowledge.definitions else learning
 
 
 def choices_to_learn(theory: Theory, relearn: bool) -> Theory | None:

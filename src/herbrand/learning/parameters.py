@@ -28,11 +28,11 @@ class Parameters:
     @classmethod
     def of(cls, program: Program) -> Parameters:
         """A column for each number that the program wants learned, and for no constant yet."""
-        found = cls()
+        parameters = cls()
         for number, weight in enumerate(program.weights):
             if weight.learned and not weight.by:
-                found.column(number)
-        return found
+                parameters.column(number)
+        return parameters
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -53,8 +53,8 @@ class Parameters:
     def columns(self, weight: int, weight_rows: np.ndarray, program: Program) -> np.ndarray:
         """The column of each row of a weight that has one number for each constant."""
         unique, places = np.unique(weight_rows, return_inverse=True)
-        found = [self.column(weight, constants) for constants in weight_constants(weight, unique, program)]
-        return np.array(found, dtype=np.int64)[places.reshape(-1)]
+        columns = [self.column(weight, constants) for constants in weight_constants(weight, unique, program)]
+        return np.array(columns, dtype=np.int64)[places.reshape(-1)]
 
 
 def weight_constants(weight: int, rows: np.ndarray, program: Program) -> list[tuple[Value, ...]]:

@@ -80,8 +80,8 @@ class PseudoLikelihood:
         return sum(part.value(weights) for part in self.parts)
 
     def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        found = [part.value_and_gradient(weights) for part in self.parts]
-        return sum(value for value, _ in found), sum((g for _, g in found), np.zeros(len(weights)))
+        parts = [part.value_and_gradient(weights) for part in self.parts]
+        return sum(value for value, _ in parts), sum((g for _, g in parts), np.zeros(len(weights)))
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
         """A bound on the curvature in each weight."""
@@ -105,20 +105,20 @@ def pseudo_likelihood(examples: Sequence[Example], budget: Budget) -> PseudoLike
     parameters = Parameters.of(examples[0].program)
     counted = [_counted(one, budget, parameters) for one in examples]
     parts: dict[int, list[Conditionals]] = defaultdict(list)
-    for one, (tied, found) in zip(examples, counted, strict=True):
+    for one, (tied, by_predicate) in zip(examples, counted, strict=True):
         for target in one.targets:
             alternatives = one.program.value_count(target) - 1
-            own = found.get(target, [])
+            own = by_predicate.get(target, [])
             parts[alternatives] += _conditionals(one, target, tied.followers(target), own, len(parameters))
     return PseudoLikelihood(parameters, tuple(Conditionals.joined(own) for own in parts.values() if own))
 
 
 def _counted(one: Example, budget: Budget, parameters: Parameters) -> tuple[Ties, dict[str, list[_Counted]]]:
     """What every change of an atom changes in one world, by its predicate, with the column of each entry."""
-    tied, found = ties(one, budget), dict[str, list[_Counted]]()
+    tied, by_predicate = ties(one, budget), dict[str, list[_Counted]]()
     for flip in flips(one, budget, tied):
-        found.setdefault(flip.predicate, []).append((flip, _columns(one, flip, parameters)))
-    return tied, found
+        by_predicate.setdefault(flip.predicate, []).append((flip, _columns(one, flip, parameters)))
+    return tied, by_predicate
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
@@ -177,10 +177,10 @@ def _columns(world: Example, flip: Flips, parameters: Parameters) -> np.ndarray 
 
 
 def _conditionals(
-    world: Example, target: str, followers: int, found: list[_Counted], width: int
+    world: Example, target: str, followers: int, flips: list[_Counted], width: int
 ) -> list[Conditionals]:
     """The labelled atoms of one target against their alternatives; ``followers`` change with another atom."""
-    own = [_Difference.of(world, flip, columns) for flip, columns in found]
+    own = [_Difference.of(world, flip, columns) for flip, columns in flips]
     touched = np.unique(np.concatenate([np.empty(0, np.int64), *(difference.codes for difference in own)]))
     alternatives = world.program.value_count(target) - 1
     parts = []

@@ -77,8 +77,8 @@ def _labels(template: Template, example: Example, atoms: LatentAtoms) -> np.ndar
     """The label of each atom by its number."""
     labels = np.full(atoms.count, LATENT)
     for predicate in template.predicates & set(atoms.codes):
-        labels[atoms.places(predicate)] = found = example.labels(predicate, atoms.codes[predicate])
-        if (found == LATENT).any():
+        labels[atoms.places(predicate)] = own = example.labels(predicate, atoms.codes[predicate])
+        if (own == LATENT).any():
             raise UnsupportedError(
                 f"a quantifier ranges over atoms of {predicate}, and not all of them are known",
                 hint="learn through latent predicates by --method layers, or list their facts",

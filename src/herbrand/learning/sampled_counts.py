@@ -103,16 +103,16 @@ class SampledSide:
         self._chains = None
         self._dice = [np.random.default_rng([*seed, chain]) for chain in range(chains)]
         if graph.compiled.atom_count:
-            found, self._chains = begun(graph.compiled, chains, lambda chain: self._dice[chain], budget)
-            graph = WeightedGraph(found, graph.groundings)
+            compiled, self._chains = begun(graph.compiled, chains, lambda chain: self._dice[chain], budget)
+            graph = WeightedGraph(compiled, graph.groundings)
         self._graph, self._count = graph, chains
 
     def drawn(self, weights: Array, count: int) -> Array:
         """Counts of true groundings [chain, sweep, weight] after each of so many sweeps at these weights."""
         graph, chains = self._graph, self._chains
-        found = np.tile(graph.groundings.certain, (self._count, count, 1))
+        counts = np.tile(graph.groundings.certain, (self._count, count, 1))
         if chains is None:
-            return found
+            return counts
         network = chains.network._replace(graph=graph.at(weights))
         cost, blocks = operations(network), len(network.state_counts)
         expected = cost * self._count * SWEEPS_EXPECTED
@@ -126,8 +126,8 @@ class SampledSide:
                 swept(network, values, holding, self._dice[chain].random((1, blocks)), seen)
                 entries = np.zeros(len(seen) + len(network.graph.tables))
                 met(network.graph, values, entries)
-                found[chain, sweep] += slopes @ entries
+                counts[chain, sweep] += slopes @ entries
 
         with ThreadPoolExecutor(os.cpu_count() if cost > PARALLEL else 1) as threads:
             list(threads.map(draw, range(self._count)))
-        return found
+        return counts

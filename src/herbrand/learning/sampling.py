@@ -36,8 +36,8 @@ class _Pool:
         first = np.searchsorted(self.keys, wanted, side="left")
         count = np.searchsorted(self.keys, wanted, side="right") - first
         place = first + (rng.random(len(wanted)) * count).astype(np.int64)
-        found = count > 0
-        return self.rows[np.where(found, place, 0)], found
+        is_any = count > 0
+        return self.rows[np.where(is_any, place, 0)], is_any
 
 
 class Sampler:
@@ -88,8 +88,8 @@ class Sampler:
             bound = [a for a, how in zip(literal.arguments, pattern, strict=True) if how == -1]
             own = Bindings(columns, np.arange(count))
             keys = np.stack([own.column(a) for a in bound], axis=1) if bound else np.empty((count, 0))
-            rows, found = pool.drawn(codes_of(keys.astype(np.int64), pool.sizes), self.rng)
-            taken = wanted & found
+            rows, is_any = pool.drawn(codes_of(keys.astype(np.int64), pool.sizes), self.rng)
+            taken = wanted & is_any
             for name in free:
                 made[name][taken] = rows[taken, literal.arguments.index(name)]
         columns |= made

@@ -126,7 +126,7 @@ def binding(program: Program, targets: tuple[str, ...]) -> list[Template]:
     Two literals of targets that exclude each other are implications both ways; what lies on a circle of them,
     predicate by predicate, may do so atom by atom.
     """
-    found, edges = [], []
+    templates, edges = [], []
     places = {name: place for place, name in enumerate(targets)}
     for template in program.templates:
         if template.weight is not None or template.conjunction.blocks:
@@ -135,7 +135,7 @@ def binding(program: Program, targets: tuple[str, ...]) -> list[Template]:
         valued = any(program.signature.predicates[x.predicate].value_type is not None for x in literals)
         if len(literals) > 2 or valued:
             continue
-        found.append(template)
+        templates.append(template)
         if len(literals) == 2:
             ends = [(2 * places[x.predicate], int(1 in x.allowed)) for x in literals]
             for (one, value), (other, opposite) in (ends, ends[::-1]):
@@ -144,4 +144,4 @@ def binding(program: Program, targets: tuple[str, ...]) -> list[Template]:
         return []
     links = np.array(edges)
     ends = strong_component_of(2 * len(targets), links)[links]
-    return found if (ends[:, 0] == ends[:, 1]).any() else []
+    return templates if (ends[:, 0] == ends[:, 1]).any() else []

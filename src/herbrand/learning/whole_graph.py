@@ -75,8 +75,8 @@ class WholeLessons:
         """Logits [atom, value] after the layers from ``unary`` logits."""
         parts = unary.split([len(places) for places in self.places.values()])
         tables = {name: self._table(name, part) for name, part in zip(self.places, parts, strict=True)}
-        found = self.layer.log_odds(tables)
-        listed = torch.cat([self._listed(name, found[name], unary.shape[1]) for name in self.places])
+        log_odds = self.layer.log_odds(tables)
+        listed = torch.cat([self._listed(name, log_odds[name], unary.shape[1]) for name in self.places])
         return torch.where(self.possible & listed.isfinite(), listed, unary)
 
     def _listed(self, name: str, table: Tensor, width: int) -> Tensor:

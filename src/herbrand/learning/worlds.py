@@ -47,12 +47,12 @@ def separate_facts(worlds: Any, *, examples: bool = False) -> list[Any]:
         return _interpretations(folder)
     if not folder.is_dir():
         raise FactsError(f"there is no folder '{folder}' of worlds")
-    found = inner_folders(folder)
-    if not found and not holds_tables(folder):
+    folders = inner_folders(folder)
+    if not folders and not holds_tables(folder):
         raise FactsError(
             f"the folder '{folder}' holds no world", hint="each world is a folder of its own, with its tables"
         )
-    return found or [folder]
+    return folders or [folder]
 
 
 def _interpretations(path: Path) -> list[Theory]:
@@ -65,7 +65,7 @@ def _interpretations(path: Path) -> list[Theory]:
         else:
             parts[-1].append(line)
     texts = ["\n".join(part) for part in parts]
-    found = [read_example(text, str(path)) for text in texts if text.strip()]
-    if not found:
+    theories = [read_example(text, str(path)) for text in texts if text.strip()]
+    if not theories:
         raise FactsError(f"the file '{path}' holds no example", hint="evidence(a). evidence(b, false).")
-    return found
+    return theories

@@ -59,8 +59,8 @@ def bounded(
     """The interval of each query, or of every atom where none is given."""
     choice, _ = _chosen(program, queries, engine, settings, note)
     began = time.perf_counter()
-    found = choice.engine.read(*settle(choice.engine, choice.begin, Limits.of(settings, TOLERANCE)))
-    return replace(found, status=replace(found.status, seconds=time.perf_counter() - began))
+    bounds = choice.engine.read(*settle(choice.engine, choice.begin, Limits.of(settings, TOLERANCE)))
+    return replace(bounds, status=replace(bounds.status, seconds=time.perf_counter() - began))
 
 
 def explained_bounds(
@@ -95,8 +95,8 @@ def named_in(queries: Iterable[str], signature: Signature) -> frozenset[str]:
 def with_tables(queries: Sequence[str], knowledge: Knowledge) -> tuple[Knowledge, tuple[str | Bound, ...]]:
     """The knowledge with what queries compute in tables of their own, and the queries over these."""
     read = [_computing(text, knowledge.signature.valued_names) for text in queries]
-    known, found = knowledge.asking_probabilities(tuple(one for one in read if one is not None))
-    over_tables = iter(found)
+    known, formulas = knowledge.asking_probabilities(tuple(one for one in read if one is not None))
+    over_tables = iter(formulas)
     both = zip(queries, read, strict=True)
     return known, tuple(text if one is None else next(over_tables) for text, one in both)
 
@@ -105,8 +105,8 @@ def with_tables(queries: Sequence[str], knowledge: Knowledge) -> tuple[Knowledge
 def _computing(query: str, valued: frozenset[str]) -> Bound | None:
     """A query that computes values, as a bound."""
     event, given = parse_probability(query, valued=valued, computes=True)
-    found = Bound(in_formula(event), given and in_formula(given), 0.0, 1.0, span=event.span)
-    return found if any(map(computes, formulas_in(found))) else None
+    bound = Bound(in_formula(event), given and in_formula(given), 0.0, 1.0, span=event.span)
+    return bound if any(map(computes, formulas_in(bound))) else None
 
 
 def _read(queries: Iterable[str], signature: Signature) -> Iterator[tuple[Formula, Formula | None]]:

@@ -164,8 +164,8 @@ class Search:
 
     def _narrow(self, box: Box) -> None:
         """Tighten the ranges of a box that stays open, and keep what is left of it."""
-        found = self._narrowed(box, MOST_ROUNDS)
-        self._keep(None if found is None else replace(found, narrowed=True))
+        narrower = self._narrowed(box, MOST_ROUNDS)
+        self._keep(None if narrower is None else replace(narrower, narrowed=True))
 
     def _keep(self, box: Box | None) -> None:
         if box is None:
@@ -177,14 +177,14 @@ class Search:
             heapq.heappush(self._waiting, (box.bound, next(self._order), box))
 
     def _bounded(self, program: PolynomialProgram, parent: float) -> Box | None:
-        found = tightened(program)
-        if found is None:
+        tight = tightened(program)
+        if tight is None:
             return None
-        solved = least(self.cost, relaxed(found), self.until, finely=not self.has_products)
+        solved = least(self.cost, relaxed(tight), self.until, finely=not self.has_products)
         if solved.bound == math.inf:
             return None
-        bound = max(solved.bound, parent, self._at_least(found))
-        return Box(found, bound, solved.point, solved.cost, narrowed=not len(self.theta))
+        bound = max(solved.bound, parent, self._at_least(tight))
+        return Box(tight, bound, solved.point, solved.cost, narrowed=not len(self.theta))
 
     def _at_least(self, program: PolynomialProgram) -> float:
         """What ranges alone prove, where they prove it without rounding: that no probability is negative."""
@@ -235,10 +235,10 @@ class Search:
                         upper[variable] = min(upper[variable], -bound)
                     else:
                         lower[variable] = max(lower[variable], bound)
-            found = self._bounded(replace(program, lower=lower, upper=upper), box.bound)
-            if found is None:
+            smaller = self._bounded(replace(program, lower=lower, upper=upper), box.bound)
+            if smaller is None:
                 return None
-            box = found
+            box = smaller
             shrunk = (box.program.upper - box.program.lower)[self.theta].sum() <= ENOUGH * before
             if not shrunk or self._close(box.bound) or time.monotonic() > self.until:
                 break
@@ -262,12 +262,12 @@ class Search:
                 return []
         margin = MARGIN * width[chosen]
         place = min(max(at[chosen], lower[chosen] + margin), upper[chosen] - margin)
-        found = []
+        halves = []
         for side in (False, True):
             ends = box.program.lower.copy(), box.program.upper.copy()
             ends[0 if side else 1][self.theta[chosen]] = place
-            found.append(replace(box.program, lower=ends[0], upper=ends[1]))
-        return found
+            halves.append(replace(box.program, lower=ends[0], upper=ends[1]))
+        return halves
 
 
 def _guesses(box: Box) -> tuple[np.ndarray, np.ndarray]:
@@ -360,13 +360,13 @@ def optimum(
     """
     cost = np.zeros(program.size)
     np.add.at(cost, variables, factors if least else -factors)
-    found = tightened(program)
-    if found is None:
+    tight = tightened(program)
+    if tight is None:
         raise InfeasibleError
-    ends = np.where(cost > 0, found.upper, found.lower), np.where(cost > 0, found.lower, found.upper)
+    ends = np.where(cost > 0, tight.upper, tight.lower), np.where(cost > 0, tight.lower, tight.upper)
     sizes = [abs(float(cost[at] @ end[at])) for end in ends if len(at := np.flatnonzero(cost))]
     largest = max(sizes, default=0.0)
-    search = Search(found, cost, tolerance, largest if math.isfinite(largest) else 1.0)
+    search = Search(tight, cost, tolerance, largest if math.isfinite(largest) else 1.0)
     return _Run(search, 1.0 if least else -1.0).on(seconds, watch)
 
 
@@ -378,9 +378,9 @@ class _Run:
     sign: float
 
     def on(self, seconds: float, watch: Watch | None = None) -> End:
-        found = self.search.run(time.monotonic() + seconds, watch)
-        if found.bound == math.inf:
+        end = self.search.run(time.monotonic() + seconds, watch)
+        if end.bound == math.inf:
             raise InfeasibleError
-        value = None if found.value is None else self.sign * found.value
-        more = None if found.proved or not self.search.has_products else self.on
-        return replace(found, bound=self.sign * found.bound, value=value, more=more)
+        value = None if end.value is None else self.sign * end.value
+        more = None if end.proved or not self.search.has_products else self.on
+        return replace(end, bound=self.sign * end.bound, value=value, more=more)

@@ -71,14 +71,14 @@ def clusters_of(part: NetworkPart, scopes: Iterable[Collection[int]] = ()) -> tu
         _connect(near, (atom, *graph.parents(atom)))
     left = set(range(graph.count)) - set(core)
     children = [len(out) for out in graph.out]
-    found = []
+    clusters = []
     while left:
         atom = min((a for a in left if not children[a]), key=lambda a: (_fill(near, a), len(near[a]), a))
-        found.append(_gone(atom, near, part))
+        clusters.append(_gone(atom, near, part))
         left.remove(atom)
         for parent in graph.parents(atom):
             children[parent] -= 1
-    return tuple(found)
+    return tuple(clusters)
 
 
 def _gone(atom: int, near: list[set[int]], part: NetworkPart) -> Cluster:
@@ -139,10 +139,10 @@ class CaseTable:
             return _linear(self.whole, everywhere.reshape(-1))
         without, with_it = everywhere[..., 0].reshape(-1), everywhere[..., 1].reshape(-1)
         both = without * with_it
-        found = _linear(self.whole, both)
+        mass = _linear(self.whole, both)
         for variables, factors in ((self.part, with_it - both), (self.rest, without - both)):
-            found = found.minus(_linear(variables, factors), -1.0)
-        return found
+            mass = mass.minus(_linear(variables, factors), -1.0)
+        return mass
 
     def cases_of(self, atoms: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Variables that are together all cases, and of which case of some of the atoms each is a share."""
@@ -279,8 +279,8 @@ def _add_sentence(made: Assembly, cases: CaseTables, sentence: Sentence) -> None
 def _cases_of(around: Sequence[int], parents: Sequence[int]) -> np.ndarray:
     """For each case of ``around``, the number of the case of ``parents`` in it."""
     cases = np.arange(2 ** len(around)).reshape((2,) * len(around))
-    found = np.zeros_like(cases)
+    numbers = np.zeros_like(cases)
     for parent in parents:
         place = len(around) - 1 - list(around).index(parent)
-        found = found * 2 + ((cases >> place) & 1)
-    return found.reshape(-1)
+        numbers = numbers * 2 + ((cases >> place) & 1)
+    return numbers.reshape(-1)

@@ -39,7 +39,7 @@ SECONDS = 2.0
 
 def contradiction(network: Network, part: NetworkPart, clock: Clock) -> ContradictionError:
     """The error that names statements of an inconsistent part that no distribution satisfies together."""
-    stated = (said.source for said in part.sentences if said.lower > 0 or said.upper < 1)
+    stated = (sentence.source for sentence in part.sentences if sentence.lower > 0 or sentence.upper < 1)
     by_statement = statements_of(network, stated)
     needed = smallest(sorted(by_statement), _prover(part, by_statement, clock))
     return _named(network, [by_statement[number] for number in needed], part.markov)
@@ -64,10 +64,10 @@ def contradiction_of_messages(
 
 def statements_of(network: Network, sources: Iterable[Source]) -> dict[int, list[Source]]:
     """The ground sentences of each statement, by its number."""
-    found: dict[int, list[Source]] = {}
+    by_statement: dict[int, list[Source]] = {}
     for group, row in sources:
-        found.setdefault(int(network.groups[group].statement[row]), []).append((group, row))
-    return found
+        by_statement.setdefault(int(network.groups[group].statement[row]), []).append((group, row))
+    return by_statement
 
 
 def _prover(
@@ -77,7 +77,7 @@ def _prover(
 
     def inconsistent(statements: Sequence[int]) -> bool:
         kept = {source for number in statements for source in by_statement[number]}
-        dropped = {said.source for said in part.sentences} - kept
+        dropped = {sentence.source for sentence in part.sentences} - kept
         pieces = part.loosened(dropped).without_barren().pieces()
         return any(size_of(piece).fits(None) and not is_consistent(piece, clock) for piece in pieces)
 
@@ -91,11 +91,15 @@ def _named(network: Network, sources: Sequence[Sequence[Source]], markov: bool) 
     """
     mistakes = []
     for statements in sources:
-        said = network.statement(*statements[0])
+        statement = network.statement(*statements[0])
         message = f"no distribution satisfies {together(len(sources))}"
-        text = statement_text(said)
+        text = statement_text(statement)
         mistakes.append(
-            Mistake(message if said.span else f"{message}: {text}", said.span, _instance(network, statements))
+            Mistake(
+                message if statement.span else f"{message}: {text}",
+                statement.span,
+                _instance(network, statements),
+            )
         )
     reason = blamed(network, [source for statements in sources for source in statements]) if markov else ""
     if reason:
@@ -163,9 +167,9 @@ def _without_it(network: Network) -> str:
 def _without_independences(network: Network, sources: Sequence[Source], atoms: Sequence[int]) -> NetworkPart:
     number = {atom: place for place, atom in enumerate(atoms)}
     wanted = set(sources)
-    said = (sentence.over(number) for sentence in sentences_of(network) if sentence.source in wanted)
+    kept = (sentence.over(number) for sentence in sentences_of(network) if sentence.source in wanted)
     graph = Graph.of(len(atoms), NO_LINKS)
-    return NetworkPart(graph, tuple(said), tuple(atoms), markov=False)
+    return NetworkPart(graph, tuple(kept), tuple(atoms), markov=False)
 
 
 def _independences(network: Network, atoms: Sequence[int]) -> Iterator[str]:

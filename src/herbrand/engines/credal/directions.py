@@ -51,7 +51,7 @@ def directions(
     tables: Sequence[Cut], scope: tuple[int, ...], marked: np.ndarray, chance: Chances
 ) -> np.ndarray:
     """[rows] the direction of a mass: the sum, over the cases that are marked, of products of rows."""
-    found = np.full(len(chance.low), CONSTANT)
+    moves = np.full(len(chance.low), CONSTANT)
     of_atom = {atom: _of_indicator(marked, axis) for axis, atom in enumerate(scope)}
     clamped = {atom: _clamped(marked, axis) for axis, atom in enumerate(scope)}
     for table in _children_first(tables):
@@ -60,11 +60,11 @@ def directions(
             parents = table.scope[:-1]
         else:
             own, parents = RISES if table.truth else FALLS, table.scope
-        found[table.rows] = own
+        moves[table.rows] = own
         for axis, parent in enumerate(parents):
             moved = _times(_of_table(table.rows.reshape((2,) * len(parents)), axis, chance), own)
             of_atom[parent] = of_atom.get(parent, CONSTANT) | moved
-    return found
+    return moves
 
 
 def _of_indicator(marked: np.ndarray, axis: int) -> int:

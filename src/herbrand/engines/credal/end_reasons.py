@@ -54,7 +54,7 @@ class Relaxation:
         return lower, upper
 
     def _reasons(self) -> tuple[list[Reason], list[Reason]]:
-        found: tuple[list[Reason], list[Reason]] = ([], [])
+        reasons: tuple[list[Reason], list[Reason]] = ([], [])
         for number, one in enumerate(self.stated):
             if self.progress is not None:
                 count = len(self.stated)
@@ -66,8 +66,8 @@ class Relaxation:
             relaxed = self.answer(number, max(0.0, one.lower - STEP), min(1.0, one.upper + STEP))
             for end in moved:
                 held, stepped = self.ends[end] - without[end], self.ends[end] - relaxed[end]
-                found[end].append(self._reason(one, held, stepped))
-        return found
+                reasons[end].append(self._reason(one, held, stepped))
+        return reasons
 
     def _reason(self, one: Sentence, held: float, stepped: float) -> Reason:
         text = statement_text(self.network.statement(*one.source))
@@ -94,19 +94,19 @@ def explained(
     progress: Progress | None = None,
 ) -> tuple[Explanation, Explanation]:
     """Both ends as a search finds them, with the ground sentences of a part that hold each."""
-    said = [one for one in part.sentences if one.lower > 0 or one.upper < 1]
+    bounding = [one for one in part.sentences if one.lower > 0 or one.upper < 1]
 
     def answer(number: int, lower: float, upper: float) -> Interval:
-        changed = replace(said[number], lower=lower, upper=upper)
-        sentences = tuple(changed if one is said[number] else one for one in part.sentences)
+        changed = replace(bounding[number], lower=lower, upper=upper)
+        sentences = tuple(changed if one is bounding[number] else one for one in part.sentences)
         moved = ends_of(replace(part, sentences=sentences), query, replace(clock, watch=None))
         return moved.lower.bound, moved.upper.bound
 
     def differ(one: float, other: float) -> bool:
         return abs(one - other) > clock.tolerance * (abs(one) + abs(other))
 
-    found = ends.lower, ends.upper
-    values = found[0].bound, found[1].bound
-    guarantees = [Guarantee.EXACT if end.proved else Guarantee.BOUND for end in found]
-    relaxation = Relaxation(network, text, said, values, answer, differ, progress)
+    both = ends.lower, ends.upper
+    values = both[0].bound, both[1].bound
+    guarantees = [Guarantee.EXACT if end.proved else Guarantee.BOUND for end in both]
+    relaxation = Relaxation(network, text, bounding, values, answer, differ, progress)
     return relaxation.explained(values, "exact", guarantees)

@@ -82,7 +82,7 @@ class Searched:
 
     asked: NetworkQuestion
     texts: tuple[str, ...] = ()
-    found: tuple[Ends | None, ...] = ()
+    all_ends: tuple[Ends | None, ...] = ()
     refusals: tuple[ImpossibleGivenError, ...] = ()
 
 
@@ -164,16 +164,16 @@ class Exact:
         def unsearched(query: BoundQuery) -> Ends:
             return UNKNOWN.within(*self._near(asked, seeds, query)) if seeds.known else UNKNOWN
 
-        found, refusals = each_answered(queries, answer, unsearched, self.budget.for_answering())
-        self._search_on(asked, queries, found, clock)
+        all_ends, refusals = each_answered(queries, answer, unsearched, self.budget.for_answering())
+        self._search_on(asked, queries, all_ends, clock)
         if not asked.question.everything:
             self._check_others(asked, queries, clock)
         if refusals or not asked.question.everything:
-            answered = [query for query, ends in zip(queries, found, strict=True) if ends is not None]
+            answered = [query for query, ends in zip(queries, all_ends, strict=True) if ends is not None]
             self._check_facts(asked, answered, clock)
         if progress is not None:
             progress("bounded", 1.0)
-        return Searched(asked, tuple(query.text for query in queries), tuple(found), tuple(refusals))
+        return Searched(asked, tuple(query.text for query in queries), tuple(all_ends), tuple(refusals))
 
     def residual(self, state: Searched) -> float:
         """The search ends by itself: ``read`` reports what is left open."""
@@ -199,14 +199,14 @@ class Exact:
         return self.budget.at_most(SECONDS_AN_END) if self.budget.seconds is None else self.budget
 
     def _search_on(
-        self, asked: NetworkQuestion, queries: Sequence[BoundQuery], found: list[Ends | None], clock: Clock
+        self, asked: NetworkQuestion, queries: Sequence[BoundQuery], all_ends: list[Ends | None], clock: Clock
     ) -> None:
         """Go on with the searches that were stopped, by turns, in the time that the others have left."""
         if self.budget.seconds is None:
             return
         while still := [
             (number, least)
-            for number, ends in enumerate(found)
+            for number, ends in enumerate(all_ends)
             if ends is not None
             for least, end in ((True, ends.lower), (False, ends.upper))
             if not end.proved and end.more is not None
@@ -216,10 +216,10 @@ class Exact:
                 if seconds < LEAST_TURN:
                     return
                 part, _ = asked.part_of(queries[number])
-                ends = found[number]
+                ends = all_ends[number]
                 assert ends is not None
                 with _naming_statements(asked, queries[number], part, clock):
-                    found[number] = ends.searched_on(least, seconds)
+                    all_ends[number] = ends.searched_on(least, seconds)
 
     def _clock(self) -> Clock:
         if self.budget.seconds is None:
@@ -248,8 +248,8 @@ class Exact:
                 return ends
             near = self._near(asked, seeds, query)
             if again:
-                said = seeds.added_to(part), replace(local, within=near)
-                confined = ends_of(*said, clock, ends_left, at_vertices=False)
+                parts = seeds.added_to(part), replace(local, within=near)
+                confined = ends_of(*parts, clock, ends_left, at_vertices=False)
                 ends = confined.within(ends.lower.bound, ends.upper.bound)
             return ends.within(*near)
 
@@ -278,23 +278,23 @@ class Exact:
                     ends_of(part, local, replace(clock, most=min(clock.most, AT_FIRST)), 2)
 
     def read(self, state: Searched, status: Status) -> Bounds:
-        found = state.found
-        answered = [ends for ends in found if ends is not None]
+        all_ends = state.all_ends
+        answered = [ends for ends in all_ends if ends is not None]
         open_ones = [ends for ends in answered if not ends.proved]
         nodes = sum(ends.lower.nodes + ends.upper.nodes for ends in answered)
         advice = ""
         if open_ones:
-            advice = _advice(len(open_ones), len(found), max(ends.gap for ends in open_ones))
+            advice = _advice(len(open_ones), len(all_ends), max(ends.gap for ends in open_ones))
         ended = refused(Status(not open_ones, nodes, status.seconds, advice), state.refusals)
         return Bounds(
             self.name,
             Guarantee.BOUND if open_ones else Guarantee.EXACT,
             ended,
             list(state.texts),
-            np.array([math.nan if ends is None else ends.lower.bound for ends in found]) + 0.0,  # no -0.0
-            np.array([math.nan if ends is None else ends.upper.bound for ends in found]) + 0.0,
-            np.array([ends is not None for ends in found]),
-            np.array([math.nan if ends is None else ends.gap for ends in found]),
+            np.array([math.nan if ends is None else ends.lower.bound for ends in all_ends]) + 0.0,  # no -0.0
+            np.array([math.nan if ends is None else ends.upper.bound for ends in all_ends]) + 0.0,
+            np.array([ends is not None for ends in all_ends]),
+            np.array([math.nan if ends is None else ends.gap for ends in all_ends]),
         )
 
 

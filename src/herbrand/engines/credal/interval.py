@@ -73,7 +73,7 @@ class Ends:
     @property
     def gaps(self) -> tuple[float, float]:
         """How far each end may be from the tightest, given all that both searches reached and proved."""
-        reached = [found.value for found in (self.lower, self.upper) if found.value is not None]
+        reached = [end.value for end in (self.lower, self.upper) if end.value is not None]
         least, greatest = min([*reached, self.upper.bound]), max([*reached, self.lower.bound])
         if self.proved and self.lower.value is not None and self.upper.value is not None:
             least, greatest = self.lower.value, self.upper.value
@@ -212,10 +212,10 @@ def _solved(program: PolynomialProgram, asked: Linear, least: bool, clock: Clock
     )
 
 
-def _within(found: End) -> End:
+def _within(end: End) -> End:
     """A probability lies between 0 and 1 whatever a search has proved."""
-    value = None if found.value is None else min(max(found.value, 0.0), 1.0)
-    return replace(found, bound=min(max(found.bound, 0.0), 1.0), value=value)
+    value = None if end.value is None else min(max(end.value, 0.0), 1.0)
+    return replace(end, bound=min(max(end.bound, 0.0), 1.0), value=value)
 
 
 # How large the program of a query is, estimated before it is made

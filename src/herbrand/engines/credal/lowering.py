@@ -131,9 +131,9 @@ def _facts(program: Program, atoms: Atoms) -> KnownAtoms:
                 domains = program.domains_of(program.signature.predicates[name])
                 numbers.append(atoms.start[name] + codes_of(rows, tuple(map(len, domains))))
                 truths.append(np.full(len(rows), truth))
-    found = np.concatenate(numbers)
-    order = np.argsort(found, kind="stable")
-    return KnownAtoms(found[order], np.concatenate(truths)[order])
+    atoms_known = np.concatenate(numbers)
+    order = np.argsort(atoms_known, kind="stable")
+    return KnownAtoms(atoms_known[order], np.concatenate(truths)[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,10 +287,10 @@ class Lowering:
             )
         value_type = self.program.signature.predicates[name].value_type
         assert value_type is not None
-        found = self.evidence.known(name).lookup(self._codes(atom, rows))
+        values_known = self.evidence.known(name).lookup(self._codes(atom, rows))
         holds = np.zeros(len(rows), bool)
         for value in values:
-            holds |= found == self._column(value, value_type, rows)
+            holds |= values_known == self._column(value, value_type, rows)
         return _known(holds)
 
     # Statements with variables
@@ -345,9 +345,9 @@ class Lowering:
         stated, bound = bound, self._expanded_bound(bound, types)
         leaves = list(dict.fromkeys(leaf for leaf in _leaves(bound.event, bound.given)))
         needed = len(rows) * (len(leaves) * 24 + BYTES_A_ROW)
-        said = f"this statement has {len(rows):,} groundings of {len(leaves):,} atoms each,"
+        what = f"this statement has {len(rows):,} groundings of {len(leaves):,} atoms each,"
         hint = "allow more by --memory, or state it of fewer constants"
-        refuse_beyond(needed, self.budget.bytes, said, hint, bound.span)
+        refuse_beyond(needed, self.budget.bytes, what, hint, bound.span)
         values = np.empty((len(rows), len(leaves)), np.int64)
         for position, leaf in enumerate(leaves):
             values[:, position] = self._leaf_values(leaf, rows, types)
@@ -382,9 +382,9 @@ class Lowering:
             rows_of_shape.add_table(atoms, members, bound.lower, bound.upper, number)
 
     def _refuse_too_many_links(self, count: int, bound: Bound) -> None:
-        said = f"as written, the groundings of this statement link {count:,} pairs of atoms,"
+        what = f"as written, the groundings of this statement link {count:,} pairs of atoms,"
         hint = "end the statement in 'independent', or allow more by --memory"
-        refuse_beyond(count * BYTES_A_LINK, self.budget.bytes, said, hint, bound.span)
+        refuse_beyond(count * BYTES_A_LINK, self.budget.bytes, what, hint, bound.span)
 
     def expanded(self, formula: Formula) -> Formula:
         """The formula with each quantifier as a conjunction or disjunction over its domain."""

@@ -85,8 +85,8 @@ class Graph:
     def descendants(self, atom: int) -> tuple[int, ...]:
         """What directed paths reach from an atom without passing through its parents; ascending."""
         walls = {atom, *self.into[atom]}
-        found = reached(self.out[atom], lambda child: () if child in walls else self.out[child])
-        return tuple(sorted({*found} - {atom}))
+        below = reached(self.out[atom], lambda child: () if child in walls else self.out[child])
+        return tuple(sorted({*below} - {atom}))
 
     def statement(self, atom: int) -> Statement:
         """The Markov condition of one atom."""
@@ -166,5 +166,5 @@ def components(network: Network) -> np.ndarray:
 
 
 def _listed(starts: np.ndarray, values: np.ndarray) -> list[tuple[int, ...]]:
-    found = values.tolist()
-    return [tuple(found[start:end]) for start, end in pairwise(starts.tolist())]
+    numbers = values.tolist()
+    return [tuple(numbers[start:end]) for start, end in pairwise(starts.tolist())]

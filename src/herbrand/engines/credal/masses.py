@@ -97,7 +97,7 @@ def separate_tables(part: NetworkPart) -> tuple[RowTable, ...] | None:
     for sentence in part.sentences:
         if not _entered(sentence, rows):
             return None
-    tables = [found.table() for found in rows]
+    tables = [own.table() for own in rows]
     return None if any(table is None for table in tables) else tuple(t for t in tables if t is not None)
 
 
@@ -106,10 +106,10 @@ def _entered(sentence: Sentence, rows: Sequence[_Rows]) -> bool:
     if sentence.lower <= 0 and sentence.upper >= 1:
         return True
     for atom in sentence.atoms:
-        found = sentence.literal_on(atom, rows[atom].parents)
-        if found is None:
+        case_bound = sentence.literal_on(atom, rows[atom].parents)
+        if case_bound is None:
             continue
-        cases, positive = found
+        cases, positive = case_bound
         sure = sentence.lower == sentence.upper and sentence.lower in (0.0, 1.0)
         if cases.sum() != 1 and not sure:
             return False
@@ -204,9 +204,10 @@ class Masses:
     ) -> tuple[tuple[Enclosure, Enclosure], tuple[Enclosure, Enclosure]]:
         """The two masses [varied] with each of some rows at 1, and with it at 0, the others in the box."""
         at_once = max(1, MOST_ENTRIES >> (self.width + 2))
-        found = [self._varied(rows, varied[i : i + at_once]) for i in range(0, len(varied), at_once)]
+        blocks = [self._varied(rows, varied[i : i + at_once]) for i in range(0, len(varied), at_once)]
         one, zero = (
-            tuple(_joined([block[side][value] for block in found]) for side in range(2)) for value in range(2)
+            tuple(_joined([block[side][value] for block in blocks]) for side in range(2))
+            for value in range(2)
         )
         return (one[0], one[1]), (zero[0], zero[1])
 
@@ -255,8 +256,8 @@ class Masses:
         """[variants] the sum over the cases marked of products of rows."""
         factors = [_factor(cut, true, false) for cut in self.cuts]
         indicator = Factor(self.scope, Enclosure.of(marked[None].astype(float)))
-        found = eliminated([*factors, indicator], self.order)
-        return Enclosure(*(np.broadcast_to(end, (len(true.low),)) for end in found))
+        total = eliminated([*factors, indicator], self.order)
+        return Enclosure(*(np.broadcast_to(end, (len(true.low),)) for end in total))
 
 
 def separate_masses(
@@ -295,8 +296,8 @@ def masses_of(
         for side in ("true", "false")
     )
     fixed = np.concatenate([table.fixed for table in tables])
-    found = _with_cuts(Masses(true, false, fixed, (), scope, one, other, (), 0), cuts)
-    return None if found.width > MOST_WIDTH or len(found.fixed) > MOST_ROWS else found
+    masses = _with_cuts(Masses(true, false, fixed, (), scope, one, other, (), 0), cuts)
+    return None if masses.width > MOST_WIDTH or len(masses.fixed) > MOST_ROWS else masses
 
 
 def related(masses: Masses) -> Masses:

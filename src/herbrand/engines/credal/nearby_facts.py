@@ -38,11 +38,11 @@ class NearbyFacts:
 
     @cached_property
     def _by_component(self) -> dict[int, dict[int, bool]]:
-        facts, found = self.network.facts, dict[int, dict[int, bool]]()
+        facts, by_component = self.network.facts, dict[int, dict[int, bool]]()
         rows = facts.atoms.tolist(), facts.truths.tolist(), self._component[facts.atoms].tolist()
         for atom, truth, component in zip(*rows, strict=True):
-            found.setdefault(component, {})[atom] = truth
-        return found
+            by_component.setdefault(component, {})[atom] = truth
+        return by_component
 
     @cached_property
     def _cyclic(self) -> frozenset[int]:

@@ -132,10 +132,10 @@ class Atoms:
 
     def _index(self, domain: Domain, value: Value) -> int | None:
         """By a table of all constants of the domain: bounds may name each of them."""
-        found = self._tables.get(domain.name)
-        if found is None:
-            found = self._tables[domain.name] = {value: index for index, value in enumerate(domain)}
-        return found.get(value)
+        indices = self._tables.get(domain.name)
+        if indices is None:
+            indices = self._tables[domain.name] = {value: index for index, value in enumerate(domain)}
+        return indices.get(value)
 
     @cached_property
     def _tables(self) -> dict[str, dict[Value, int]]:
@@ -154,21 +154,21 @@ class Atoms:
 
     def texts(self) -> list[str]:
         """The name of every atom, in order."""
-        found: list[str] = []
+        texts: list[str] = []
         for name, domains in zip(self.predicates, self.domains, strict=True):
             shown = shown_name(name)
             constants = itertools.product(*(list(map(shown_constant, domain)) for domain in domains))
-            found += (f"{shown}({', '.join(row)})" for row in constants) if domains else [shown]
-        return found
+            texts += (f"{shown}({', '.join(row)})" for row in constants) if domains else [shown]
+        return texts
 
 
 def formula_of(ground: GroundFormula, atoms: Atoms) -> Formula:
     """The formula with the atoms' names."""
 
-    def said(shape: Shape) -> Formula:
+    def formula(shape: Shape) -> Formula:
         if not isinstance(shape, tuple):
             return atoms.syntax(ground.atoms[shape])
-        parts = tuple(map(said, shape[1:]))
+        parts = tuple(map(formula, shape[1:]))
         match shape[0]:
             case "not":
                 return Not(parts[0])
@@ -182,7 +182,7 @@ def formula_of(ground: GroundFormula, atoms: Atoms) -> Formula:
                 return Iff(parts[0], parts[1])
         return Truth(shape == TRUE)
 
-    return said(ground.shape)
+    return formula(ground.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,16 +309,16 @@ class Network:
 
     def stated(self, group: int, row: int) -> Bound:
         """A ground sentence as a statement of the language, at the place where it was stated."""
-        found = self.groups[group]
-        numbers = tuple(map(int, found.atoms[row]))
-        number = int(found.statement[row])
+        rows = self.groups[group]
+        numbers = tuple(map(int, rows.atoms[row]))
+        number = int(rows.statement[row])
         span = self.statements[number].span if number < len(self.statements) else None
         return Bound(
-            formula_of(GroundFormula(found.event, numbers), self.atoms),
-            None if found.given is None else formula_of(GroundFormula(found.given, numbers), self.atoms),
-            float(found.lower[row]),
-            float(found.upper[row]),
-            found.independent,
+            formula_of(GroundFormula(rows.event, numbers), self.atoms),
+            None if rows.given is None else formula_of(GroundFormula(rows.given, numbers), self.atoms),
+            float(rows.lower[row]),
+            float(rows.upper[row]),
+            rows.independent,
             span=span,
         )
 
@@ -328,7 +328,7 @@ class Network:
 
     def grounding(self, group: int, row: int) -> dict[str, Value]:
         """The constants that a statement's variables stand for in a row."""
-        found = self.groups[group]
-        columns = self.bindings.get(int(found.statement[row]), {})
-        at = int(found.binding[row])
+        rows = self.groups[group]
+        columns = self.bindings.get(int(rows.statement[row]), {})
+        at = int(rows.binding[row])
         return {name: domain.value(int(indices[at])) for name, (domain, indices) in columns.items()}

@@ -71,10 +71,10 @@ class Sentence:
 
         ``None`` for a sentence of another form.
         """
-        found = self.literal_on(atom, parents)
-        if found is None:
+        literal = self.literal_on(atom, parents)
+        if literal is None:
             return None
-        cases, positive = found
+        cases, positive = literal
         if positive:
             return cases, self.lower, self.upper
         return cases, float(complement(self.upper).low), float(complement(self.lower).high)
@@ -113,8 +113,8 @@ def single_case_intervals(
 
     Where lower is above upper the case has probability 0.
     """
-    found = (sentence.conditional_on(atom, parents) for sentence in sentences)
-    return _case_intervals(parents, [one for one in found if one is not None and one[0].sum() == 1])
+    bounds = (sentence.conditional_on(atom, parents) for sentence in sentences)
+    return _case_intervals(parents, [one for one in bounds if one is not None and one[0].sum() == 1])
 
 
 def satisfied_case_by_case(atom: int, parents: Sequence[int], sentences: Iterable[Sentence]) -> bool:
@@ -123,20 +123,20 @@ def satisfied_case_by_case(atom: int, parents: Sequence[int], sentences: Iterabl
     Then each case's value may be chosen within all sentences that speak of it, and a sentence about several
     cases, being an average of them, holds too.
     """
-    found: list[CaseBound] = []
+    bounds: list[CaseBound] = []
     for sentence in sentences:
-        said = sentence.conditional_on(atom, parents)
-        if said is None:
+        case_bound = sentence.conditional_on(atom, parents)
+        if case_bound is None:
             return False
-        found.append(said)
-    lower, upper = _case_intervals(parents, found)
+        bounds.append(case_bound)
+    lower, upper = _case_intervals(parents, bounds)
     return bool((lower <= upper).all())
 
 
-def _case_intervals(parents: Sequence[int], found: Iterable[CaseBound]) -> tuple[np.ndarray, np.ndarray]:
+def _case_intervals(parents: Sequence[int], bounds: Iterable[CaseBound]) -> tuple[np.ndarray, np.ndarray]:
     """What bounds on cases of the parents leave of each case."""
     lower, upper = np.zeros(2 ** len(parents)), np.ones(2 ** len(parents))
-    for cases, low, high in found:
+    for cases, low, high in bounds:
         lower[cases], upper[cases] = np.maximum(lower[cases], low), np.minimum(upper[cases], high)
     return lower, upper
 
@@ -168,24 +168,24 @@ class NetworkPart:
 
     def loosened(self, sources: Collection[tuple[int, int]]) -> NetworkPart:
         """The same atoms and independences, with nothing said by some sentences."""
-        said = tuple(s.vacuous() if s.source in sources else s for s in self.sentences)
-        return replace(self, sentences=said)
+        sentences = tuple(s.vacuous() if s.source in sources else s for s in self.sentences)
+        return replace(self, sentences=sentences)
 
     def depended_on(self, asked: Collection[int]) -> NetworkPart:
         """What an interval of a query about some atoms depends on; nothing else is in it."""
         stays = self._kept(asked)
-        found = set(asked)
-        waiting = list(found)
+        kept = set(asked)
+        waiting = list(kept)
         while waiting:
             atom = waiting.pop()
             links = [(atom, other) for other in (*self.graph.into[atom], *self.graph.out[atom])]
             for near in (*links, *(self.sentences[number].atoms for number in self.mentions[atom])):
                 if stays.issuperset(near):
-                    waiting += set(near) - found
-                    found.update(near)
-        numbers = sorted({n for atom in found for n in self.mentions[atom]})
-        inside = (s for n in numbers if found.issuperset((s := self.sentences[n]).atoms))
-        return self._restricted(sorted(found), inside)
+                    waiting += set(near) - kept
+                    kept.update(near)
+        numbers = sorted({n for atom in kept for n in self.mentions[atom]})
+        inside = (s for n in numbers if kept.issuperset((s := self.sentences[n]).atoms))
+        return self._restricted(sorted(kept), inside)
 
     def without_barren(self) -> NetworkPart:
         """The part without the atoms that can be added to any distribution of the others."""
@@ -196,11 +196,11 @@ class NetworkPart:
     @cached_property
     def mentions(self) -> tuple[list[int], ...]:
         """The numbers of the sentences that name each atom."""
-        found: tuple[list[int], ...] = tuple([] for _ in self.names)
+        by_atom: tuple[list[int], ...] = tuple([] for _ in self.names)
         for number, sentence in enumerate(self.sentences):
             for atom in sentence.atoms:
-                found[atom].append(number)
-        return found
+                by_atom[atom].append(number)
+        return by_atom
 
     def _kept(self, asked: Collection[int]) -> set[int]:
         """The atoms that matter to what is said of those asked for."""
@@ -227,11 +227,11 @@ class NetworkPart:
         waiting = list(kept - set(asked))
         while waiting:
             atom = waiting.pop()
-            said = [self.sentences[number] for number in mentions[atom]]
-            near = {other for s in said for other in s.atoms} - {atom}
+            sentences = [self.sentences[number] for number in mentions[atom]]
+            near = {other for s in sentences for other in s.atoms} - {atom}
             if atom not in kept or len(near) > MOST_PARENTS:
                 continue
-            if satisfied_case_by_case(atom, tuple(sorted(near)), said):
+            if satisfied_case_by_case(atom, tuple(sorted(near)), sentences):
                 kept.discard(atom)
                 for other in near:
                     mentions[other] -= mentions[atom]
@@ -240,18 +240,18 @@ class NetworkPart:
 
     def pieces(self) -> Iterator[NetworkPart]:
         """The parts that no sentence and no link connects."""
-        pairs = [(said.atoms[0], atom) for said in self.sentences for atom in said.atoms[1:]]
+        pairs = [(sentence.atoms[0], atom) for sentence in self.sentences for atom in sentence.atoms[1:]]
         links = np.concatenate([np.array(pairs, np.int64).reshape(-1, 2), self.graph.links])
         group = component_of(len(self.names), links).tolist()
         members: dict[int, list[int]] = defaultdict(list)
         for atom, key in enumerate(group):
             members[key].append(atom)
-        said: dict[int, list[Sentence]] = defaultdict(list)
+        by_group: dict[int, list[Sentence]] = defaultdict(list)
         for sentence in self.sentences:
             if sentence.atoms:
-                said[group[sentence.atoms[0]]].append(sentence)
+                by_group[group[sentence.atoms[0]]].append(sentence)
         for key, atoms in members.items():
-            yield self._restricted(atoms, said[key])
+            yield self._restricted(atoms, by_group[key])
 
     def _restricted(self, atoms: Sequence[int], sentences: Iterable[Sentence]) -> NetworkPart:
         number = {atom: place for place, atom in enumerate(atoms)}

@@ -69,12 +69,12 @@ def least(
     largest = np.abs(costs[(program.lower != 0) | (program.upper != 0)]).max(initial=0.0)
     size = float(power(largest))
     costs = costs / size
-    found = _solved(costs, scaled, until)
-    if found.infeasible:
+    solution = _solved(costs, scaled, until)
+    if solution.infeasible:
         return Least(math.inf if _infeasible(scaled, until) else -math.inf)
-    if found.multipliers is None or found.point is None:
+    if solution.multipliers is None or solution.point is None:
         return Least(-math.inf)
-    point, multipliers = found.point, found.multipliers
+    point, multipliers = solution.point, solution.multipliers
     off, most = _off(scaled, point), MOST_ZOOM
     for number in range(MOST_ROUNDS):
         if off.max() <= (0.0 if finely and not number else FINE) or most < 1:
@@ -247,10 +247,12 @@ def solved(equations: list[Equation], near: dict[int, Fraction]) -> dict[int, Fr
                 value -= times * right
             reduced.append((other, value))
         waiting = reduced
-    found = dict(near)
+    values = dict(near)
     for chosen, left, right in reversed(triangle):
-        found[chosen] = right - sum((share * found[unknown] for unknown, share in left.items()), Fraction(0))
-    return found
+        values[chosen] = right - sum(
+            (share * values[unknown] for unknown, share in left.items()), Fraction(0)
+        )
+    return values
 
 
 def _bound(cost: np.ndarray, program: LinearProgram, multipliers: dict[int, Fraction]) -> float:

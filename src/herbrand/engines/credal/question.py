@@ -133,19 +133,19 @@ def each_answered(
     ``unknown`` answers queries that the budget leaves no time for. Raises the first refusal where
     every query is refused.
     """
-    found: list[Answer | None] = []
+    answers: list[Answer | None] = []
     refusals: list[ImpossibleGivenError] = []
     for number, query in enumerate(queries):
         try:
-            found.append(unknown(query) if budget.ended else answer(number, query))
+            answers.append(unknown(query) if budget.ended else answer(number, query))
         except OutOfTimeError:
-            found.append(unknown(query))
+            answers.append(unknown(query))
         except ImpossibleGivenError as refusal:
-            found.append(None)
+            answers.append(None)
             refusals.append(refusal)
     if refusals and len(refusals) == len(queries):
         raise refusals[0]
-    return found, refusals
+    return answers, refusals
 
 
 def refused(status: Status, refusals: Sequence[ImpossibleGivenError]) -> Status:
@@ -170,16 +170,16 @@ def read_bound_question(asked: Iterable[str | Bound], lowering: Lowering) -> Bou
             event = _every_atom(event, program)
         both = event if given is None else And((event, given))
         check_formula(both, program.signature, program.facts)
-        found = list(_queries(both, given is not None, lowering))
+        own = list(_queries(both, given is not None, lowering))
         if next(instances(both, program), None) is None:
             raise UnsupportedError(
                 f"'{text}' has no instance: a type of its variables has no constants",
                 hint='facts name constants, and so does a declaration, such as type person = {"anna"}',
             )
-        if not found:
+        if not own:
             why = " by the observed facts" if given is not None and any(predicates_in(given)) else ""
             raise UnsupportedError(f"what is given in '{text}' is false{why}")
-        queries += found
+        queries += own
     return BoundQuestion(tuple(queries))
 
 
@@ -193,13 +193,13 @@ def _every_atom(event: Formula, program: Program) -> Formula:
 
 
 def _queries(both: Formula, conditional: bool, lowering: Lowering) -> Iterator[BoundQuery]:
-    for said, closed in instances(both, lowering.program):
+    for written, closed in instances(both, lowering.program):
         if not conditional:
-            yield BoundQuery(show_probability(said), lowering.ground(closed))
+            yield BoundQuery(show_probability(written), lowering.ground(closed))
             continue
-        assert isinstance(said, And) and isinstance(closed, And)
+        assert isinstance(written, And) and isinstance(closed, And)
         event, given = closed.operands
         condition = lowering.ground(given)
         if condition.shape != FALSE:
-            text = show_probability(*said.operands)
+            text = show_probability(*written.operands)
             yield BoundQuery(text, lowering.ground(event), None if condition.shape == TRUE else condition)

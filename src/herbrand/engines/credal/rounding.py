@@ -116,9 +116,9 @@ def product(left: np.ndarray, right: np.ndarray, towards: float) -> np.ndarray:
     """
     zero = (left == 0) | (right == 0)
     with np.errstate(invalid="ignore"):
-        found = np.where(zero, 0.0, left * right)
+        products = np.where(zero, 0.0, left * right)
     exact = zero | (left == 1) | (right == 1)
-    return np.where(exact, found, np.nextafter(found, towards))
+    return np.where(exact, products, np.nextafter(products, towards))
 
 
 def _two_sum(left: Number, right: Number) -> tuple[Any, Any]:

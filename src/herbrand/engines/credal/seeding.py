@@ -73,7 +73,7 @@ class Seeds:
         if self._intervals is None:
             return part
         holds = np.array([False, True])
-        said = tuple(
+        observed = tuple(
             Sentence((atom,), holds, None, *self.interval(name)) for atom, name in enumerate(part.names)
         )
-        return replace(part, sentences=part.sentences + said)
+        return replace(part, sentences=part.sentences + observed)

@@ -54,10 +54,10 @@ class Gathered:
 
     def rows(self, event: Shape, given: Shape | None, independent: bool) -> Rows:
         key = event, given, independent
-        found = self._rows.get(key)
-        if found is None:
-            found = self._rows[key] = Rows()
-        return found
+        rows = self._rows.get(key)
+        if rows is None:
+            rows = self._rows[key] = Rows()
+        return rows
 
     def link(self, pairs: np.ndarray) -> None:
         """Add links, [links, 2] from atom to atom."""
@@ -173,7 +173,7 @@ def add_rows(number: int, rows: BoundRows, atoms: Atoms, gathered: Gathered) -> 
     number_of = np.array([_number(name, atoms) for name in rows.names], np.int64)
     form = np.asarray(rows.form, np.int64)
     lower, upper = np.asarray(rows.lower, float), np.asarray(rows.upper, float)
-    said = number_of[np.asarray(rows.atoms, np.int64)]
+    numbers = number_of[np.asarray(rows.atoms, np.int64)]
     arities = np.array([_arity(bound) for bound in rows.forms], np.int64)
     first = np.concatenate([[0], np.cumsum(arities[form])])[:-1]
     for which, bound in enumerate(rows.forms):
@@ -182,7 +182,7 @@ def add_rows(number: int, rows: BoundRows, atoms: Atoms, gathered: Gathered) -> 
         if shapes is None:
             yield from members.tolist()
             continue
-        table = said[first[members, None] + np.arange(arities[which])]
+        table = numbers[first[members, None] + np.arange(arities[which])]
         ordered = np.sort(table, axis=1)
         plain = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1) & (table >= 0).all(axis=1)
         yield from members[~plain].tolist()

@@ -150,8 +150,8 @@ def parity(parts: Sequence[Shape]) -> Shape:
     rest = [part for part in parts if part not in (TRUE, FALSE)]
     if not rest:
         return TRUE if odd else FALSE
-    found: Shape = rest[0] if len(rest) == 1 else ("xor", *rest)
-    return negation(found) if odd else found
+    shape: Shape = rest[0] if len(rest) == 1 else ("xor", *rest)
+    return negation(shape) if odd else shape
 
 
 def equivalence(left: Shape, right: Shape) -> Shape:
@@ -202,8 +202,8 @@ def renamed(shape: Shape, names: Sequence[int]) -> Shape:
 def canonical(shape: Shape) -> tuple[Shape, tuple[int, ...]]:
     """The shape with its columns numbered as they occur, and what each column was called."""
     order: dict[int, int] = {}
-    found = _numbered(shape, order)
-    return found, tuple(order)
+    numbered = _numbered(shape, order)
+    return numbered, tuple(order)
 
 
 def _numbered(shape: Shape, order: dict[int, int]) -> Shape:
@@ -215,16 +215,16 @@ def _numbered(shape: Shape, order: dict[int, int]) -> Shape:
 def literals_of(shape: Shape) -> dict[int, bool] | None:
     """Column -> truth where the shape is a conjunction of literals over different columns, else ``None``."""
     parts = shape[1:] if isinstance(shape, tuple) and shape[0] == "and" else (shape,)
-    found: dict[int, bool] = {}
+    literals: dict[int, bool] = {}
     for part in parts:
         holds = not isinstance(part, tuple)
         if isinstance(part, tuple):
             if part[0] != "not" or isinstance(part[1], tuple):
                 return {} if part == TRUE else None
             part = part[1]
-        if found.setdefault(part, holds) != holds:
+        if literals.setdefault(part, holds) != holds:
             return None
-    return found
+    return literals
 
 
 @lru_cache(maxsize=4096)
@@ -233,8 +233,8 @@ def truth_table(shape: Shape, columns: int) -> np.ndarray:
 
     ``truth_table(s, k).reshape((2,) * k)`` has an axis for each column. Read-only.
     """
-    found = np.broadcast_to(_table(shape, columns), (2,) * columns).reshape(-1)
-    table = np.array(found)
+    truths = np.broadcast_to(_table(shape, columns), (2,) * columns).reshape(-1)
+    table = np.array(truths)
     table.flags.writeable = False
     return table
 

@@ -66,7 +66,7 @@ class Forward:
             (lower, upper), (least, most) = outward.ends(atom, known), inward.ends(atom, known)
         else:
             lower, upper, least, most = (
-                float(found[atom]) for found in (self.lower, self.upper, self.least, self.most)
+                float(numbers[atom]) for numbers in (self.lower, self.upper, self.least, self.most)
             )
         return End(lower, least, 0), End(upper, most, 0)
 

@@ -169,7 +169,7 @@ class _Search:
 
 def _middle_slopes(a: Enclosure, a_rest: Enclosure, b: Enclosure, b_rest: Enclosure) -> np.ndarray:
     """How the odds move with each row in the middle of a box, up to a scale."""
-    mid = [(found.low + found.high) / 2 for found in (a, a_rest, b, b_rest)]
-    scale = max(float(found.max()) for found in mid) or 1.0
-    a_mid, a_rest_mid, b_mid, b_rest_mid = (found / scale for found in mid)
+    mid = [(slope.low + slope.high) / 2 for slope in (a, a_rest, b, b_rest)]
+    scale = max(float(slope.max()) for slope in mid) or 1.0
+    a_mid, a_rest_mid, b_mid, b_rest_mid = (slope / scale for slope in mid)
     return a_mid * b_rest_mid - b_mid * a_rest_mid

@@ -67,9 +67,9 @@ def _columns(formula: Formula, column: Column, instances: Instances, expanded: E
         neutral = FALSE if isinstance(formula, Exists) else TRUE
         parts = [part for part in instances(formula) if shape_of(expanded(part), column) != neutral]
     elif isinstance(formula, Leaf):
-        found = TRUE if isinstance(formula, Truth) else column(formula)
-        if not isinstance(found, tuple):
-            yield found
+        shape = TRUE if isinstance(formula, Truth) else column(formula)
+        if not isinstance(shape, tuple):
+            yield shape
         return
     else:
         parts = list(children(formula))

@@ -113,8 +113,8 @@ class Circuit:
             rest = self._by_value(Event({}, tuple(blocks)), shared, every)
             return self._product([rest, *self._leaves(event)])
         nones = [self._none(events) for _, events in blocks]
-        found = [self._complement(n) if some else n for (some, _), n in zip(blocks, nones, strict=True)]
-        return self._product([*self._leaves(event), *found])
+        quantified = [self._complement(n) if some else n for (some, _), n in zip(blocks, nones, strict=True)]
+        return self._product([*self._leaves(event), *quantified])
 
     def _leaves(self, event: Event) -> list[int]:
         return [self._leaf(atom, allowed) for atom, allowed in event.literals.items()]
@@ -241,11 +241,11 @@ class Compiled:
 
     def run(self, leaf_values: LeafValues) -> Tensor:
         """The roots' probabilities [..., root]."""
-        found = [leaf_values(numbers, allowed) for allowed, numbers in self.leaves]
-        if not found:
+        leaves = [leaf_values(numbers, allowed) for allowed, numbers in self.leaves]
+        if not leaves:
             return torch.tensor([1.0, 0.0], dtype=torch.float64)[self.roots]
-        constants = found[0].new_tensor([1.0, 0.0]).expand(*found[0].shape[:-1], 2)
-        values = torch.cat([constants, *found], dim=-1)
+        constants = leaves[0].new_tensor([1.0, 0.0]).expand(*leaves[0].shape[:-1], 2)
+        values = torch.cat([constants, *leaves], dim=-1)
         for kind, parts in self.layers:
             values = torch.cat([values, _OPERATIONS[kind](values[..., parts])], dim=-1)
         return values[..., self.roots]

@@ -37,11 +37,11 @@ def clipped(unknowns: Unknowns, speak: Speak, weights: Sequence[Tensor | float],
     for number, weight in enumerate(weights):
         if is_silent(weight):
             continue
-        said = unknowns.heard(speak([float(one == number) for one in range(len(weights))]))
+        heard = unknowns.heard(speak([float(one == number) for one in range(len(weights))]))
         for name, table in unknowns.tables.items():
-            worth = weight.to(said[name]) if isinstance(weight, torch.Tensor) else weight
-            found = worth * table.limited(said[name], limit)
-            total[name] = total[name] + found if name in total else found
+            worth = weight.to(heard[name]) if isinstance(weight, torch.Tensor) else weight
+            message = worth * table.limited(heard[name], limit)
+            total[name] = total[name] + message if name in total else message
     return total
 
 
@@ -49,17 +49,17 @@ def shares(
     unknowns: Unknowns, speak: Speak, count: int, clip: float, predicate: str, place: int
 ) -> list[float]:
     """For each of ``count`` statements the share of its message to one atom that is left."""
-    found = []
+    parts = []
     table = unknowns.tables[predicate]
     for number in range(count):
-        said = unknowns.heard(speak([float(one == number) for one in range(count)]))[predicate]
-        found.append(_share(said, table.limited(said, float(clip)), place, table.true_or_false))
-    return found
+        heard = unknowns.heard(speak([float(one == number) for one in range(count)]))[predicate]
+        parts.append(_share(heard, table.limited(heard, float(clip)), place, table.true_or_false))
+    return parts
 
 
-def _share(said: Tensor, limited: Tensor, place: int, true_or_false: bool) -> float:
+def _share(heard: Tensor, limited: Tensor, place: int, true_or_false: bool) -> float:
     """Which part of what is said to one atom is left; all of it where nothing is said."""
-    width = 1 if true_or_false else said.shape[-1]
-    whole, part = (one.reshape(-1, width)[place] for one in (said, limited))
+    width = 1 if true_or_false else heard.shape[-1]
+    whole, part = (one.reshape(-1, width)[place] for one in (heard, limited))
     largest = int(whole.abs().argmax())
     return float(part[largest] / whole[largest]) if whole[largest] else 1.0

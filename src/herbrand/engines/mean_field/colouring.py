@@ -31,9 +31,9 @@ class AtomClass:
 def colouring(problem: Problem, budget: Budget) -> tuple[AtomClass, ...]:
     """Classes that cover all atoms; raises ``BudgetError`` where grounding for it does not fit."""
     coupled = _coupled_predicates(problem)
-    found = [AtomClass(name, None) for name in problem.unknowns.tables if name not in coupled]
+    classes = [AtomClass(name, None) for name in problem.unknowns.tables if name not in coupled]
     if not coupled:
-        return tuple(found)
+        return tuple(classes)
     atoms = LatentAtoms(problem.evidence, budget)
     own = [name for name in atoms.codes if name in coupled]
     numbers = np.concatenate([atoms.axes[atoms.places(name)] for name in own])
@@ -41,8 +41,8 @@ def colouring(problem: Problem, budget: Budget) -> tuple[AtomClass, ...]:
     for name in own:
         colour = colours[atoms.places(name)]
         positions = problem.unknowns.tables[name].positions(atoms.codes[name])
-        found += [AtomClass(name, torch.from_numpy(positions[colour == c])) for c in np.unique(colour)]
-    return tuple(found)
+        classes += [AtomClass(name, torch.from_numpy(positions[colour == c])) for c in np.unique(colour)]
+    return tuple(classes)
 
 
 def _coupled_predicates(problem: Problem) -> frozenset[str]:

@@ -146,11 +146,11 @@ class MeanField:
     def _classes(self, problem: Problem) -> tuple[AtomClass, ...]:
         """Classes for the last improvements; whole predicates where there would be too many."""
         try:
-            found = colouring(problem, self.budget)
+            classes = colouring(problem, self.budget)
         except BudgetError:
-            found = ()
-        if 0 < len(found) <= SMALL_ENOUGH:
-            return found
+            classes = ()
+        if 0 < len(classes) <= SMALL_ENOUGH:
+            return classes
         return tuple(AtomClass(name, None) for name in problem.unknowns.tables)
 
     def _each(self, state: MeanFieldState, update: Callable[[MeanFieldRun], MeanFieldRun]) -> MeanFieldState:

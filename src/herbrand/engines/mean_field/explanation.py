@@ -48,9 +48,9 @@ def explained(
     odds = case.certain
     if odds:
         return asked.explained(odds, engine, Guarantee.APPROXIMATION, (forced(odds),))
-    found = sorted(case.contributions().items(), key=lambda item: -abs(item[1]))
-    reasons = tuple(Reason(*case.grounding(*key), said) for key, said in found[:MOST_REASONS])
-    rest = math.fsum(said for _, said in found[MOST_REASONS:])
+    heaviest = sorted(case.contributions().items(), key=lambda item: -abs(item[1]))
+    reasons = tuple(Reason(*case.grounding(*key), amount) for key, amount in heaviest[:MOST_REASONS])
+    rest = math.fsum(amount for _, amount in heaviest[MOST_REASONS:])
     total = math.fsum((case.base, rest, *(reason.contribution for reason in reasons)))
     about = asked.text, case.quantity, total, engine, Guarantee.APPROXIMATION
     return Explanation(*about, reasons, base=case.base, remainder=rest)
@@ -141,23 +141,23 @@ class _Case:
     def members(self) -> list[tuple[str, Code, bool]]:
         """The atom and those that are one with it, and whether each has the opposite value of this one."""
         numbers = np.flatnonzero(self.leaders.leader == self.number)
-        found = []
+        members = []
         for name, codes in self.atoms.codes.items():
             first = self.atoms.start[name]
             for number in numbers[(numbers >= first) & (numbers < first + len(codes))].tolist():
                 flipped = bool(self.leaders.opposite[number]) ^ self.flipped
-                found.append((name, codes[number - first].item(), flipped))
-        return found
+                members.append((name, codes[number - first].item(), flipped))
+        return members
 
     def contributions(self) -> dict[Key, float]:
         """What each ground statement says, its pieces put together."""
-        said: dict[Key, float] = defaultdict(float)
+        amounts: dict[Key, float] = defaultdict(float)
         for template in self.problem.program.templates:
             if template.weight is None:
                 continue
             for key, amount in self._of_template(template):
-                said[key] += amount * self.shares[template.weight]
-        return {key: amount for key, amount in said.items() if amount != 0}
+                amounts[key] += amount * self.shares[template.weight]
+        return {key: amount for key, amount in amounts.items() if amount != 0}
 
     def _of_template(self, template: Template) -> Iterator[tuple[Key, float]]:
         seen: set[tuple[int, ...]] = set()
@@ -240,8 +240,8 @@ class _Case:
                 rows.append(row)
                 roots += [self._node(circuit, event, self.value), self._node(circuit, event, self.other)]
         if rows:
-            found = circuit.finished(roots).run(self._probability)
-            yield from zip(rows, (found[0::2] - found[1::2]).tolist(), strict=True)
+            values = circuit.finished(roots).run(self._probability)
+            yield from zip(rows, (values[0::2] - values[1::2]).tolist(), strict=True)
 
     def _node(self, circuit: Circuit, event: Event, value: int) -> int:
         """The event once the atom has a value: literals of several values are separated first."""

@@ -26,8 +26,8 @@ def formula_rows(problem: Problem, marginals: Mapping[str, Tensor], question: Qu
     atoms = LatentAtoms(problem.evidence, problem.budget)
     asked = [one for formula in question.formulas for one in instances(formula, problem.program)]
     return tuple(
-        Row(show_formula(said), None, (), probability(problem, marginals, atoms, closed))
-        for said, closed in asked
+        Row(show_formula(written), None, (), probability(problem, marginals, atoms, closed))
+        for written, closed in asked
     )
 
 
@@ -44,5 +44,7 @@ def probability(
         return 1.0
     places = MarginalPlaces(problem.unknowns.tables, atoms)
     flat = places.flat(marginals) if places.names else torch.zeros(0, dtype=torch.float64)
-    found = circuit.finished(roots).run(lambda numbers, allowed: places.probabilities(flat, numbers, allowed))
-    return float(np.clip(1 - float(found.sum()), 0.0, 1.0))
+    values = circuit.finished(roots).run(
+        lambda numbers, allowed: places.probabilities(flat, numbers, allowed)
+    )
+    return float(np.clip(1 - float(values.sum()), 0.0, 1.0))

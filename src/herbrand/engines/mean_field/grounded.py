@@ -101,10 +101,12 @@ class MarginalPlaces:
             return sum(
                 (flat[..., places + value] for value in allowed), start=torch.zeros_like(flat[..., places])
             )
-        found = torch.empty_like(flat[..., places])
+        chances = torch.empty_like(flat[..., places])
         for some in (valued, ~valued):
-            found = found.index_copy(-1, some.nonzero()[:, 0], self.probabilities(flat, atoms[some], allowed))
-        return found
+            chances = chances.index_copy(
+                -1, some.nonzero()[:, 0], self.probabilities(flat, atoms[some], allowed)
+            )
+        return chances
 
 
 def _of_truth(true: Tensor, allowed: tuple[int, ...]) -> Tensor:
@@ -129,10 +131,10 @@ class WholeTable:
 
     def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
         """Its expected entry, one axis after another summed out."""
-        found = self.logs
+        expected = self.logs
         for name in self.scope:
-            found = torch.tensordot(marginals[name], found, dims=1)
-        return found
+            expected = torch.tensordot(marginals[name], expected, dims=1)
+        return expected
 
 
 class GroundScore:
@@ -159,9 +161,9 @@ class GroundScore:
         return bool(self.rows or self.roots or self.constants or self.whole)
 
     def _add_events(
-        self, ground: GroundTemplate, found: Iterable[tuple[int, Event]], circuit: Circuit, roots: list[int]
+        self, ground: GroundTemplate, events: Iterable[tuple[int, Event]], circuit: Circuit, roots: list[int]
     ) -> None:
-        nodes = [(row, circuit.node(event)) for row, event in found]
+        nodes = [(row, circuit.node(event)) for row, event in events]
         rows = np.array([row for row, _ in nodes], dtype=np.int64)
         places = torch.arange(len(roots), len(roots) + len(nodes))
         roots.extend(node for _, node in nodes)
@@ -193,9 +195,9 @@ class GroundScore:
             total = total + _weighted(product, rows, weights)
         roots = [one for one in self.roots if not is_silent(weights[one.weight])]
         if self.circuit is not None and roots:
-            found = self.circuit.run(lambda atoms, allowed: self.places.probabilities(flat, atoms, allowed))
+            values = self.circuit.run(lambda atoms, allowed: self.places.probabilities(flat, atoms, allowed))
             for one in roots:
-                total = total + _weighted(found[..., one.places], one, weights)
+                total = total + _weighted(values[..., one.places], one, weights)
         return total
 
 

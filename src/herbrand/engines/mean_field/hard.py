@@ -110,14 +110,14 @@ class _Work:
         """Everything that the templates forbid."""
         cases = ground_cases(ground)
         events = Events(cases, self.leaders)
-        found: list[Forbidden] = []
+        clauses: list[Forbidden] = []
         for one, columns in zip(ground.templates, cases.rows, strict=True):
             if one.multiplicity and one.conjunction.blocks:
-                found += self._without_blocks(one.template.statement, events.of(columns))
+                clauses += self._without_blocks(one.template.statement, events.of(columns))
             elif one.multiplicity:
                 rows = Forbidden(one.template.statement, columns.atoms, columns.allowed)
-                found += rows.led_by(self.leaders)
-        return found
+                clauses += rows.led_by(self.leaders)
+        return clauses
 
     def _without_blocks(self, statement: int, events: Iterable[tuple[int, Event]]) -> list[Forbidden]:
         """What forbids events with quantifiers, rows of the same values together."""
@@ -263,12 +263,12 @@ class _Work:
         """The values left to those that have lost some, followers included."""
         leader, opposite = self.leaders.leader, self.leaders.opposite
         lost = np.flatnonzero(self.left[leader] < self.atoms.value_counts[leader])
-        found: dict[int, Values] = {}
+        by_atom: dict[int, Values] = {}
         for atom in lost.tolist():
             start = self.starts[leader[atom]]
             own = self.possible[start : start + self.atoms.value_counts[atom]]
-            found[atom] = frozenset(np.flatnonzero(own[::-1] if opposite[atom] else own).tolist())
-        return found
+            by_atom[atom] = frozenset(np.flatnonzero(own[::-1] if opposite[atom] else own).tolist())
+        return by_atom
 
 
 def _ways_to_break(piece: Event) -> int:

@@ -31,15 +31,15 @@ def exceptions(
     total = math.prod(sizes)
     if evidence.is_valued(predicate) or total < SMALLEST:
         return None
-    found = [evidence.known(predicate).codes, evidence.opinions(predicate)[0]]
+    parts = [evidence.known(predicate).codes, evidence.opinions(predicate)[0]]
     for product in products:
         for reading in readings(product.operands):
             if reading.source == predicate:
                 codes = _singled_out(reading, product, evidence, relations)
                 if codes is None:
                     return None
-                found.append(codes)
-    codes = np.unique(np.concatenate(found))
+                parts.append(codes)
+    codes = np.unique(np.concatenate(parts))
     return codes if len(codes) * SHARE <= total else None
 
 

@@ -222,7 +222,7 @@ class MessagePlan(nn.Module):
     def _added(
         self, prepared: Prepared, registers: Mapping[int, Tensor], onto: Tables, early: bool
     ) -> Tables:
-        found = dict(onto)
+        messages = dict(onto)
         for number, heard in enumerate(self.heard):
             if heard.early != early:
                 continue
@@ -233,14 +233,14 @@ class MessagePlan(nn.Module):
             if worth is None and heard.leaf in prepared.masks:
                 worth = prepared.masks[heard.leaf]
             if leaf.whole:
-                found[name] = (
-                    found[name] + total if worth is None else torch.addcmul(found[name], total, worth)
+                messages[name] = (
+                    messages[name] + total if worth is None else torch.addcmul(messages[name], total, worth)
                 )
                 continue
             total = total if worth is None else total * worth
             total = total.expand(-1, *leaf.shape)
-            found[name] = found[name] + leaf.reading.embedded(total, self.shapes[name], leaf.valued)
-        return found
+            messages[name] = messages[name] + leaf.reading.embedded(total, self.shapes[name], leaf.valued)
+        return messages
 
     def _total(self, heard: Heard, registers: Mapping[int, Tensor]) -> Tensor:
         """The signed sum of messages, over the dimensions of a leaf, each of which may have size 1."""
@@ -333,11 +333,11 @@ class _Maker:
         whole = {*self.tables, *self.given}
         left, forms = [], defaultdict[Product, list[tuple[Product, dict[int, float]]]](list)
         for template in templates:
-            found = products_of(self.program, [template], self.evidence, whole)
-            if not all(self._fits(product) for product in found):
+            products = products_of(self.program, [template], self.evidence, whole)
+            if not all(self._fits(product) for product in products):
                 left.append(template)
                 continue
-            for product, worth in found.items():
+            for product, worth in products.items():
                 forms[self._form(product)].append((product, worth))
         for form, members in forms.items():
             self._add(form, members)
@@ -384,10 +384,10 @@ class _Maker:
 
     def _rows(self, form: Product) -> _Rows | None:
         known = [x for x in form.operands if isinstance(x, Observed)]
-        found = joined(
+        rows = joined(
             [(self.relations.relation(x), x.axes) for x in known], form.sizes, self.relations.memory
         )
-        return None if found is None else _Rows(*found)
+        return None if rows is None else _Rows(*rows)
 
     def sizes(self, form: Product, rows: _Rows) -> dict[str, int]:
         """Of all axes of a form's operands."""
@@ -400,17 +400,17 @@ class _Maker:
 
     def operands(self, form: Product, rows: _Rows) -> list[Operand] | None:
         """The form's operands but for its table over values; ``None`` where a known one is too large."""
-        found: list[Operand] = []
+        operands: list[Operand] = []
         for place, operand in enumerate(form.operands):
             match operand:
                 case Reading():
-                    found.append(self._reading(operand, place))
+                    operands.append(self._reading(operand, place))
                 case PerConstant(weight=weight):
                     key = ("per constant", weight, operand.arguments)
                     if key not in self.registers.made:
                         self.registers.made[key] = self.registers.new(OF_WEIGHTS)
                         self.per_constant[self.registers.made[key]] = weight, operand.reading
-                    found.append(Operand(operand.axes, self.registers.made[key], OF_WEIGHTS))
+                    operands.append(Operand(operand.axes, self.registers.made[key], OF_WEIGHTS))
                 case Observed():
                     relation = self.relations.relation(operand)
                     if rows.rows is not None and set(operand.axes) <= set(rows.axes) and listed(relation):
@@ -418,11 +418,11 @@ class _Maker:
                     if math.prod(relation.shape) * FLOAT_BYTES > self.relations.memory:
                         return None
                     register = self.registers.known(("known", operand), relation.to_dense)
-                    found.append(Operand(operand.axes, register, KNOWN, Diagonals.of(relation)))
-        found += self._present(form)
+                    operands.append(Operand(operand.axes, register, KNOWN, Diagonals.of(relation)))
+        operands += self._present(form)
         if rows.rows is None:
-            return found
-        return [self._gathered(x, rows, self.sizes(form, rows)) for x in found]
+            return operands
+        return [self._gathered(x, rows, self.sizes(form, rows)) for x in operands]
 
     def _present(self, form: Product) -> list[Operand]:
         """Whether constants are there, for axes that only known relations have."""
@@ -432,12 +432,12 @@ class _Maker:
             if isinstance(operand, Observed):
                 own = self.types(operand.literal.predicate)
                 types |= dict(zip(operand.literal.arguments, own, strict=True))
-        found = []
+        operands = []
         for axis, name in types.items():
             if isinstance(axis, str) and axis not in read and name in self.ragged:
                 leaf = self._leaf(Reading(PRESENT + name, ("d0",)), (form.sizes[axis],), False)
-                found.append(Operand((BATCH, axis), self._source(leaf, 1, OF_WEIGHTS), OF_WEIGHTS))
-        return found
+                operands.append(Operand((BATCH, axis), self._source(leaf, 1, OF_WEIGHTS), OF_WEIGHTS))
+        return operands
 
     def _gathered(self, operand: Operand, rows: _Rows, sizes: Mapping[str, int]) -> Operand:
         assert rows.rows is not None
@@ -570,7 +570,7 @@ class _Maker:
 
     def finished(self) -> tuple[tuple[Heard, ...], tuple[Step, ...]]:
         """What is heard at each leaf, and the steps that are needed for it, in order."""
-        results = [one for said in self.derivatives.values() for _, one, _ in said]
+        results = [one for own in self.derivatives.values() for _, one, _ in own]
         needed = {one.register for one in results}
         kept = []
         for step in reversed(self.registers.steps):
@@ -591,11 +591,11 @@ class _Maker:
 
     def _heard(self, uses: Counter[int], producers: Mapping[int, Step]) -> Iterator[Heard]:
         """At each leaf, at each worth, apart what no marginal changes; the first message is added."""
-        for (leaf, worth), said in self.derivatives.items():
+        for (leaf, worth), own in self.derivatives.items():
             for early in (True, False):
                 chosen = [
                     self._message(sign, one, sizes, uses, producers)
-                    for sign, one, sizes in said
+                    for sign, one, sizes in own
                     if (self.registers.levels[one.register] < OF_MARGINALS) == early
                 ]
                 chosen.sort(key=lambda one: (one.sign <= 0, one.step is None))

@@ -88,16 +88,16 @@ class Gathered:
         rows = rows if rows.shape == wanted else rows.expand(wanted)
         if self.start is not None:
             around = (self.start, count - self.start - self.length)
-            found = torch.nn.functional.pad(rows, (0, 0) * (rows.dim() - self.first - 1) + around)
+            spread = torch.nn.functional.pad(rows, (0, 0) * (rows.dim() - self.first - 1) + around)
         elif total is not None and self.order is None and total.shape == tuple(shape):
             return total.reshape(flat).index_add(self.first, index, rows, alpha=sign).view(shape)
         else:
-            found = rows.new_zeros(flat).index_add(self.first, index, rows)
-        found = found if len(flat) == len(moved) else found.reshape(moved)
-        found = found if self.order is None else found.permute(*map(order.index, range(len(order))))
+            spread = rows.new_zeros(flat).index_add(self.first, index, rows)
+        spread = spread if len(flat) == len(moved) else spread.reshape(moved)
+        spread = spread if self.order is None else spread.permute(*map(order.index, range(len(order))))
         if total is None:
-            return found if sign == 1 else found * sign
-        return torch.add(total, found, alpha=sign)
+            return spread if sign == 1 else spread * sign
+        return torch.add(total, spread, alpha=sign)
 
 
 @dataclass(frozen=True)
@@ -223,20 +223,20 @@ class Tree:
         for join in joins:
             slots.append(self._product([slots[slot] for slot in join.slots], join.axes))
             reached.append(any(reached[slot] for slot in join.slots))
-        said: dict[int, Operand | None] = {len(slots) - 1: None}
+        derived: dict[int, Operand | None] = {len(slots) - 1: None}
         for number in range(len(slots) - 1, -1, -1):
-            if number not in said or not reached[number]:
+            if number not in derived or not reached[number]:
                 continue
             if number < len(self.operands):
-                yield self._derivative(self.operands[number], said[number])
+                yield self._derivative(self.operands[number], derived[number])
                 continue
             join = joins[number - len(self.operands)]
             for slot in join.slots:
                 if reached[slot]:
                     others = [slots[other] for other in join.slots if other != slot]
-                    around = said[number]
+                    around = derived[number]
                     parts = others if around is None else [around, *others]
-                    said[slot] = self._parts(parts, slots[slot])
+                    derived[slot] = self._parts(parts, slots[slot])
 
     def _parts(self, parts: Sequence[Operand], to: Operand) -> Operand | None:
         """The product of the parts over the axes of ``to``, as the last step that is to be run."""
@@ -245,10 +245,10 @@ class Tree:
         axes = tuple(a for a in to.axes if any(a in part.axes for part in parts))
         return self._product(parts, axes)
 
-    def _derivative(self, operand: Operand, said: Operand | None) -> Derivative:
-        if said is None:
+    def _derivative(self, operand: Operand, derived: Operand | None) -> Derivative:
+        if derived is None:
             return Derivative(operand, (), self.registers.known("one", lambda: torch.ones(())))
-        return Derivative(operand, said.axes, said.register)
+        return Derivative(operand, derived.axes, derived.register)
 
     def _product(self, parts: Sequence[Operand], axes: Axes) -> Operand:
         """The parts multiplied pair by pair, known ones first, and summed over all but these axes."""
@@ -316,8 +316,12 @@ class Tree:
         step = Shift(other.axes.index(there), size, offsets, masked)
         cost = ADDED * self._entries(made) * (1 + len(offsets))
         register = self.registers.step(step, other.register, *inputs, cost=cost, entries=self._entries(made))
-        found = Operand(made, register, other.level)
-        return found if set(made) == set(axes) else self._arranged(found, tuple(a for a in axes if a in made))
+        shifted = Operand(made, register, other.level)
+        return (
+            shifted
+            if set(made) == set(axes)
+            else self._arranged(shifted, tuple(a for a in axes if a in made))
+        )
 
     def _entries(self, axes: Axes) -> int:
         return math.prod(self.sizes[axis] for axis in axes)
@@ -325,12 +329,12 @@ class Tree:
 
 def _moved(rows: np.ndarray, offset: int) -> np.ndarray:
     """Entries moved to where they arrive."""
-    found = np.zeros_like(rows)
+    moved = np.zeros_like(rows)
     if offset >= 0:
-        found[offset:] = rows[: len(rows) - offset]
+        moved[offset:] = rows[: len(rows) - offset]
     else:
-        found[:offset] = rows[-offset:]
-    return found
+        moved[:offset] = rows[-offset:]
+    return moved
 
 
 def _reach(size: int, offset: int) -> np.ndarray:

@@ -76,14 +76,14 @@ def _whole(
     """Tables with evidence, ties or many values."""
     difference, came = target - logits, marginals - before
     after = torch.lerp(logits, target, stride)
-    found = table.probabilities(after)
-    distance = (found - marginals).abs()
+    probabilities = table.probabilities(after)
+    distance = (probabilities - marginals).abs()
     if free is not None:
         difference, came, logits, distance = (
             one.reshape(len(free), -1)[free] for one in (difference, came, logits, distance)
         )
     slope = slope_of(logits, difference, came)
-    return Move(after, found, slope, float(distance.max()) if distance.numel() else 0.0)
+    return Move(after, probabilities, slope, float(distance.max()) if distance.numel() else 0.0)
 
 
 def slope_of(logits: Tensor, difference: Tensor, came: Tensor) -> Slope:
@@ -104,15 +104,15 @@ def _in_blocks(logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor
             return _block_moved(*piece, stride)
 
     if threads == 1 or len(pieces) < FEWEST_IN_PARALLEL:
-        found = list(map(work, pieces))
+        blocks = list(map(work, pieces))
     else:
         with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(work, pieces))
+            blocks = list(pool.map(work, pieces))
     return Move(
         target,
         before,
-        sum((slope for slope, _ in found), Slope()),
-        max((far for _, far in found), default=0.0),
+        sum((slope for slope, _ in blocks), Slope()),
+        max((far for _, far in blocks), default=0.0),
     )
 
 

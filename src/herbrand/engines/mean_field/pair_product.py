@@ -103,10 +103,10 @@ class PairProduct:
         if not self.kind:
             return left * right
         multiply = torch.bmm if self.kind == 3 else torch.matmul if self.kind == 1 else torch.mm
-        found = multiply(left, right)
+        product = multiply(left, right)
         if self.shape is not None:
-            found = found.reshape(self.shape)
-        return found if self.order is None else found.permute(self.order)
+            product = product.reshape(self.shape)
+        return product if self.order is None else product.permute(self.order)
 
     @property
     def plain(self) -> bool:

@@ -93,17 +93,17 @@ class Problem:
         """What the program's statements say to every atom, each clipped where that is wanted."""
         if self.clip is None:
             return self.messages(marginals, self.weights)[1]
-        said = clipped(
+        sent = clipped(
             self.unknowns,
             lambda weights: self.messages(marginals, weights)[1],
             self.weights,
             self.clip,
         )
-        return said or self.messages(marginals, self.weights)[1]
+        return sent or self.messages(marginals, self.weights)[1]
 
     def messages(self, marginals: Mapping[str, Tensor], weights: Weights) -> tuple[float, dict[str, Tensor]]:
         """The expected log-weight, and what it says to every atom (or value); no graph is kept."""
-        value, found = self.score.messages(marginals, weights)
+        value, messages = self.score.messages(marginals, weights)
         if self.grounded is not None:
             leaves = {name: table.detach().requires_grad_() for name, table in marginals.items()}
             with one_thread(), torch.enable_grad():
@@ -114,11 +114,11 @@ class Problem:
             value += more.item()
             for name, gradient in zip(leaves, gradients, strict=True):
                 if gradient is not None:
-                    found[name] = found[name] + gradient if name in found else gradient
+                    messages[name] = messages[name] + gradient if name in messages else gradient
         for name, table in self.unknowns.tables.items():
-            if name not in found:
-                found[name] = torch.zeros(table.shape, dtype=torch.float64)
-        return value, found
+            if name not in messages:
+                messages[name] = torch.zeros(table.shape, dtype=torch.float64)
+        return value, messages
 
 
 def prepared(
@@ -166,18 +166,18 @@ def _ties(atoms: LatentAtoms, leaders: Leaders) -> Sequence[Ties]:
 
     here, codes = place(followers)
     there, leading = place(leaders.leader[followers])
-    found = []
+    ties = []
     for one, other in sorted(set(zip(here.tolist(), there.tolist(), strict=True))):
         chosen = (here == one) & (there == other)
         opposite = leaders.opposite[followers[chosen]]
         parts = map(torch.from_numpy, (codes[chosen], leading[chosen], opposite))
-        found.append(Ties(names[one], names[other], *parts))
-    return found
+        ties.append(Ties(names[one], names[other], *parts))
+    return ties
 
 
 def _opinions(tables: Mapping[str, PredicateTable], evidence: Evidence) -> dict[str, Tensor]:
     """Soft evidence by predicate, for those that have any."""
-    found = {}
+    by_name = {}
     for name, table in tables.items():
         codes, values, worths = evidence.opinions(name)
         if not len(codes):
@@ -187,5 +187,5 @@ def _opinions(tables: Mapping[str, PredicateTable], evidence: Evidence) -> dict[
         if not table.true_or_false:
             places = places * table.shape[-1] + values
         unary.view(-1).index_add_(0, torch.from_numpy(places), torch.tensor(worths))
-        found[name] = unary
-    return found
+        by_name[name] = unary
+    return by_name

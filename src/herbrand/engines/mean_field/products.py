@@ -175,14 +175,14 @@ def products_of(
 
     ``whole``: open predicates that are read as whole tables, so that a reading may keep pairs apart.
     """
-    found: dict[Product, dict[int, float]] = {}
+    products: dict[Product, dict[int, float]] = {}
     for template in templates:
         if template.weight is None:
             continue
         for sign, product in _products(template, program, evidence, whole):
-            worth = found.setdefault(product, {})
+            worth = products.setdefault(product, {})
             worth[template.weight] = worth.get(template.weight, 0) + sign
-    return {p: w for p, w in found.items() if any(w.values()) and 0 not in p.sizes.values()}
+    return {p: w for p, w in products.items() if any(w.values()) and 0 not in p.sizes.values()}
 
 
 def _products(
@@ -276,11 +276,11 @@ def quantified(
     for block in conjunction.blocks:
         names = sorted({name for piece in block.pieces for name in _names(piece)})
         axes = tuple(name for name in names if name in sizes)
-        found = tuple(
+        pieces = tuple(
             tuple(_piece(piece, axes, sizes, program, evidence) for piece in group.pieces)
             for group in groups(block)
         )
-        yield Quantified(found, block.some, axes, tuple(sizes[axis] for axis in axes))
+        yield Quantified(pieces, block.some, axes, tuple(sizes[axis] for axis in axes))
 
 
 def _piece(

@@ -36,15 +36,15 @@ class ExclusivePieces:
 
 def groups(block: Block) -> tuple[ExclusivePieces, ...]:
     """The pieces of a block, those together that exclude each other under every assignment."""
-    found: list[list[Conjunction]] = []
+    exclusive: list[list[Conjunction]] = []
     for piece in block.pieces:
-        for group in found:
+        for group in exclusive:
             if all(_exclusive(piece, other) for other in group):
                 group.append(piece)
                 break
         else:
-            found.append([piece])
-    return tuple(ExclusivePieces(group[0].variables, tuple(group)) for group in found)
+            exclusive.append([piece])
+    return tuple(ExclusivePieces(group[0].variables, tuple(group)) for group in exclusive)
 
 
 def _exclusive(left: Conjunction, right: Conjunction) -> bool:

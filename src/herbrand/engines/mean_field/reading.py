@@ -26,8 +26,8 @@ def tables_asked_for(
             LatentAtoms(problem.evidence, problem.budget, [name])
 
     def look_up(predicate: str, codes: np.ndarray) -> np.ndarray:
-        found = probabilities(problem, marginals, predicate, codes)
-        return np.eye(found.shape[1])[found.argmax(axis=1)] if rounded else found
+        shares = probabilities(problem, marginals, predicate, codes)
+        return np.eye(shares.shape[1])[shares.argmax(axis=1)] if rounded else shares
 
     return looked_up(problem.evidence, look_up, question)
 

@@ -144,12 +144,12 @@ class Score:
     @cached_property
     def constants(self) -> dict[int, float]:
         """What products without latent literals, which are numbers, count times each weight."""
-        found: dict[int, float] = {}
+        constants: dict[int, float] = {}
         for part in self.known:
             value = float(self._total(part, Leaves(self.tables, {}), ()))
             for weight, count in part.worth.items():
-                found[weight] = found.get(weight, 0.0) + count * value
-        return found
+                constants[weight] = constants.get(weight, 0.0) + count * value
+        return constants
 
     @cached_property
     def plans(self) -> list[Plan]:
@@ -181,8 +181,8 @@ class Score:
             worth = self.worth(part, weights)
             if worth is not None:
                 total = total + worth * self._total(part, leaves, weights)
-        found = torch.as_tensor(total, dtype=leaves.like.dtype, device=leaves.like.device)
-        return found if batch is None else found.expand(batch)
+        expected = torch.as_tensor(total, dtype=leaves.like.dtype, device=leaves.like.device)
+        return expected if batch is None else expected.expand(batch)
 
     def messages(self, marginals: Mapping[str, Tensor], weights: Weights) -> tuple[float, dict[str, Tensor]]:
         """The expected log-weight and its derivative by every marginal, as tables; no graph is kept."""
@@ -222,16 +222,16 @@ class Score:
         """Derivatives by what is read, added up into derivatives by the marginals."""
         messages: dict[str, Tensor] = {}
         waiting = dict(gradients)
-        times = Counter(one.untyped_storage().data_ptr() for found in gradients.values() for one in found)
-        for key, found in gradients.items():
-            whole = self.tables[key[0]].whole(found, leaves.readings[key])
+        times = Counter(one.untyped_storage().data_ptr() for tensors in gradients.values() for one in tensors)
+        for key, tensors in gradients.items():
+            whole = self.tables[key[0]].whole(tensors, leaves.readings[key])
             if whole is not None and key[0] not in messages and _is_own(whole, times):
                 messages[key[0]] = whole
                 del waiting[key]
-        for key, found in waiting.items():
+        for key, tensors in waiting.items():
             if key[0] not in messages:
                 messages[key[0]] = torch.zeros_like(leaves.marginals[key[0]])
-            self.tables[key[0]].add(messages[key[0]], found, leaves.readings[key])
+            self.tables[key[0]].add(messages[key[0]], tensors, leaves.readings[key])
         return messages
 
     def worth(self, part: CountedProduct, weights: Weights) -> Tensor | float | None:
@@ -339,9 +339,9 @@ def _accumulate(
     flat = [tensor for key in keys for tensor in leaves.tensors[key]]
     if not flat or not value.requires_grad:
         return
-    found = iter(torch.autograd.grad(value, flat, allow_unused=True))
+    fresh = iter(torch.autograd.grad(value, flat, allow_unused=True))
     for key in keys:
-        new = [torch.zeros_like(leaf) if (g := next(found)) is None else g for leaf in leaves.tensors[key]]
+        new = [torch.zeros_like(leaf) if (g := next(fresh)) is None else g for leaf in leaves.tensors[key]]
         if key in gradients:
             new = [old + more for old, more in zip(gradients[key], new, strict=True)]
         gradients[key] = new

@@ -144,15 +144,15 @@ class DenseTable:
     def probabilities(self, logits: Tensor) -> Tensor:
         if self.values is not None:
             return softmax(self.settled(logits))
-        found = torch.sigmoid(logits)
+        shares = torch.sigmoid(logits)
         if not len(self.known):
-            return found
+            return shares
         codes = torch.from_numpy(self.known).to(logits.device)
         settled = torch.from_numpy(self.known_values).to(logits)
         lead = logits.shape[: logits.dim() - len(self.sizes)]
-        flat = found.reshape(*lead, self.count)
+        flat = shares.reshape(*lead, self.count)
         settled = settled.expand(*lead, len(codes))
-        if torch.is_grad_enabled() and found.requires_grad:
+        if torch.is_grad_enabled() and shares.requires_grad:
             return flat.index_copy(-1, codes, settled).reshape(logits.shape)
         return flat.index_copy_(-1, codes, settled).reshape(logits.shape)
 
@@ -193,9 +193,9 @@ class DenseTable:
     def entropies(self, logits: Tensor, probabilities: Tensor) -> Tensor:
         if self.values is not None:
             return -torch.special.xlogy(probabilities, probabilities).sum(-1).reshape(-1)
-        found = torch.nn.functional.softplus(logits).addcmul_(logits, probabilities, value=-1).reshape(-1)
-        found[torch.from_numpy(self.known)] = 0
-        return found
+        entropies = torch.nn.functional.softplus(logits).addcmul_(logits, probabilities, value=-1).reshape(-1)
+        entropies[torch.from_numpy(self.known)] = 0
+        return entropies
 
     def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
         region = reading.region(probabilities, batched, self.values is not None)
@@ -269,11 +269,11 @@ class ListedTable:
         return counts
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        found = torch.sigmoid(logits)
+        shares = torch.sigmoid(logits)
         if not len(self.known):
-            return found
+            return shares
         settled = torch.from_numpy(self.known_values).to(logits)
-        return found.index_copy(-1, torch.from_numpy(self.fixed), settled)
+        return shares.index_copy(-1, torch.from_numpy(self.fixed), settled)
 
     def settled(self, logits: Tensor) -> Tensor:
         return _infinite(logits, self.fixed, self.known_values)
@@ -285,10 +285,10 @@ class ListedTable:
         return message / (1 + message.abs() / limit)
 
     def entropies(self, logits: Tensor, probabilities: Tensor) -> Tensor:
-        found = torch.nn.functional.softplus(logits) - logits * probabilities
-        found[torch.from_numpy(self.fixed)] = 0
-        found[-1] *= self.others
-        return found
+        entropies = torch.nn.functional.softplus(logits) - logits * probabilities
+        entropies[torch.from_numpy(self.fixed)] = 0
+        entropies[-1] *= self.others
+        return entropies
 
     def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
         assert not batched

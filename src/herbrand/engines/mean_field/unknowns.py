@@ -55,13 +55,13 @@ class Unknowns:
         return self._copied(logits, torch.neg)
 
     def _copied(self, tables: dict[str, Tensor], negated: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
-        found = dict(tables)
+        fields = dict(tables)
         for tie in self.ties:
-            leading = self.flat(tie.leader, found[tie.leader])[..., tie.leading]
+            leading = self.flat(tie.leader, fields[tie.leader])[..., tie.leading]
             values = torch.where(tie.opposite, negated(leading), leading)
-            copied = self.flat(tie.predicate, found[tie.predicate]).index_copy(-1, tie.tied, values)
-            found[tie.predicate] = copied.view(found[tie.predicate].shape)
-        return found
+            copied = self.flat(tie.predicate, fields[tie.predicate]).index_copy(-1, tie.tied, values)
+            fields[tie.predicate] = copied.view(fields[tie.predicate].shape)
+        return fields
 
     def settled(self, logits: Logits) -> dict[str, Tensor]:
         """Log-odds of all atoms, evidence and ties put in: those of :meth:`marginals`."""
@@ -69,21 +69,21 @@ class Unknowns:
 
     def gathered(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         """What atoms receive (log-odds), that of tied ones added to their leaders'."""
-        found = dict(fields)
+        gathered = dict(fields)
         for tie in self.ties:
-            received = self.flat(tie.predicate, found[tie.predicate])[..., tie.tied]
+            received = self.flat(tie.predicate, gathered[tie.predicate])[..., tie.tied]
             received = torch.where(tie.opposite, -received, received)
-            added = self.flat(tie.leader, found[tie.leader]).index_add(-1, tie.leading, received)
-            found[tie.leader] = added.view(found[tie.leader].shape)
-        return found
+            added = self.flat(tie.leader, gathered[tie.leader]).index_add(-1, tie.leading, received)
+            gathered[tie.leader] = added.view(gathered[tie.leader].shape)
+        return gathered
 
     def heard(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         """The same, with nothing left at tied atoms themselves."""
-        found = self.gathered(fields)
+        gathered = self.gathered(fields)
         for tie in self.ties:
-            cleared = self.flat(tie.predicate, found[tie.predicate]).index_fill(-1, tie.tied, 0.0)
-            found[tie.predicate] = cleared.view(found[tie.predicate].shape)
-        return found
+            cleared = self.flat(tie.predicate, gathered[tie.predicate]).index_fill(-1, tie.tied, 0.0)
+            gathered[tie.predicate] = cleared.view(gathered[tie.predicate].shape)
+        return gathered
 
     def entropy(self, logits: Logits, marginals: Mapping[str, Tensor]) -> float:
         """Of the product distribution."""
@@ -111,10 +111,10 @@ class Unknowns:
     @cached_property
     def _tied(self) -> dict[str, list[Tensor]]:
         """The atoms of each predicate that follow others."""
-        found: dict[str, list[Tensor]] = {}
+        by_predicate: dict[str, list[Tensor]] = {}
         for tie in self.ties:
-            found.setdefault(tie.predicate, []).append(tie.tied)
-        return found
+            by_predicate.setdefault(tie.predicate, []).append(tie.tied)
+        return by_predicate
 
     def _free_atoms(self, name: str, table: PredicateTable) -> Tensor | None:
         tied = self._tied.get(name, [])

@@ -63,10 +63,10 @@ def heaviest(
         ranked[node].at(0)  # from below, so that few calls are within one another
     for place in itertools.count():
         with room_for(FRAMES * len(ranked)):
-            found = ranked[root].at(place)
-        if found is None:
+            proof = ranked[root].at(place)
+        if proof is None:
             return
-        yield found[1]
+        yield proof[1]
 
 
 Weighed = tuple[float, "ProofTree | Fact"]
@@ -97,14 +97,14 @@ class _Way:
 
     def at(self, places: tuple[int, ...]) -> tuple[float, list[Weighed]] | None:
         """The proofs at these places and the weight with them, if there are so many."""
-        weight, found = self.weight, list[Weighed]()
+        weight, parts = self.weight, list[Weighed]()
         for place, part in zip(places, self.parts, strict=True):
             one = part.at(place)
             if one is None:
                 return None
             weight *= one[0]
-            found.append(one)
-        return weight, found
+            parts.append(one)
+        return weight, parts
 
 
 Waiting = tuple[float, int, float, _Way, tuple[int, ...], list[Weighed]]
@@ -145,6 +145,6 @@ class _Ranked:
         key = id(way), places
         if key not in self._seen:
             self._seen.add(key)
-            if (found := way.at(places)) is not None:
-                waiting = -abs(found[0]), next(self._numbers), found[0], way, places, found[1]
+            if (weighed := way.at(places)) is not None:
+                waiting = -abs(weighed[0]), next(self._numbers), weighed[0], way, places, weighed[1]
                 heapq.heappush(self._waiting, waiting)

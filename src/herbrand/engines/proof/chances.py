@@ -71,15 +71,15 @@ def chances_of(
         else:
             tables[name] = reading.chances()
             if name in stated:
-                tables[name], found = reading.with_given(tables[name], stated[name])
-                evidence += found
+                tables[name], own_evidence = reading.with_given(tables[name], stated[name])
+                evidence += own_evidence
     return Facts(facts.domains, tables), tuple(evidence)
 
 
 def _indices(rows: FactRows, predicate: Predicate, facts: Facts) -> Row:
-    found = facts.indices(predicate.column_types, rows.row(0))
-    assert None not in found, "constants that are given are in their domains"
-    return cast(Row, found)
+    indices = facts.indices(predicate.column_types, rows.row(0))
+    assert None not in indices, "constants that are given are in their domains"
+    return cast(Row, indices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +164,15 @@ class _Reading:
         kind = self.predicate.value_type
         assert kind is not None
         count = len(self.facts.domains[kind])
-        found: dict[Row, float] = {}
+        shares: dict[Row, float] = {}
         for atom, stated in atoms.items():
             values = _distribution(stated, count)
             left = {value: p for value, p in values.items() if value not in denied.get(atom, ())}
             whole = math.fsum(left.values()) if len(left) < len(values) else 1.0
-            found |= {(*atom, value): p / whole for value, p in left.items() if p}
-        return np.array(list(found), np.int32).reshape(len(found), rows.shape[1]), np.array([*found.values()])
+            shares |= {(*atom, value): p / whole for value, p in left.items() if p}
+        return np.array(list(shares), np.int32).reshape(len(shares), rows.shape[1]), np.array(
+            [*shares.values()]
+        )
 
     # Both
 
@@ -291,15 +293,15 @@ def _refuse_uncertain_aggregates(program: HornProgram, predicates: Iterable[str]
 
 def _uncertain(program: HornProgram) -> set[str]:
     """The predicates that rest on a choice, or on a fact or a rule with a probability other than 1."""
-    found = set[str]()
+    uncertain = set[str]()
     for name in program.facts.tables:
         weights = program.relation(name).weights
         if weights is not None and (weights != 1).any():
-            found.add(name)
-    found |= {rule.head.predicate for rule in program.weighted if rule_number(rule) != 1}
-    found |= {rule.head.predicate for _, rules in program.choices for rule in rules}
+            uncertain.add(name)
+    uncertain |= {rule.head.predicate for rule in program.weighted if rule_number(rule) != 1}
+    uncertain |= {rule.head.predicate for _, rules in program.choices for rule in rules}
     callers: dict[str, list[str]] = defaultdict(list)
     for name, clauses in program.clauses.items():
         for called in {called for clause in clauses for called in clause.predicates()}:
             callers[called].append(name)
-    return set(reached(found, lambda name: callers.get(name, ())))
+    return set(reached(uncertain, lambda name: callers.get(name, ())))

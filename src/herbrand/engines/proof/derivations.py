@@ -125,12 +125,12 @@ class _Search:
         predicate, left = nodes[0].predicate, nodes[0].left
         if left == 0:
             return []
-        found: list[Node] = []
+        below: list[Node] = []
         for clause in self._plans.clauses(predicate):
             for number, made in self._instances(clause, nodes, left):
                 self.found.instances[nodes[number]].append(made)
-                found += [part for part in made.parts if isinstance(part, Node)]
-        return found
+                below += [part for part in made.parts if isinstance(part, Node)]
+        return below
 
     def _instances(self, clause: Clause, nodes: list[Node], left: int | None) -> list[tuple[int, Instance]]:
         plan = self._plan(clause)

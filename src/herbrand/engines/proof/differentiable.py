@@ -129,8 +129,8 @@ class _Made(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        found = ctx.reverse(slope.detach().contiguous().numpy(), ctx.needs_input_grad[2:])
-        slopes = [None if part is None else torch.from_numpy(part) for part in found]
+        gradients = ctx.reverse(slope.detach().contiguous().numpy(), ctx.needs_input_grad[2:])
+        slopes = [None if part is None else torch.from_numpy(part) for part in gradients]
         return (None, None, *differentiable_once(slopes, [slope, *ctx.saved_tensors], *SECOND))
 
 

@@ -89,7 +89,7 @@ class GoalsState:
     rules: Proof
     goals: Goals
     shapes: tuple[SameShape, ...]
-    found: tuple[Found, ...] = ()
+    answers: tuple[Found, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ class ByProofs:
         return Prepared(partial(self._read, rules, goals), lambda: cost)
 
     def step(self, state: GoalsState) -> GoalsState:
-        found = (state.rules.found(same.shape, same.rows, self.request) for same in state.shapes)
-        return replace(state, found=tuple(found))
+        answers = (state.rules.found(same.shape, same.rows, self.request) for same in state.shapes)
+        return replace(state, answers=tuple(answers))
 
     def residual(self, state: GoalsState) -> float:
         return 0.0
@@ -122,12 +122,12 @@ class ByProofs:
         """The answers of the goal, or of each goal, heaviest first."""
         rules, goals = state.rules, state.goals
         if goals.bindings:
-            ((same,), (found,)) = state.shapes, state.found
-            return rules.told(same.shape, found, self.request, same.rows, tuple(goals.bindings))
+            ((same,), (answer,)) = state.shapes, state.answers
+            return rules.bindings(same.shape, answer, self.request, same.rows, tuple(goals.bindings))
         answers: dict[int, Bindings] = {}
-        for same, found in zip(state.shapes, state.found, strict=True):
-            for place, own in zip(same.places, _by_goal(found, len(same.places)), strict=True):
-                answers[place] = rules.told(same.shape, own, self.request)
+        for same, answer in zip(state.shapes, state.answers, strict=True):
+            for place, own in zip(same.places, _by_goal(answer, len(same.places)), strict=True):
+                answers[place] = rules.bindings(same.shape, own, self.request)
         several = tuple(answers[place] for place in sorted(answers))
         return several if isinstance(goals.asked, tuple) else several[0]
 
@@ -143,11 +143,11 @@ class ByProofs:
                 f"one answer is explained at a time, and {first} is a variable",
                 hint=f"put a constant for {first}, or _ if it does not matter",
             )
-        (found,) = self.step(state).found
-        weight = float(found.table.values[0]) if len(found.table) else 0.0
+        (answer,) = self.step(state).answers
+        weight = float(answer.table.values[0]) if len(answer.table) else 0.0
         ground = GroundProofs(state.rules.plans, request.budget, int(request.depth) + 2)
         graph, root = ground.of(state.rules.plans.with_goal(same.shape.clause), same.rows[0])
-        note = "deeper proofs are not counted; allow more by --depth" if found.truncated else ""
+        note = "deeper proofs are not counted; allow more by --depth" if answer.truncated else ""
         return _explanation(state.rules.program, str(goal).strip(), graph, root, weight, request.top, note)
 
     def _read(self, rules: Proof, goals: Goals) -> GoalsState:
@@ -171,11 +171,11 @@ def _same_shapes(rules: Proof, goals: Sequence[Goal]) -> Iterable[SameShape]:
         yield SameShape(goals[same[0]].shape, tuple(same), tuple(goals[place].inputs for place in same))
 
 
-def _by_goal(found: Found, count: int) -> Iterable[Found]:
+def _by_goal(answer: Found, count: int) -> Iterable[Found]:
     """The answers of each goal."""
-    table = found.table
+    table = answer.table
     ends = np.searchsorted(table.columns[0], np.arange(count + 1))
     for number in range(count):
         part = slice(ends[number], ends[number + 1])
         own = Table(table.names, tuple(column[part] for column in table.columns), table.values[part])
-        yield replace(found, table=own)
+        yield replace(answer, table=own)

@@ -102,12 +102,12 @@ def with_features(
         goal = proof.read(f"{shown_name(name)}({names})" if names else shown_name(name))
         request = Request(algebra="boolean", depth=FIXPOINT, budget=budget)
         try:
-            found = proof.found(goal.shape, [()], request).table
+            answers = proof.found(goal.shape, [()], request).table
         except LanguageError as error:
             hint = f"state the facts of {name}, whose weights are to be learned"
             raise LanguageError([replace(mistake, hint=hint) for mistake in error.mistakes]) from None
-        rows = np.empty((len(found), len(found.columns) - 1), np.int32)
-        for place, column in enumerate(found.columns[1:]):
+        rows = np.empty((len(answers), len(answers.columns) - 1), np.int32)
+        for place, column in enumerate(answers.columns[1:]):
             rows[:, place] = column
         rows = np.asfortranarray(rows[np.lexsort(rows.T[::-1])] if rows.shape[1] else rows)
         tables[name] = replace(tables[name], true=rows)

@@ -203,9 +203,9 @@ class Fixpoint:
                 break
             self._run_frontiers()
             self._tell_news()
-        found = without_zeros(owner.answers.table, self._arithmetic)
-        self.converged &= bool(np.isfinite(found.values).all())
-        return Answers(owner.questions, found)
+        nonzero = without_zeros(owner.answers.table, self._arithmetic)
+        self.converged &= bool(np.isfinite(nonzero.values).all())
+        return Answers(owner.questions, nonzero)
 
     def _is_hopeless(self) -> bool:
         """Whether the rounds come to no end; it is looked at now and then."""

@@ -81,8 +81,8 @@ def split(clause: Clause, bound: Collection[str], name: str) -> tuple[Clause, li
     made: list[Clause] = []
     body = list(clause.body)
     anchors = {name for name in (*clause.head, *bound) if name not in clause.constants}
-    while (found := _largest_branch(body, anchors, clause)) is not None:
-        root, branch = found
+    while (largest := _largest_branch(body, anchors, clause)) is not None:
+        root, branch = largest
         head = () if root is None else (root,)
         part = f"{name}{PART_MARK}{len(made)}"
         made.append(Clause(part, head, tuple(branch), clause.types, clause.constants))
@@ -102,13 +102,13 @@ def _largest_branch(
 ) -> tuple[str | None, list[Literal]] | None:
     """The variable that a branch hangs on (``None``: it hangs on nothing), and its literals."""
     roots = [None, *dict.fromkeys(name for part in body for name in links(part, body, clause))]
-    found = [
+    branches = [
         (root, part)
         for root in roots
         for part in components(body, root, clause)
         if len(part) < len(body) and _is_branch(part, root, body, anchors, clause)
     ]
-    return max(found, key=lambda pair: len(pair[1]), default=None)
+    return max(branches, key=lambda pair: len(pair[1]), default=None)
 
 
 def _is_branch(
@@ -280,7 +280,7 @@ class _Reading:
     def _check_types(self) -> None:
         """Every variable has one type, and those that are compared have the same."""
         same = Classes[str]()
-        found: dict[str, dict[str, Variable]] = {}
+        by_class: dict[str, dict[str, Variable]] = {}
         compared: list[Variable] = []
         literals = [*map(unnegated, self._literals)]
         for literal in literals:
@@ -293,15 +293,15 @@ class _Reading:
             if isinstance(literal, AnyAtom):
                 for term, type_name in zip(leaf_terms(literal), self._types(unvalued(literal)), strict=False):
                     if isinstance(term, Variable):
-                        found.setdefault(same.leader(term.name), {}).setdefault(type_name, term)
+                        by_class.setdefault(same.leader(term.name), {}).setdefault(type_name, term)
         for variable in compared:
-            if same.leader(variable.name) not in found:
+            if same.leader(variable.name) not in by_class:
                 name = written(variable.name)
                 raise LanguageError(
                     f"nothing says what {name} ranges over: it occurs in no atom", span=variable.span
                 )
-        for types in found.values():
-            self._check_one(types, found.values())
+        for types in by_class.values():
+            self._check_one(types, by_class.values())
 
     def _check_one(self, types: Mapping[str, Variable], every: Collection[Mapping[str, Variable]]) -> None:
         """Raise unless types, each with a variable that has it, are one or have the same constants."""
@@ -310,7 +310,7 @@ class _Reading:
         for name, other in others:
             if domains[name].values is domains[first].values:
                 continue
-            told = Mistake(
+            mistake = Mistake(
                 f"{written(other.name)} stands for a {first} and for a {name}",
                 other.span,
                 related=placed([(f"as {first}", one.span)]),
@@ -318,8 +318,8 @@ class _Reading:
             linked = self._linked(types, every)
             kinds = {domains[known].kind for known in linked if len(domains[known])}
             if any(map(self._is_told, linked)) or len(kinds) > 1:
-                raise LanguageError([told])
-            raise NarrowError(linked, None, told)
+                raise LanguageError([mistake])
+            raise NarrowError(linked, None, mistake)
 
     def _linked(self, types: Collection[str], every: Iterable[Collection[str]]) -> tuple[str, ...]:
         """These types, and all that are linked to them, by variables or since they were made one before."""

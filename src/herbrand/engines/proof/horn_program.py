@@ -359,8 +359,8 @@ class HornProgram(ClauseSet):
         name = f"{predicate}`{place}"
         if name not in self._relations:
             relation = self.relation(predicate)
-            found = np.unique(relation.columns[place])
-            self._kept(name, IndexedFacts((found,), (relation.sizes[place],), len(found)))
+            constants = np.unique(relation.columns[place])
+            self._kept(name, IndexedFacts((constants,), (relation.sizes[place],), len(constants)))
         return name
 
     def _kept(self, name: str, relation: IndexedFacts) -> IndexedFacts:

@@ -87,12 +87,12 @@ class Push:
         return counts, np.concatenate([f for f, _ in parts]), np.concatenate([t for _, t in parts])
 
     def back(
-        self, counts: np.ndarray, found: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
+        self, counts: np.ndarray, columns: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
     ) -> tuple[np.ndarray | None, ...]:
         of_values, of_weights = _slopes_of(self.taken, needed)
         ends = np.append(0, np.cumsum(counts))
-        push_back = often(kernels.push_back, 2 * _steps(self.taken) + len(found))
-        push_back(self.taken, ends, found, slope, np.zeros(self.width), of_values, of_weights)
+        push_back = often(kernels.push_back, 2 * _steps(self.taken) + len(columns))
+        push_back(self.taken, ends, columns, slope, np.zeros(self.width), of_values, of_weights)
         return of_values, of_weights if needed[1] else None
 
 
@@ -121,22 +121,22 @@ class MaskedPush:
         return made.counts, made.found[:filled], made.totals[:filled]
 
     def back(
-        self, counts: np.ndarray, found: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
+        self, counts: np.ndarray, columns: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
     ) -> tuple[np.ndarray | None, ...]:
         of_values, of_weights = _slopes_of(self.taken, needed)
         of_allowed = np.zeros(len(self.mask.weights)) if needed[2] else kernels.NONE
         ends, (sums, slopes) = np.append(0, np.cumsum(counts)), np.zeros((2, self.width))
-        steps = 4 * _steps(self.taken) + 3 * len(found) + 2 * int(self.mask.length.sum())
+        steps = 4 * _steps(self.taken) + 3 * len(columns) + 2 * int(self.mask.length.sum())
         often(kernels.push_where_back, steps)(
-            self.taken, self.mask, ends, found, slope, sums, slopes, of_values, of_weights, of_allowed
+            self.taken, self.mask, ends, columns, slope, sums, slopes, of_values, of_weights, of_allowed
         )
         return of_values, of_weights if needed[1] else None, of_allowed if needed[2] else None
 
 
 def _first(filled: int, made: Made) -> tuple[np.ndarray, np.ndarray]:
     """What was found, and its totals. Little of much room is copied, so that the room is free again."""
-    found, totals = made.found[:filled], made.totals[:filled]
-    return (found, totals) if 2 * filled >= len(made.found) else (found.copy(), totals.copy())
+    columns, totals = made.found[:filled], made.totals[:filled]
+    return (columns, totals) if 2 * filled >= len(made.found) else (columns.copy(), totals.copy())
 
 
 def _steps(taken: Taken) -> int:
@@ -274,11 +274,11 @@ class JoinSums:
 
     def _summed(self, call: Push | MaskedPush, groups: _Groups, *weights: Values | None) -> Table:
         """Each group with the constants that it was pushed to, and their sums."""
-        counts, found, totals = call.forward(self._arithmetic.best, self._check_size)
-        way_back = partial(call.back, counts, found)
+        counts, reached, totals = call.forward(self._arithmetic.best, self._check_size)
+        way_back = partial(call.back, counts, reached)
         columns = (np.repeat(column, counts) for column in groups.keys)
         values = self._arithmetic.made(totals, way_back, groups.table.values, *weights)
-        return Table((*groups.kept, groups.new), (*columns, found), values)
+        return Table((*groups.kept, groups.new), (*columns, reached), values)
 
     def _numbers(self, weights: Values | None) -> np.ndarray:
         """As the kernels take them: empty where all are 1."""

@@ -100,7 +100,7 @@ def push(taken: Taken, marked: Marks, best: bool, group: int, most_steps: int, m
     over; gives (next group, entries found)."""
     groups, pivots, values = taken.groups, taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
-    marks, counts, found, totals = marked.marks, made.counts, made.found, made.totals
+    marks, counts, reached, totals = marked.marks, made.counts, made.found, made.totals
     plain = len(weights) == 0
     width = len(marks)
     filled, steps = 0, 0
@@ -109,7 +109,7 @@ def push(taken: Taken, marked: Marks, best: bool, group: int, most_steps: int, m
         for one in range(groups[group], groups[group + 1]):
             bound += pointers[pivots[one] + 1] - pointers[pivots[one]]
         most = min(bound, width)
-        if filled + most > len(found):
+        if filled + most > len(reached):
             break
         start = filled
         steps += bound
@@ -123,7 +123,7 @@ def push(taken: Taken, marked: Marks, best: bool, group: int, most_steps: int, m
                 at = marks[column] - shift
                 if at < start:
                     marks[column] = shift + filled
-                    found[filled] = column
+                    reached[filled] = column
                     totals[filled] = term
                     filled += 1
                 elif best:
@@ -145,7 +145,7 @@ def push_where(
     groups, pivots, values = taken.groups, taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
     first, length, allowed, allowed_weights = mask.first, mask.length, mask.allowed, mask.weights
-    marks, counts, found, totals = marked.marks, made.counts, made.found, made.totals
+    marks, counts, reached, totals = marked.marks, made.counts, made.found, made.totals
     plain, evenly = len(weights) == 0, len(allowed_weights) == 0
     steps = 0
     while group < len(groups) - 1 and steps <= most_steps:
@@ -185,7 +185,7 @@ def push_where(
         for place in range(many):
             total = into[place]
             if total != 0.0:
-                found[filled] = allowed[begin + place]
+                reached[filled] = allowed[begin + place]
                 totals[filled] = total if evenly else total * allowed_weights[begin + place]
                 filled += 1
         counts[group] = filled - before
@@ -254,13 +254,13 @@ def add_rows(total: Array, state: Array, rows: Array, best: bool) -> None:
 @loop
 def rows_filled(state: Array) -> Array:
     """Which rows hold anything but 0."""
-    found = np.zeros(state.shape[0], np.bool_)
+    is_filled = np.zeros(state.shape[0], np.bool_)
     for row in range(state.shape[0]):
         for place in range(state.shape[1]):
             if state[row, place] != 0.0:
-                found[row] = True
+                is_filled[row] = True
                 break
-    return found
+    return is_filled
 
 
 @loop
@@ -336,7 +336,13 @@ def _slopes_of_group(
 
 @loop
 def push_back(
-    taken: Taken, ends: Array, found: Array, slope: Array, slopes: Array, of_values: Array, of_weights: Array
+    taken: Taken,
+    ends: Array,
+    reached: Array,
+    slope: Array,
+    slopes: Array,
+    of_values: Array,
+    of_weights: Array,
 ) -> None:
     """Of :func:`push`: group g found ``found[ends[g]:ends[g + 1]]``, each of this ``slope``.
 
@@ -346,7 +352,7 @@ def push_back(
     groups = taken.groups
     for group in range(len(groups) - 1):
         for place in range(ends[group], ends[group + 1]):
-            slopes[found[place]] = slope[place]
+            slopes[reached[place]] = slope[place]
         _slopes_of_group(groups[group], groups[group + 1], taken, slopes, of_values, of_weights)
 
 
@@ -355,7 +361,7 @@ def push_where_back(
     taken: Taken,
     mask: Mask,
     ends: Array,
-    found: Array,
+    reached: Array,
     slope: Array,
     sums: Array,
     slopes: Array,
@@ -373,7 +379,7 @@ def push_where_back(
         if ends[group] == ends[group + 1]:
             continue
         for place in range(ends[group], ends[group + 1]):
-            slopes[found[place]] = slope[place]
+            slopes[reached[place]] = slope[place]
         if wanted_allowed:
             for one in range(groups[group], groups[group + 1]):
                 for entry in range(pointers[pivots[one]], pointers[pivots[one] + 1]):
@@ -388,7 +394,7 @@ def push_where_back(
                 slopes[allowed[place]] *= allowed_weights[place]
         _slopes_of_group(groups[group], groups[group + 1], taken, slopes, of_values, of_weights)
         for place in range(ends[group], ends[group + 1]):
-            slopes[found[place]] = 0.0
+            slopes[reached[place]] = 0.0
 
 
 @in_any_order

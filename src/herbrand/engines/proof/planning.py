@@ -132,8 +132,8 @@ class Plans:
         """
         if predicate not in self._heights:
             part = self._parts.get(predicate)
-            found = self.program.height(predicate) if part is None else self._height_of(part)
-            self._heights[predicate] = found
+            height = self.program.height(predicate) if part is None else self._height_of(part)
+            self._heights[predicate] = height
         return self._heights[predicate]
 
     def _height_of(self, part: Clause) -> int | None:
@@ -268,8 +268,8 @@ def _live(bound: Collection[str], left: Sequence[Literal], outputs: Sequence[str
     """Of the bound variables those that are needed; rows are then sorted by them, and so, where only the
     outputs are left, in the order of answers."""
     needed = {*outputs, *(name for part in left for name in part.arguments)}
-    found = [name for name in bound if name in needed]
-    return [*dict.fromkeys(outputs)] if set(found) == {*outputs} else found
+    live = [name for name in bound if name in needed]
+    return [*dict.fromkeys(outputs)] if set(live) == {*outputs} else live
 
 
 def _is_ready(part: Literal, bound: Collection[str], clause: Clause) -> bool:

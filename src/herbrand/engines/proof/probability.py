@@ -205,13 +205,13 @@ class PossibleWorlds:
         """Each choice to be grounded as a whole, by each rule of its alternatives; ``None`` where its body
         cannot hold."""
         signature, facts = self._program.signature, self._program.facts
-        found: dict[int, Lowered | None] = {}
+        by_rule: dict[int, Lowered | None] = {}
         for choice, rules in self._program.choices:
             if rules[0].weight is not None:  # one head, whose probability is the rule's weight
                 continue
             whole = lowered(next(self._numbers), choice, signature, facts)
-            found |= {id(rule): whole for rule in rules}
-        return found
+            by_rule |= {id(rule): whole for rule in rules}
+        return by_rule
 
     def _asked(self, statement: Lowered, left: int | None, calls: Calls) -> Iterator[Asked]:
         """What a body asks; what must be absent, or is counted, is complete at any depth."""
@@ -274,10 +274,10 @@ def probable(
         summed = _without_depth(grounded, lowered, patterns, left) or grounded
     summed.observe()
     literals = {(number, row): summed.derived.literal((name, row)) for number, (name, row) in summed.answers}
-    found = [(number, row) for number, (_, row) in grounded.answers]
-    shares = probabilities(summed.made, [literals[one] for one in found], budget)
-    answers = np.array([(number, *row[known:]) for number, row in found], np.int64)
-    answers = answers.reshape(len(found), 1 + len(goal.head) - known)
+    pairs = [(number, row) for number, (_, row) in grounded.answers]
+    shares = probabilities(summed.made, [literals[one] for one in pairs], budget)
+    answers = np.array([(number, *row[known:]) for number, row in pairs], np.int64)
+    answers = answers.reshape(len(pairs), 1 + len(goal.head) - known)
     return Probable(answers, np.array(shares, np.float64), _is_cut_off(grounded, lowered, patterns))
 
 
@@ -287,10 +287,10 @@ def _by_steps(steps: Steps, worlds: PossibleWorlds, inputs: Sequence[Row], budge
     names = [name for name in rows.columns if name != WEIGHT]
     known = names[: len(inputs[0]) if inputs else 0]
     asked = {name: np.array([row[place] for row in inputs], np.int64) for place, name in enumerate(known)}
-    found = rows.join(Memory.of(budget, number=np.arange(len(inputs)), **asked), known).arrays()
-    order = np.argsort(found["number"], kind="stable")
-    columns = [found["number"], *(found[name] for name in names[len(known) :])]
-    return Probable(np.stack(columns, axis=1)[order], found[WEIGHT][order], truncated=False)
+    joined = rows.join(Memory.of(budget, number=np.arange(len(inputs)), **asked), known).arrays()
+    order = np.argsort(joined["number"], kind="stable")
+    columns = [joined["number"], *(joined[name] for name in names[len(known) :])]
+    return Probable(np.stack(columns, axis=1)[order], joined[WEIGHT][order], truncated=False)
 
 
 def _without_depth(

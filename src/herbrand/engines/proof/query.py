@@ -157,13 +157,13 @@ class Proof:
         """The exact probability of every answer that is possible, given the evidence."""
         began = time.perf_counter()
         left = None if request.depth == FIXPOINT else int(request.depth) + 2
-        found = _probable(self._worlds, shape.clause, inputs, left, request.budget)
+        probable = _probable(self._worlds, shape.clause, inputs, left, request.budget)
         names = outputs_named(len(shape.found))
-        made = Table(names, tuple(found.answers.T), found.probabilities)
+        made = Table(names, tuple(probable.answers.T), probable.probabilities)
         table = without_zeros(made, Numbers.of("real"))
         depth = 1 if request.depth == FIXPOINT else int(request.depth)
         status = Status(True, depth, time.perf_counter() - began)
-        return Found(table, request.guarantee(found.truncated), status, found.truncated)
+        return Found(table, request.guarantee(probable.truncated), status, probable.truncated)
 
     @cached_property
     def _worlds(self) -> Any:
@@ -196,8 +196,8 @@ class Proof:
         columns = _columns(shape, inputs)
         answers = fixpoint.answers(self.plans.with_goal(shape.clause), shape.mode, columns)
         rows, places = each_in(*answers.ranges(columns, len(inputs)))
-        found = tuple(column[places] for column in answers.table.columns[1:])
-        return Table(answers.table.names, (rows, *found), answers.table.values[places])
+        outputs = tuple(column[places] for column in answers.table.columns[1:])
+        return Table(answers.table.names, (rows, *outputs), answers.table.values[places])
 
     # Reading and telling
 
@@ -233,22 +233,22 @@ class Proof:
             self._wider[key] = Proof(program.with_facts(facts), self.given)
         return self._wider[key]
 
-    def told(
+    def bindings(
         self,
         shape: Shape,
-        found: Found,
+        answer_table: Found,
         request: Request,
         rows: Sequence[Sequence[int]] = (),
         bound: tuple[str, ...] = (),
     ) -> Bindings:
         """The answers of one goal, or, where variables are ``bound``, of it for each row of constants."""
-        numbers = found.table.columns[0]
+        numbers = answer_table.table.columns[0]
         start = len(shape.inputs) - len(bound)
         inputs = np.array(rows, np.int64).reshape(len(rows), len(shape.inputs))
         indices = {name: inputs[numbers, start + i] for i, name in enumerate(bound)}
-        indices |= {name: found.table.columns[1 + i] for i, name in enumerate(shape.found)}
-        weights = np.asarray(found.table.values)
-        if found.status.converged:
+        indices |= {name: answer_table.table.columns[1 + i] for i, name in enumerate(shape.found)}
+        weights = np.asarray(answer_table.table.values)
+        if answer_table.status.converged:
             refuse_overflow(weights, counts=request.algebra == "count")
         domains = self.program.facts.domains
         sizes = [len(domains[shape.clause.types[name]]) for name in shape.variables]
@@ -260,7 +260,13 @@ class Proof:
             domains[shape.clause.types[name]].at(indices[name][order]) for name in shape.variables
         )
         answer = Bindings(
-            "proof", found.guarantee, found.status, shape.variables, columns, weights[order], found.truncated
+            "proof",
+            answer_table.guarantee,
+            answer_table.status,
+            shape.variables,
+            columns,
+            weights[order],
+            answer_table.truncated,
         )
         return answer.normalized(request.normalize).top(request.top)
 

@@ -84,11 +84,11 @@ class _Iteration:
             share = self._state[rounds.WALKED] / (self._calls * max(1, self._facts))
             wide = block if share > DENSE_SHARE else 1
             self._answer(min(first + 1 + block, number), wide)
-        found, totals = zip(*self._parts, strict=True)
+        reached, totals = zip(*self._parts, strict=True)
         filled = int(self._state[rounds.FILLED])
-        found, totals = (*found[:-1], found[-1][:filled]), (*totals[:-1], totals[-1][:filled])
+        reached, totals = (*reached[:-1], reached[-1][:filled]), (*totals[:-1], totals[-1][:filled])
         rows = np.repeat(self._frontier.columns[0][self._starts], self._counts)
-        table = Table(outputs_named(1), (rows, _joined(found)), _joined(totals))
+        table = Table(outputs_named(1), (rows, _joined(reached)), _joined(totals))
         return Iterated(table, self._left())
 
     def _block(self) -> int:
@@ -104,9 +104,9 @@ class _Iteration:
         best, walked = self._runner.arithmetic.best, 0.0
         while self._state[rounds.QUESTION] < until:
             self._runner.budget.check()
-            found, totals = self._parts[-1]
+            reached, totals = self._parts[-1]
             run = often(rounds.run, walked)
-            answers = rounds.Answers(found, totals, self._counts, self._rest)
+            answers = rounds.Answers(reached, totals, self._counts, self._rest)
             before = self._state[rounds.WALKED]
             run(
                 self._questions,
@@ -123,8 +123,8 @@ class _Iteration:
             walked = block * float(self._state[rounds.WALKED] - before)
             filled = int(self._state[rounds.FILLED])
             self._runner.check_size(self._written + filled, 2)
-            if filled + block * self._width > len(found):
-                self._parts[-1] = found[:filled], totals[:filled]
+            if filled + block * self._width > len(reached):
+                self._parts[-1] = reached[:filled], totals[:filled]
                 self._written += filled
                 self._new_part(block)
 

@@ -91,10 +91,10 @@ class FoundOnce(ABC):
     def _found(self, inputs: Row) -> ScoredAnswers: ...
 
 
-def place_of(found: Sequence[int], sizes: Sequence[int]) -> int:
+def place_of(indices: Sequence[int], sizes: Sequence[int]) -> int:
     """Where an answer stands among all choices of the constants that are asked for."""
     place = 0
-    for index, size in zip(found, sizes, strict=True):
+    for index, size in zip(indices, sizes, strict=True):
         place = place * size + index
     return place
 
@@ -174,10 +174,10 @@ def form_of(made: SeparateChoices, roots: Sequence[int], budget: Budget) -> Form
         normal = made.normal | (made.grouped - met)
         return nodes.circuit(compiled(net, budget, normal=normal, assumed=held), leaf)
 
-    found, common = [root(literal) for literal in roots], list[int]()
+    divided, common = [root(literal) for literal in roots], list[int]()
     if made.evidence:
-        found, common = nodes.without_common(found)
-    return nodes.form([*found, *common])
+        divided, common = nodes.without_common(divided)
+    return nodes.form([*divided, *common])
 
 
 def _connected(net: Constraints, variables: Iterable[int]) -> tuple[Constraints, set[int]]:

@@ -39,12 +39,12 @@ class ScoredProofs:
     def proved(self, inputs: Row) -> Iterator[tuple[int, Derivations, Node]]:
         """The place of every answer with a proof, and the graph of its proofs, whose numbers have sources."""
         request = Request(algebra="boolean", depth=self._depth, budget=self._budget)
-        found = self._proof.found(self._shape, [inputs], request).table
+        answers = self._proof.found(self._shape, [inputs], request).table
         program, types = self._proof.program, self._shape.clause.types
         sizes = [program.sizes[types[name]] for name in self._shape.found]
         goal = self._proof.plans.with_goal(self._shape.clause)
-        rows = zip(*(column.tolist() for column in found.columns[1:]), strict=True)
-        for row in sorted(rows) if sizes else [()] * len(found):
+        rows = zip(*(column.tolist() for column in answers.columns[1:]), strict=True)
+        for row in sorted(rows) if sizes else [()] * len(answers):
             graph, root = self._ground.of(goal, (*inputs, *row))
             for part in (part for own in graph.instances.values() for made in own for part in made.parts):
                 if isinstance(part, Fact):
@@ -119,8 +119,8 @@ class LikeliestProofs:
     def answers(self, inputs: Row, numbers: Sequence[float] | None) -> ScoredAnswers:
         assert numbers is not None
         best = [(place, self._best(graph, root, numbers)) for place, graph, root in self._graphs[inputs]]
-        found = [(place, proofs) for place, proofs in best if proofs]
-        return self._either([place for place, _ in found], [proofs for _, proofs in found])
+        proved = [(place, proofs) for place, proofs in best if proofs]
+        return self._either([place for place, _ in proved], [proofs for _, proofs in proved])
 
     def _best(self, graph: Derivations, root: Node, numbers: Sequence[float]) -> list[ProofUse]:
         """The likeliest proofs, without repetition, none of which holds another."""

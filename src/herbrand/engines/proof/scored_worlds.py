@@ -76,14 +76,14 @@ class ScoredWorlds(FoundOnce):
 
     def _numbered(self, grounded: Grounded) -> dict[int, int]:
         """The source of each variable that is drawn."""
-        found = dict[int, int]()
+        numbers = dict[int, int]()
         for name, rows, drawn in grounded.drawn:
             for row, chance, variable in zip(rows, drawn.chances, drawn.variables, strict=True):
-                found[variable] = self._sources.of_fact(name, row, chance)
+                numbers[variable] = self._sources.of_fact(name, row, chance)
         for instance, drawn in grounded.derived.drawn:
-            found |= zip(drawn.variables, self._chances(instance.plan.statement, drawn), strict=True)
+            numbers |= zip(drawn.variables, self._chances(instance.plan.statement, drawn), strict=True)
         assert isinstance(grounded.made, SeparateChoices)
-        return found | {v: self._sources.of_number(p) for v, p in grounded.made.numbers.items()}
+        return numbers | {v: self._sources.of_number(p) for v, p in grounded.made.numbers.items()}
 
     def _chances(self, statement: Choice | Rule, drawn: Drawn) -> Iterable[int]:
         """The source of each head's probability; that of a choice is a number of its instance."""

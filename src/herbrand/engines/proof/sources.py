@@ -58,12 +58,12 @@ class Sources:
 
     @cached_property
     def _rows(self) -> Mapping[tuple[str, Row], int]:
-        found: dict[tuple[str, Row], int] = {}
+        by_row: dict[tuple[str, Row], int] = {}
         for name in self.scored:
             relation = self.program.relation(name)
             rows = np.stack(relation.columns, 1).tolist() if relation.columns else [()] * relation.count
-            found |= {(name, tuple(row)): self.starts[name] + place for place, row in enumerate(rows)}
-        return found
+            by_row |= {(name, tuple(row)): self.starts[name] + place for place, row in enumerate(rows)}
+        return by_row
 
     @cached_property
     def _rules(self) -> Mapping[int, int]:
@@ -72,22 +72,22 @@ class Sources:
     @cached_property
     def exclusive(self) -> Mapping[int, Sequence[Used]]:
         """For each score of a many-valued atom's value those of all its values."""
-        found: dict[int, list[Used]] = {}
+        by_place: dict[int, list[Used]] = {}
         atoms: dict[tuple[str, Row], list[Used]] = {}
         for (name, row), place in self._rows.items():
             if self.program.signature.predicates[name].value_type is not None:
-                own = found[place] = atoms.setdefault((name, row[:-1]), [])
+                own = by_place[place] = atoms.setdefault((name, row[:-1]), [])
                 own.append(Used((name, row), place))
-        return found
+        return by_place
 
     @cached_property
     def heads(self) -> Mapping[str, tuple[Rule, ...]]:
         """The rules of the heads of each choice of several, by the predicate of its instances."""
-        found: dict[str, tuple[Rule, ...]] = {}
+        rules_of: dict[str, tuple[Rule, ...]] = {}
         for rule in self.program.weighted:
             if (name := chosen_by(rule)) is not None:
-                found[name] = (*found.get(name, ()), rule)
-        return found
+                rules_of[name] = (*rules_of.get(name, ()), rule)
+        return rules_of
 
     def values(self, one: Used) -> Sequence[Used]:
         """All that exclude each other, with the one that is used among them."""

@@ -164,11 +164,11 @@ class Runner:
         if not isinstance(step, Join) or not isinstance(mask, Join):
             return None
         index = self.program.relation(step.predicate).index(step.bound)
-        found = self.pushing.pushed_where(
+        masked = self.pushing.pushed_where(
             step, index, self.known_weights(step.predicate), mask, self.program.relation(mask.predicate),
             self.known_weights(mask.predicate), state,
         )  # fmt: skip
-        return None if found is None else self.narrowed(found, mask.live, plan, rows)
+        return None if masked is None else self.narrowed(masked, mask.live, plan, rows)
 
     def _passes(self, literal: Condition, table: Table, plan: ClausePlan) -> np.ndarray:
         types = plan.clause.types
@@ -192,9 +192,9 @@ class Runner:
         if len(set(names)) == len(names):
             return counts == 0
         numbered = Table((ROW,), (np.arange(len(table)),), self.arithmetic.ones(len(table)))
-        found = self.widened(numbered, first, counts, names, matches, None)
+        present = self.widened(numbered, first, counts, names, matches, None)
         absent = np.ones(len(table), bool)
-        absent[found.columns[0]] = False
+        absent[present.columns[0]] = False
         return absent
 
     def provable(
@@ -300,8 +300,8 @@ class Runner:
         values = self.arithmetic.take(table.values, left)
         if weights is not None:
             values = self.arithmetic.multiply(values, self.arithmetic.take(weights, right))
-        found = Table(tuple(made), tuple(made.values()), values)
-        return found if agree.all() else found.take(np.flatnonzero(agree), self.arithmetic)
+        paired = Table(tuple(made), tuple(made.values()), values)
+        return paired if agree.all() else paired.take(np.flatnonzero(agree), self.arithmetic)
 
     def with_answers(self, step: Ask, plan: ClausePlan, table: Table, answers: Answers, rows: int) -> Table:
         """The rows with the answers to each row's question, summed down to what is live."""

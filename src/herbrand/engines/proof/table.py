@@ -198,9 +198,9 @@ def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmeti
 
 def _of_ones(live: tuple[str, ...], keys: Keys, sizes: Sequence[int], arithmetic: Arithmetic) -> Table:
     """Of rows that all weigh one: nothing is looked up in them again."""
-    found, counts = counted(keys, sizes)
-    values = arithmetic.ones(len(found)) if arithmetic.best else counts.astype(np.float64)
-    return Table(live, tuple(key_columns(found, sizes)), values)
+    kept, counts = counted(keys, sizes)
+    values = arithmetic.ones(len(kept)) if arithmetic.best else counts.astype(np.float64)
+    return Table(live, tuple(key_columns(kept, sizes)), values)
 
 
 def _by_counting(
@@ -215,8 +215,8 @@ def _by_counting(
     sums = arithmetic.group(values, keys, bound)
     last = np.full(bound, -1, np.int64)
     last[keys] = np.arange(len(keys))
-    found = np.flatnonzero(last >= 0)
-    return Table(live, tuple(c[last[found]] for c in columns), arithmetic.take(sums, found))
+    kept = np.flatnonzero(last >= 0)
+    return Table(live, tuple(c[last[kept]] for c in columns), arithmetic.take(sums, kept))
 
 
 def without_zeros(table: Table, arithmetic: Arithmetic) -> Table:

@@ -115,8 +115,8 @@ class Unrolled:
         from_zero = Table(
             frontier.names, (frontier.columns[0] - first, *frontier.columns[1:]), frontier.values
         )
-        found = without_zeros(self._total(goal, from_zero, count, True).table(), self._arithmetic)
-        return Table(found.names, (found.columns[0] + first, *found.columns[1:]), found.values)
+        table = without_zeros(self._total(goal, from_zero, count, True).table(), self._arithmetic)
+        return Table(table.names, (table.columns[0] + first, *table.columns[1:]), table.values)
 
     def _blocks(self, asked: AskedRows) -> Iterator[Table]:
         """The question in parts whose dense states fit a processor's cache; large types have none."""
@@ -142,7 +142,7 @@ class Unrolled:
         """The answers to a frontier; calls at the ends of clauses are run in this one's place."""
         waiting: dict[Goal, list[State]] = {goal: [frontier]}
         sizes = self._plans.output_sizes(goal.predicate, goal.mode)
-        found = Total(outputs_named(len(sizes)), [rows, *sizes], self._arithmetic)
+        total = Total(outputs_named(len(sizes)), [rows, *sizes], self._arithmetic)
         while waiting:
             self._runner.budget.check()
             current = max(waiting, key=lambda other: (other.left is None, other.left or 0))
@@ -161,14 +161,14 @@ class Unrolled:
                 if outermost:
                     self.cut_last.append((current, state))
                 if self._beyond is not None:
-                    found.add(self._beyond(current, state.sparse()))
+                    total.add(self._beyond(current, state.sparse()))
                 continue
             if recursion is not None:
-                found.add(self._by_iteration(recursion, current, state.sparse(), outermost))
+                total.add(self._by_iteration(recursion, current, state.sparse(), outermost))
                 continue
             for plan in self._plans.plan(current.predicate, current.mode).clauses:
-                self._run(plan, current, state, rows, found, waiting)
-        return found
+                self._run(plan, current, state, rows, total, waiting)
+        return total
 
     def _recursion(self, goal: Goal) -> LinearRecursion | None:
         """How all calls of a goal run in one loop, where nothing has to be kept or reported on the way."""
@@ -199,14 +199,14 @@ class Unrolled:
         goal: Goal,
         frontier: State,
         rows: int,
-        found: Total,
+        total: Total,
         waiting: dict[Goal, list[State]],
     ) -> None:
         position, state = 0, self._runner.started(plan, frontier, rows)
         while True:
             position, state = self._runner.advance(plan, position, state, rows)
             if position == len(plan.steps):
-                found.add(self._runner.finished(plan, state, rows))
+                total.add(self._runner.finished(plan, state, rows))
                 return
             step = plan.steps[position]
             assert isinstance(step, Ask)
@@ -264,10 +264,10 @@ class Unrolled:
             inputs = tuple(column[new] for column in questions.columns)
             rows = np.arange(len(new))
             frontier = Table(inputs_named(goal.mode), (rows, *inputs), self._arithmetic.ones(len(new)))
-            found = self._total(goal, frontier, len(new)).table()
+            table = self._total(goal, frontier, len(new)).table()
             before = self._kept[goal].table
-            self._runner.check_size(len(before) + len(found), len(found.names) + 1)
-            behind = Table(found.names, (found.columns[0] + new[0], *found.columns[1:]), found.values)
+            self._runner.check_size(len(before) + len(table), len(table.names) + 1)
+            behind = Table(table.names, (table.columns[0] + new[0], *table.columns[1:]), table.values)
             self._kept[goal] = Answers(questions, stacked([before, behind], self._arithmetic))
         return self._kept[goal]
 
@@ -317,9 +317,9 @@ def _at_any_depth(truth: Runner) -> Beyond:
         free = truth.plans.output_sizes(goal.predicate, goal.mode)
         names = outputs_named(len(free))
         whole = Table(inputs_named(goal.mode), table.columns, table.values)
-        found = truth.widened(whole, first, counts, names[1:], answers.table.columns[1:], None)
+        widened = truth.widened(whole, first, counts, names[1:], answers.table.columns[1:], None)
         sizes = [int(table.columns[0].max(initial=0)) + 1, *free]
-        return grouped(found, names, sizes, truth.arithmetic).scaled(CUT, truth.arithmetic)
+        return grouped(widened, names, sizes, truth.arithmetic).scaled(CUT, truth.arithmetic)
 
     return beyond
 

@@ -124,13 +124,13 @@ def _targets(theory: Theory, worlds: Sequence[World], aim: Aim) -> tuple[str, ..
             )
     if mistakes:
         raise UnsupportedError(mistakes)
-    found = aim.targets or tuple(name for name in derived if name in answered)
-    if not found:
+    targets = aim.targets or tuple(name for name in derived if name in answered)
+    if not targets:
         raise UnsupportedError(
             "nothing is there to learn from: no fact is of a predicate that rules derive",
             hint='give right answers as facts, such as: uncle("liam", "bob")',
         )
-    return tuple(found)
+    return tuple(targets)
 
 
 def _refuse_facts_of_several(worlds: Sequence[World], learned: Sequence[str]) -> None:

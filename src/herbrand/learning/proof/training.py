@@ -62,15 +62,15 @@ class Training:
         """Before the first step, or where a saved run was left."""
         count = sum(map(len, targets))
         batch = None if settings.batch is None or settings.batch >= count else settings.batch
-        found = cls(
+        training = cls(
             tuple(proofs), weights, tuple(targets), depth, loss, settings.l2 or 0.0, batch,
             settings.budget.without_end(),
             Adam.of(weights.parameters(), RATE if settings.rate is None else settings.rate),
             EarlyStopping(settings.patience, 0.0 if batch is None else SMOOTHING),
             settings.seed, np.random.default_rng(settings.seed), mark,
         )  # fmt: skip
-        resume(found, settings)
-        return found
+        resume(training, settings)
+        return training
 
     @property
     def count(self) -> int:
@@ -92,10 +92,10 @@ class Training:
         if penalty.requires_grad:
             penalty.backward()
         for proof, asked in self._parts(chosen):
-            found = self._loss(self._scored(proof, asked, self.budget)) / len(chosen)
-            if found.requires_grad:
-                found.backward()
-            total += float(found.detach())
+            loss = self._loss(self._scored(proof, asked, self.budget)) / len(chosen)
+            if loss.requires_grad:
+                loss.backward()
+            total += float(loss.detach())
         self.adam.step()
         return total
 

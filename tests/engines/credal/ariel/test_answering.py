@@ -127,12 +127,12 @@ def test_ends_are_changed_in_one_sentence_alone(seed: int) -> None:
         changed = with_ends(network, index.source(number), 0.0, 1.0)
         other = Incidence(changed)
         for sentence in range(len(network)):
-            before, after = index.said(sentence), other.said(sentence)
+            before, after = index.sentence(sentence), other.sentence(sentence)
             assert before.atoms == after.atoms
             ends = (0.0, 1.0) if sentence == number else (before.lower, before.upper)
             assert (after.lower, after.upper) == ends
-    assert [index.said(n).lower for n in range(len(network))] == [
-        Incidence(network).said(n).lower for n in range(len(network))
+    assert [index.sentence(n).lower for n in range(len(network))] == [
+        Incidence(network).sentence(n).lower for n in range(len(network))
     ]
 
 
@@ -144,9 +144,9 @@ def test_neighbourhoods_grow_by_what_speaks_of_their_atoms(seed: int, atom: int)
     before: set[int] = set()
     reached = {atom}
     for region in growing(index, (), [atom]):
-        expected = {s for s in range(len(network)) if reached & set(index.said(s).atoms)}
+        expected = {s for s in range(len(network)) if reached & set(index.sentence(s).atoms)}
         assert set(region) == expected | before and region == sorted(region)
-        before, reached = set(region), reached | {a for s in region for a in index.said(s).atoms}
+        before, reached = set(region), reached | {a for s in region for a in index.sentence(s).atoms}
     assert kept_only(network, before).groups[0].event == network.groups[0].event
     assert len(kept_only(network, before)) == len(before) and len(kept_only(network, ())) == 0
 

@@ -53,7 +53,7 @@ def test_an_index_knows_who_speaks_of_whom(seed: int) -> None:
     incidence = Incidence(network)
     every = [(atoms, *map(float, stated_ends(low, high))) for atoms, low, high in sentences_of(network)]
     for number, (atoms, low, high) in enumerate(every):
-        said = incidence.said(number)
+        said = incidence.sentence(number)
         assert (said.atoms, said.lower, said.upper) == (atoms, low, high)
         group, row = incidence.source(number)
         assert network.groups[group].atoms[row].tolist() == list(atoms)

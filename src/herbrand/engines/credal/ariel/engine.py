@@ -124,17 +124,17 @@ class Ariel:
         else:
             queries = list(question.each(network.atoms))
             texts = [query.text for query in queries]
-            found, refusals = each_answered(
+            intervals, refusals = each_answered(
                 queries,
                 lambda _, query: run.interval(query, *confined),
                 lambda _: UNKNOWN,
                 self.budget.for_answering(),
             )
             if refusals or not question.everything:
-                answered = (query for query, one in zip(queries, found, strict=True) if one is not None)
+                answered = (query for query, one in zip(queries, intervals, strict=True) if one is not None)
                 run.check_facts(answered, *confined)
-            status = _without_time(status, sum(one is UNKNOWN for one in found), len(found))
-            ends = np.array([(np.nan, np.nan) if one is None else one for one in found]).reshape(-1, 2)
+            status = _without_time(status, sum(one is UNKNOWN for one in intervals), len(intervals))
+            ends = np.array([(np.nan, np.nan) if one is None else one for one in intervals]).reshape(-1, 2)
             lower, upper = ends.T
             status = refused(status, refusals)
         certified = np.full(len(texts), self.sound) & ~np.isnan(lower)
@@ -157,13 +157,13 @@ class Ariel:
         near, complete = _nearest(run.incidence, query)
         small = kept_only(run.network, near)
         index = Incidence(small)
-        said = [index.said(number) for number in range(len(small))]
+        sentences = [index.sentence(number) for number in range(len(small))]
         relaxation = Relaxation(
             small,
             query.text,
-            said,
+            sentences,
             answer(small),
-            lambda number, lower, upper: answer(with_ends(small, said[number].source, lower, upper)),
+            lambda number, lower, upper: answer(with_ends(small, sentences[number].source, lower, upper)),
             lambda one, other: abs(one - other) > SEEN,
             self.progress,
         )
@@ -178,8 +178,8 @@ class Ariel:
         return len(network.atoms) * BYTES_AN_ATOM + len(network) * BYTES_A_SENTENCE
 
     def _started(self, network: Network) -> MessageRun:
-        said = f"messages over {len(network.atoms):,} atoms and {len(network):,} ground sentences need"
-        refuse_beyond(self._bytes(network), self.budget.bytes, said)
+        what = f"messages over {len(network.atoms):,} atoms and {len(network):,} ground sentences need"
+        refuse_beyond(self._bytes(network), self.budget.bytes, what)
         links = Links.of(network) if self.markov else None
         return MessageRun(self, network, links, self.budget)
 
@@ -250,8 +250,8 @@ class MessageRun:
         """A contradiction that messages find, as an error that names statements."""
         try:
             yield
-        except FoundContradictionError as found:
-            raise self._refusal(found) from None
+        except FoundContradictionError as error:
+            raise self._refusal(error) from None
 
     def outer_intervals(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Between these lies the probability of every atom, nothing given; ``None`` for a contradiction."""
@@ -291,10 +291,10 @@ class MessageRun:
             except OutOfTimeError:
                 return
 
-    def _refusal(self, found: FoundContradictionError) -> ContradictionError:
+    def _refusal(self, error: FoundContradictionError) -> ContradictionError:
         if self.engine.sound:
-            return self._contradiction(found)
-        shown = self.network.sentence_text(*self.incidence.source(int(found.sentences[0])))
+            return self._contradiction(error)
+        shown = self.network.sentence_text(*self.incidence.source(int(error.sentences[0])))
         return ContradictionError(
             Mistake(
                 f"no distribution satisfies the factor of {shown} with its other atoms pairwise independent, "
@@ -303,10 +303,10 @@ class MessageRun:
             )
         )
 
-    def _contradiction(self, found: FoundContradictionError) -> ContradictionError:
+    def _contradiction(self, error: FoundContradictionError) -> ContradictionError:
         """Names statements near the factor that failed: its neighbourhood, until that contradicts itself."""
-        near = found.sentences.tolist()
-        regions = growing(self.incidence, near, found.atoms.tolist())
+        near = error.sentences.tolist()
+        regions = growing(self.incidence, near, error.atoms.tolist())
         region = next((one for one in regions if self._contradicts(one)), near)
         sources = dict(zip(map(self.incidence.source, region), region, strict=True))
 

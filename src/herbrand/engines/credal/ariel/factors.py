@@ -162,17 +162,17 @@ def intervals_at_once(
     most = forms_needed(int(np.diff(start).max(initial=0)), len(truths), cells)
     seconds, enough = budget.seconds_left, SECONDS_A_SEARCH * len(box)
     room, working = workspace(most, states, min(seconds, enough)), np.empty((most, states))
-    found, nodes = np.empty((len(box), 2)), nodes_for(states)
+    ends, nodes = np.empty((len(box), 2)), nodes_for(states)
 
     def run(intervals: Callable[..., int], room: Workspace, again: bool) -> int:
         return intervals(
-            forms, start, truths, event, given, weight, cells, box, nodes, room, working, found, again
+            forms, start, truths, event, given, weight, cells, box, nodes, room, working, ends, again
         )
 
     failed = tried(event_intervals, room, run)
     if room.left[0] < 0 and seconds < enough:
         raise budget.out_of_time()
-    return found, failed
+    return ends, failed
 
 
 def nodes_for(states: int) -> int:
@@ -250,12 +250,14 @@ def _mask(factors: np.ndarray, count: int) -> np.ndarray:
 def among_parents(separations: Separations, child: int, k: int) -> Separations | None:
     """The separations over the columns of the parents; ``None`` where one involves the child."""
     place = {column: i for i, column in enumerate(c for c in range(k) if c != child)}
-    found = []
+    placed = []
     for atom, given, others in separations:
         if child in (atom, *given, *others):
             return None
-        found.append(Separation(place[atom], tuple(place[c] for c in given), tuple(place[c] for c in others)))
-    return tuple(found)
+        placed.append(
+            Separation(place[atom], tuple(place[c] for c in given), tuple(place[c] for c in others))
+        )
+    return tuple(placed)
 
 
 def children_of(scope: Scope) -> np.ndarray:

@@ -123,7 +123,7 @@ def separators_within(scopes: Array, subsets: Array, arrows: Arrows) -> Array:
     ``subsets``: bit masks, small ones first; a pair is asked only of subsets that hold no separator of it.
     """
     factors, k = scopes.shape
-    found = np.zeros((factors, k, len(subsets)), np.int64)
+    separated = np.zeros((factors, k, len(subsets)), np.int64)
     atoms = len(arrows.into_start) - 1
     seen, waiting = np.zeros((atoms, 2), np.int64), np.empty((2 * MOST_VISITED + 2, 2), np.int64)
     marks = Marks(np.zeros(atoms, np.int64), np.zeros(atoms, np.int64), seen, waiting)
@@ -137,15 +137,15 @@ def separators_within(scopes: Array, subsets: Array, arrows: Arrows) -> Array:
                         continue
                     smaller = False
                     for r in range(s):
-                        if subsets[r] & subset == subsets[r] and found[f, i, r] >> j & 1:
+                        if subsets[r] & subset == subsets[r] and separated[f, i, r] >> j & 1:
                             smaller = True
                     if smaller:
                         continue
                     walk += 1
                     if _separated(scopes[f], i, j, subset, arrows, marks, walk):
-                        found[f, i, s] |= 1 << j
-                        found[f, j, s] |= 1 << i
-    return found
+                        separated[f, i, s] |= 1 << j
+                        separated[f, j, s] |= 1 << i
+    return separated
 
 
 @loop
@@ -259,10 +259,10 @@ class Links:
         if self.acyclic:
             subsets = _subsets(scopes.shape[1])
             walks *= scopes.shape[1] * len(subsets)
-            found = often(separators_within, walks * min(links, MOST_VISITED))(scopes, subsets, self.arrows)
-            return found.reshape(len(scopes), -1)
-        found = often(statements_within, walks * min(links, MOST_FOLLOWED))(scopes, self.arrows)
-        return np.concatenate(found, axis=1)
+            codes = often(separators_within, walks * min(links, MOST_VISITED))(scopes, subsets, self.arrows)
+            return codes.reshape(len(scopes), -1)
+        codes = often(statements_within, walks * min(links, MOST_FOLLOWED))(scopes, self.arrows)
+        return np.concatenate(codes, axis=1)
 
 
 def coded_separations(codes: np.ndarray, k: int, acyclic: bool) -> Iterator[tuple[np.ndarray, Separations]]:

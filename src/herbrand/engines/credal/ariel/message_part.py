@@ -121,14 +121,14 @@ class MessagePart:
 
 def independences_of(several: Sequence[Sequence[Scope]], links: Links) -> list[KnownIndependences]:
     """The independences within the scopes of several parts, looked up together: a look-up marks all atoms."""
-    found: list[dict[int, np.ndarray]] = [{} for _ in several]
+    by_size: list[dict[int, np.ndarray]] = [{} for _ in several]
     for k in sorted({scope.arity for scopes in several for scope in scopes if 2 <= scope.arity <= WIDEST}):
         own = [(place, scope) for place, scopes in enumerate(several) for scope in scopes if scope.arity == k]
         codes = links.codes(np.concatenate([scope.atoms for _, scope in own]))
         ends = np.cumsum([len(scope) for _, scope in own])[:-1]
         for (place, _), part in zip(own, np.split(codes, ends), strict=True):
-            found[place][k] = part
-    return [KnownIndependences(codes, links.acyclic) for codes in found]
+            by_size[place][k] = part
+    return [KnownIndependences(codes, links.acyclic) for codes in by_size]
 
 
 _COLUMNS = tuple(field.name for field in fields(Scope) if field.name != "patterns")

@@ -50,7 +50,7 @@ class Incidence:
         start, sentences = self._index
         return sentences[start[atom] : start[atom + 1]]
 
-    def said(self, sentence: int) -> Sentence:
+    def sentence(self, sentence: int) -> Sentence:
         """A sentence, its bounds a unit outside what is stated."""
         number, row = self.source(sentence)
         group = self.network.groups[number]
@@ -59,9 +59,9 @@ class Incidence:
 
     def neighbours(self, atom: int) -> set[int]:
         """The atoms that share a sentence with one."""
-        return {other for sentence in self.about(atom).tolist() for other in self.said(sentence).atoms} - {
-            atom
-        }
+        return {
+            other for sentence in self.about(atom).tolist() for other in self.sentence(sentence).atoms
+        } - {atom}
 
     @cached_property
     def _arity(self) -> np.ndarray:
@@ -74,16 +74,16 @@ class Incidence:
         named = np.concatenate([self.about(atom) for atom in scope])
         sentences, counts = np.unique(named, return_counts=True)
         for sentence in sentences[counts == self._arity[sentences]].tolist():
-            yield self.said(sentence)
+            yield self.sentence(sentence)
 
     def forms(self, scope: Sequence[int]) -> np.ndarray:
         """``forms @ p >= 0`` for the masses p of the scope's cases: what the sentences within it say."""
-        found = []
-        for said in self.within(scope):
-            event, given = (holds.astype(float) for holds in said.in_cases_of(scope))
-            found += [at_least(event, given, said.lower)] if said.lower > 0 else []
-            found += [at_most(event, given, said.upper)] if said.upper < 1 else []
-        return np.array(found).reshape(-1, 2 ** len(scope))
+        forms = []
+        for sentence in self.within(scope):
+            event, given = (holds.astype(float) for holds in sentence.in_cases_of(scope))
+            forms += [at_least(event, given, sentence.lower)] if sentence.lower > 0 else []
+            forms += [at_most(event, given, sentence.upper)] if sentence.upper < 1 else []
+        return np.array(forms).reshape(-1, 2 ** len(scope))
 
 
 def kept_only(network: Network, sentences: Collection[int]) -> Network:
@@ -110,18 +110,18 @@ def with_ends(network: Network, source: tuple[int, int], lower: float, upper: fl
 
 def growing(incidence: Incidence, sentences: Iterable[int], atoms: Iterable[int]) -> Iterator[list[int]]:
     """Sets of sentences around a start, each with all that speaks of the atoms of the one before."""
-    found = set(sentences)
+    region = set(sentences)
     seen: set[int] = set()
-    reached = {*atoms, *(atom for sentence in found for atom in incidence.said(sentence).atoms)}
+    reached = {*atoms, *(atom for sentence in region for atom in incidence.sentence(sentence).atoms)}
     while True:
         fresh = reached - seen
-        new = {sentence for atom in fresh for sentence in incidence.about(atom).tolist()} - found
+        new = {sentence for atom in fresh for sentence in incidence.about(atom).tolist()} - region
         seen |= fresh
-        if seen and not new and len(found):
-            yield sorted(found)
+        if seen and not new and len(region):
+            yield sorted(region)
             return
         if not new:
             return
-        found |= new
-        yield sorted(found)
-        reached = {atom for sentence in new for atom in incidence.said(sentence).atoms}
+        region |= new
+        yield sorted(region)
+        reached = {atom for sentence in new for atom in incidence.sentence(sentence).atoms}

@@ -116,21 +116,21 @@ def _clip(
         copy_row(xs, new_xs, count)
         copy_row(ys, new_ys, count)
         return count
-    found = 0
+    corners = 0
     before_x, before_y = xs[count - 1], ys[count - 1]
     before = one + by_x * before_x + by_y * before_y + slack
     for i in range(count):
         here = one + by_x * xs[i] + by_y * ys[i] + slack
         if (here >= 0.0) != (before >= 0.0):
             part = before / (before - here)
-            new_xs[found] = before_x + part * (xs[i] - before_x)
-            new_ys[found] = before_y + part * (ys[i] - before_y)
-            found += 1
+            new_xs[corners] = before_x + part * (xs[i] - before_x)
+            new_ys[corners] = before_y + part * (ys[i] - before_y)
+            corners += 1
         if here >= 0.0:
-            new_xs[found], new_ys[found] = xs[i], ys[i]
-            found += 1
+            new_xs[corners], new_ys[corners] = xs[i], ys[i]
+            corners += 1
         before_x, before_y, before = xs[i], ys[i], here
-    return found
+    return corners
 
 
 @loop

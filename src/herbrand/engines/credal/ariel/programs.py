@@ -105,7 +105,7 @@ def extremes(
     box: Array,
     most_nodes: int,
     room: Workspace,
-    found: Array,
+    interval: Array,
 ) -> bool:
     """The least and largest P(event | given), into ``found``; false where no distribution is left.
 
@@ -123,7 +123,7 @@ def extremes(
     high, _ = lowest(-event, forms, filled, cells, ranges, given, weight, most_nodes, room, point)
     if low > 1.0 + 1e-6 or high > 1e-6:
         return False
-    found[0], found[1] = min(max(low, 0.0), 1.0), min(max(-high, 0.0), 1.0)
+    interval[0], interval[1] = min(max(low, 0.0), 1.0), min(max(-high, 0.0), 1.0)
     return True
 
 

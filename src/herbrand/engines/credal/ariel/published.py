@@ -45,12 +45,12 @@ class PublishedFactors:
             cells = cells_of(k, pairwise(i for i in range(k) if i != target))
             box = heard.copy()
             box[:, target] = 0.0, 1.0
-            found, failed = intervals_at_once(
+            intervals, failed = intervals_at_once(
                 forms, start, truths, truths[target], everywhere, 1.0, cells, box
             )
             if failed >= 0:
                 return sent, failed
-            sent[:, target] = found
+            sent[:, target] = intervals
         return sent, -1
 
 

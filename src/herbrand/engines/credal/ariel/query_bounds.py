@@ -95,13 +95,13 @@ class Answering:
             sure = float(evidence[atom] == truth)
             return sure, sure
         ways = [way for way in (self._by_tree(atom, evidence), self._by_star(atom, evidence)) if way]
-        found = [way if truth else opposite(way) for way in ways]
+        intervals = [way if truth else opposite(way) for way in ways]
         if not ways or len(evidence) < SEVERAL:
-            found.append(self._auxiliary(event, given))
-        return self._meet(*found)
+            intervals.append(self._auxiliary(event, given))
+        return self._meet(*intervals)
 
-    def _meet(self, *found: Interval) -> Interval:
-        low, high = max(low for low, _ in found), min(high for _, high in found)
+    def _meet(self, *intervals: Interval) -> Interval:
+        low, high = max(low for low, _ in intervals), min(high for _, high in intervals)
         return min(low, high), max(low, high)
 
     def _by_literals(self, event: GroundFormula, given: Sequence[GroundFormula]) -> Interval:
@@ -160,23 +160,23 @@ class Answering:
             self._refuse_excluded(scope, forms, condition)
             scale = condition.astype(float)
             everywhere = np.ones(2**k)
-            found, failed = intervals_at_once(
+            intervals, failed = intervals_at_once(
                 forms, start, truths, scale, everywhere, 1.0, cells, box, self.budget
             )
-            if failed < 0 and found[0, 1] == 0.0:
+            if failed < 0 and intervals[0, 1] == 0.0:
                 raise ImpossibleError
-            weight = float(found[0, 0]) if failed < 0 else 0.0
+            weight = float(intervals[0, 0]) if failed < 0 else 0.0
         event_costs = (event_table & condition).astype(float)
-        found, failed = intervals_at_once(
+        intervals, failed = intervals_at_once(
             forms, start, truths, event_costs, condition.astype(float), weight, cells, box, self.budget
         )
         # a search that finds no point where numbers are far apart proves nothing of what is given
-        return ANY if failed >= 0 else (float(found[0, 0]), float(found[0, 1]))
+        return ANY if failed >= 0 else (float(intervals[0, 0]), float(intervals[0, 1]))
 
     def _separations(self, scope: Sequence[int]) -> Separations:
         if self.links is None or len(scope) < 2:
             return ()
-        return next(found for _, found in self.links.separations(np.array([scope])))
+        return next(separations for _, separations in self.links.separations(np.array([scope])))
 
     def _connected(self, named: Sequence[int]) -> set[int]:
         """The named atoms, and those on shortest ways between them while they are few."""
@@ -218,8 +218,8 @@ class Answering:
         if not parents:
             low, high = self.belief(atom)
             return BoundedTable((), (low,), (high,))
-        said = self.incidence.within((*parents, atom)) if len(parents) < WIDEST else ()
-        low, high = single_case_intervals(atom, parents, said)
+        sentences = self.incidence.within((*parents, atom)) if len(parents) < WIDEST else ()
+        low, high = single_case_intervals(atom, parents, sentences)
         return BoundedTable(parents, low.tolist(), high.tolist())
 
     def _parents(self, atom: int) -> tuple[int, ...]:
@@ -264,19 +264,19 @@ class Answering:
         scope = (atom, feature)
         forms = self.incidence.forms(scope)
         box = np.array([[self.belief(atom), ANY]])
-        found = []
+        intervals = []
         for scale in (np.array([0, 0, 1.0, 1]), np.array([1.0, 1, 0, 0])):
             costs = scale * np.array([0, 1.0, 0, 1])
             low_class = self.belief(atom)[0] if scale[3] else opposite(self.belief(atom))[0]
             ends, failed = intervals_at_once(
                 forms, np.array([0, len(forms)]), truths_of(2), costs, scale, low_class, cells_of(2, ()), box
             )
-            found.append(ANY if failed >= 0 else (float(ends[0, 0]), float(ends[0, 1])))
-        return found[0], found[1]
+            intervals.append(ANY if failed >= 0 else (float(ends[0, 0]), float(ends[0, 1])))
+        return intervals[0], intervals[1]
 
     def _rules(self, atom: int) -> list[StarRule]:
         """Sentences P(class | conjunction of features) whose features hang on the class."""
-        found = []
+        rules = []
         for sentence in self.incidence.about(atom).tolist():
             group, row = self.incidence.source(sentence)
             sentences = self.incidence.network.groups[group]
@@ -292,8 +292,8 @@ class Answering:
                 continue
             lower, upper = stated_ends(sentences.lower[row], sentences.upper[row])
             low, high = log_odds(float(lower), lowered), log_odds(float(upper), raised)
-            found.append(StarRule(literals, low, high) if truth else StarRule(literals, -high, -low))
-        return found
+            rules.append(StarRule(literals, low, high) if truth else StarRule(literals, -high, -low))
+        return rules
 
 
 def possible_cases(forms: np.ndarray) -> np.ndarray:

@@ -98,11 +98,11 @@ def tried(programs: Callable[..., int], room: Workspace, run: Trial) -> int:
     has_time = room.left[0] > plain
     trial = room._replace(left=np.array([plain])) if has_time else room
     entries = trial.left[0]
-    found = run(programs, trial, has_time)
+    result = run(programs, trial, has_time)
     spend(programs, entries - trial.left[0])
     if has_time and trial.left[0] < 0.0:
         return run(compiled(programs), room, False)
-    return found
+    return result
 
 
 @inlined

@@ -184,7 +184,7 @@ def event_intervals(
     most_nodes: int,
     room: Workspace,
     working_forms: Array,
-    found: Array,
+    intervals: Array,
     again: bool,
 ) -> int:
     """The interval of P(event | given) in each factor, each with a box of its own: ``found`` [factors, 2].
@@ -206,7 +206,7 @@ def event_intervals(
             box[f],
             most_nodes,
             room,
-            found[f],
+            intervals[f],
         ):
             return f
         if again and room.left[0] < 0.0:

@@ -276,10 +276,10 @@ class Star:
         if not binding:
             ends = prior
         else:
-            found = self._ruled_ends(binding, prior, sorted(ruled), among)
-            if found is None:
+            ruled_ends = self._ruled_ends(binding, prior, sorted(ruled), among)
+            if ruled_ends is None:
                 return None
-            ends = found
+            ends = ruled_ends
         low, high = ends[0] + rest[0], ends[1] + rest[1]
         return chances_of(lowered(low, low, ends[0], rest[0]), raised(high, high, ends[1], rest[1]))
 
