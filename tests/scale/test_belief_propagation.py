@@ -284,6 +284,25 @@ def test_questions(links: list[tuple[str, str]]) -> None:
         agree(found, in_memory(theory, facts, iterations=1, **options))
 
 
+def test_auto_takes_the_engine_that_serves_the_theory(links: list[tuple[str, str]], tmp_path: Path) -> None:
+    """Mean field keeps less, and serves no hard statements about latent atoms; a run goes on with its own."""
+    soft = hb.parse("1.0: smokes(x) and friends(x, y) => smokes(y)")
+    hard = hb.parse("hard: old(x) => smokes(x)") + soft
+    assert hb.Model(soft, {"friends": links}, on=f"duckdb:{tmp_path}/a.duckdb").infer().engine == "mean-field"
+    notes: list[str] = []
+    model = hb.Model(hard, {"friends": links}, on=f"duckdb:{tmp_path}/b.duckdb")
+    agree(model.infer(iterations=2, note=notes.append), in_memory(hard, {"friends": links}, iterations=2))
+    assert any(
+        note.startswith("engine bp on duckdb:")
+        and "; on a database mean field has no hard statements about latent atoms" in note
+        for note in notes
+    )
+    assert model.infer(iterations=3, resume=True).status.iterations == 3
+    with pytest.raises(UnsupportedError, match="mean field has no quantifier"):
+        exists = hb.parse("hard: exists y: friends(x, y) and smokes(y)")
+        hb.Model(soft + exists, {"friends": links}, on=f"duckdb:{tmp_path}/c.duckdb").infer()
+
+
 def test_rules_feed_weighted_formulas() -> None:
     """Derived predicates, recursive and negated, on a database as in memory; by both engines."""
     theory = hb.parse(

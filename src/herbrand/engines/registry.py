@@ -66,7 +66,7 @@ ENGINES: Mapping[str, Mapping[str, Mapping[str, str | type]]] = {
         "query": {"proof": "herbrand.scale.queries:StoredProofs"},
     },
 }
-"""By place and command; on a database ``auto`` takes the first."""
+"""By place and command; on a database ``auto`` takes the first that does not refuse."""
 
 
 def values_of(command: str, option: Option) -> tuple[str, ...]:
@@ -177,6 +177,19 @@ def refuse_unused(command: str, name: str, settings: Any, place: str = MEMORY) -
     if name == "auto":
         _refuse_unused_by_all(command, ENGINES[place][command], given)
     _refuse_unused_by_all(command, [name], given)
+
+
+def engines_using(command: str, name: str, settings: Any, place: str) -> list[str]:
+    """The engine of this name; for ``auto`` the place's engines that use all options given, in order. Raises
+    where one of the options is not used by the only one that is left."""
+    if name != "auto":
+        return [name]
+    first, *others = ENGINES[place][command]
+    given = options_in(command, settings)
+    using = [own for own in (first, *others) if all(takes(command, own, option) for option in given)]
+    if not using:
+        refuse_unused(command, first, settings, place)
+    return using
 
 
 def refuse_unused_by_all(command: str, names: Iterable[str], settings: Any) -> None:

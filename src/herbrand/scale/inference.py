@@ -16,7 +16,7 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.marginals import Marginals
 from herbrand.budget import readable
 from herbrand.contraction.over_relations import UNLIMITED
-from herbrand.engines.choice import Refused, offered
+from herbrand.engines.choice import Choice, Refused, offered
 from herbrand.engines.credal.bounding import named_in
 from herbrand.engines.credal.bounding import queried_predicates as asked_predicates
 from herbrand.engines.credal.question import TOLERANCE, BoundSettings, read_bound_question
@@ -24,8 +24,14 @@ from herbrand.engines.engine import Call, first_state
 from herbrand.engines.loop import Limits, run, settle, watching
 from herbrand.engines.proof.engine import Goals
 from herbrand.engines.proof.request import Request
-from herbrand.engines.registry import DATABASE, engine_named, refuse_in_memory_only, refuse_unused
-from herbrand.errors import BudgetError, UnsupportedError
+from herbrand.engines.registry import (
+    DATABASE,
+    engine_named,
+    engines_using,
+    refuse_in_memory_only,
+    refuse_unused,
+)
+from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.extras import imported
 from herbrand.facts.facts import Worlds
 from herbrand.facts.source import FactSource
@@ -44,7 +50,13 @@ from herbrand.learning.settings import LearningSettings
 from herbrand.program.dependencies import refuse_weighted, resting_on_weights
 from herbrand.program.knowledge import Knowledge, evidence_of, mentioned_with, refuse_disagreeing
 from herbrand.program.lower import lower
-from herbrand.program.question import named_predicates, queried_predicates, read_question, with_own_names
+from herbrand.program.question import (
+    Question,
+    named_predicates,
+    queried_predicates,
+    read_question,
+    with_own_names,
+)
 from herbrand.program.remarks import nothing_uncertain
 from herbrand.relations.database import Database, DuckDB
 from herbrand.scale.bounds.intervals import StoredNetwork
@@ -104,7 +116,6 @@ class StoredModel:
         settings, note = call.settings, call.note
         refuse_in_memory_only("infer", call.engine)
         refuse_unused("infer", call.engine, settings, DATABASE)
-        own = engine_named("infer", call.engine, settings, DATABASE)
         with opened(self.place, settings.budget.memory) as database:
             signature = self.signature
             parsed = (
@@ -114,17 +125,12 @@ class StoredModel:
             used = Used("infer", named_predicates(queries), queried_predicates(queries, self.signature))
             knowledge, queries = self.knowledge.asking(queries)
             there = self.of(knowledge)
-            evidence, kept = there._kept_run(
-                database, used, call.given, call.resume, own.name, settings.damping
-            )
+            evidence = there._evidence_of_run(database, used, call.given, call.resume)
             program = evidence.program
             question = read_question(queries, program.signature, program.facts, call.most_probable)
             refuse_unanswerable(evidence, question, call.top, settings.budget.memory)
-            shown = replace(kept, room=self._room, top=call.top, least=call.least)
-            stored = StoredProgram(evidence, shown)
-            choice = offered(own, settings, own.prepare(stored, question, settings.budget))
-            if isinstance(choice, Refused):
-                raise choice.refusal.error
+            choice, resumed, refused = there._chosen(database, call, evidence, question)
+            own = choice.engine
             if choice.operations > self.most_rows:
                 raise BudgetError(
                     f"on a database {own.name} would join about {choice.operations:.1e} rows a step",
@@ -137,14 +143,34 @@ class StoredModel:
                     note(text)
                 disk = readable(min(choice.cost.disk, UNLIMITED))
                 needs = f"about {choice.operations:.1e} joined rows a step, {disk} of disk"
-                note(f"engine {own.name} on {self.place}: {needs}")
+                why = "".join(f"; {error.mistakes[0].message}" for error in refused)
+                note(f"engine {own.name} on {self.place}: {needs}{why}")
             state = choice.begin()
-            if kept.resume and note is not None:
+            if resumed and note is not None:
                 note(f"going on after step {state.step}")
             limits = Limits.of(settings)
             state, status = settle(own, lambda: state, limits, watching(self.knowledge.progress, limits))
             marginals = own.read(state, replace(status, where=self._where(database)))
             return marginals.filtered(call.top, call.least)
+
+    def _chosen(
+        self, database: Database, call: Call, evidence: StoredEvidence, question: Question
+    ) -> tuple[Choice, bool, Sequence[HerbrandError]]:
+        """The engine that is named, or the first one for which nothing is unsupported, whether its run is
+        resumed, and why others were passed over. Raises the first engine's refusal where none is left."""
+        settings, refused = call.settings, list[HerbrandError]()
+        for name in engines_using("infer", call.engine, settings, DATABASE):
+            own = engine_named("infer", name, settings, DATABASE)
+            kept = self._run_of(database, evidence, call.given, call.resume, name, settings.damping)
+            shown = replace(kept, room=self._room, top=call.top, least=call.least)
+            stored = StoredProgram(evidence, shown)
+            choice = offered(own, settings, own.prepare(stored, question, settings.budget))
+            if not isinstance(choice, Refused):
+                return choice, kept.resume, refused
+            refused.append(choice.refusal.error)
+            if not isinstance(refused[-1], UnsupportedError):
+                break
+        raise refused[0]
 
     def query(
         self,
@@ -181,7 +207,8 @@ class StoredModel:
         with opened(self.place, database_memory(self.place.kind, settings.budget.memory)) as database:
             named, queried = named_in(queries, self.signature), asked_predicates(queries, self.signature)
             used = Used("bound", named, queried)
-            evidence, kept = self._kept_run(database, used, given, resume, own.name, settings.independence)
+            evidence = self._evidence_of_run(database, used, given, resume)
+            kept = self._run_of(database, evidence, given, resume, own.name, settings.independence)
             began = time.perf_counter()
             lowering = StoredLowering.of(evidence, settings.budget)
             question = read_bound_question(queries, lowering)
@@ -230,15 +257,26 @@ class StoredModel:
         """What is known, where some predicates are queried and some literals given."""
         return self._evidence(database, Used("check", frozenset(), queried), given, False)
 
-    def _kept_run(
-        self, database: Database, used: Used, given: Sequence[str], resume: bool, engine: str, option: object
-    ) -> tuple[StoredEvidence, StoredRun]:
-        """What is known, and the run over it, of which steps are kept; ``option``: what these depend on."""
+    def _evidence_of_run(
+        self, database: Database, used: Used, given: Sequence[str], resume: bool
+    ) -> StoredEvidence:
+        """What is known; raises where a run is to be resumed and none is kept."""
         if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
             raise nothing_to_resume(database)
-        evidence = self._evidence(database, used, given, resume)
+        return self._evidence(database, used, given, resume)
+
+    def _run_of(
+        self,
+        database: Database,
+        evidence: StoredEvidence,
+        given: Sequence[str],
+        resume: bool,
+        engine: str,
+        option: object,
+    ) -> StoredRun:
+        """The run of an engine, of which steps are kept; ``option``: what these depend on."""
         fingerprint = self._fingerprint(evidence, given, engine, option)
-        return evidence, StoredRun(database, fingerprint, resume and database.has(RUN))
+        return StoredRun(database, fingerprint, resume and database.has(RUN))
 
     def _evidence(self, database: Database, used: Used, given: Sequence[str], resume: bool) -> StoredEvidence:
         refuse_unserved(self.theory.statements, used.command)
