@@ -61,6 +61,18 @@ def test_what_observed_facts_refute_is_a_contradiction(
         sentence_of(event, given, bound(*ends))
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("P(false) = 0.2", "never holds, and it says otherwise"),
+        ("P(true) <= 0.5", "always holds, and it says otherwise"),
+    ],
+)
+def test_what_no_fact_settles_is_not_blamed_on_facts(text: str, message: str) -> None:
+    with pytest.raises(ContradictionError, match=f"what this bound speaks of {message}"):
+        hb.Model(hb.parse(f"{text}\nP(a) <= 0.5")).bound("a")
+
+
 def test_a_sentence_of_too_many_atoms_is_refused_by_its_number() -> None:
     wide = conjunction(list(range(MOST_ATOMS_A_SENTENCE + 1)))
     assert sentence_of(conjunction(list(range(20))), None, bound(0.1, 0.2)) is not None

@@ -26,6 +26,7 @@ import numpy as np
 from herbrand.engines.credal.network import NO_LINKS, Atoms, SentenceGroup
 from herbrand.engines.credal.shape import FALSE, TRUE, Shape, canonical, columns_of, shape_of
 from herbrand.errors import ContradictionError, UnsupportedError
+from herbrand.language.formulas import predicates_in
 from herbrand.language.names import is_made, shown_constant, shown_name
 from herbrand.language.scope import free_variables, written
 from herbrand.language.syntax import (
@@ -138,12 +139,7 @@ def sentence_of(
         given = None
     if given is None:
         if event in (TRUE, FALSE):
-            raise ContradictionError(
-                "the observed facts settle what this bound speaks of, and contradict it",
-                span=bound.span,
-                hint=(way_out() if event == FALSE else "")
-                or "what is to be open is declared without 'observed'; its facts are evidence then",
-            )
+            raise _settled_otherwise(event, bound, way_out() if event == FALSE else "")
         shape, atoms = canonical(event)
         condition = None
     else:
@@ -153,6 +149,21 @@ def sentence_of(
     if len(atoms) > MOST_ATOMS_A_SENTENCE:
         raise too_many_atoms(len(atoms), bound)
     return shape, condition, atoms
+
+
+def _settled_otherwise(event: Shape, bound: Bound, way_out: str) -> ContradictionError:
+    """The error for an event that is sure or impossible before anything is uncertain, with a bound that says
+    otherwise."""
+    if not any(predicates_in(bound.event)):
+        sure = "always" if event == TRUE else "never"
+        return ContradictionError(
+            f"what this bound speaks of {sure} holds, and it says otherwise", span=bound.span
+        )
+    return ContradictionError(
+        "the observed facts settle what this bound speaks of, and contradict it",
+        span=bound.span,
+        hint=way_out or "what is to be open is declared without 'observed'; its facts are evidence then",
+    )
 
 
 def too_many_atoms(count: int, bound: Bound) -> UnsupportedError:
