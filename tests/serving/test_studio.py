@@ -241,7 +241,8 @@ BAD: dict[str, tuple[str, str, Any, int]] = {
     "an offset beyond all rows": ("POST", "/api/table", {"predicate": "a", "offset": 10**30}, 400),
     "fewer nodes than none": ("POST", "/api/graph", {"most_nodes": -1}, 400),
     "marginals of odd predicates": ("POST", "/api/graph", {"marginals": [{"predicate": []}]}, 400),
-    "facts of a long name": ("POST", "/api/circuit", {"atom": "a", "facts": ["a" * 300]}, 400),
+    "facts that are nowhere": ("POST", "/api/circuit", {"atom": "a", "facts": ["nowhere.csv"]}, 422),
+    "facts of a long name": ("POST", "/api/circuit", {"atom": "a", "facts": ["a" * 300]}, 422),
     "values that are no constants": ("POST", "/api/score", {"marginals": [MARGINAL], "facts": FACTS}, 422),
     "no such call": ("POST", "/api/nonesuch", {}, 404),
 }
