@@ -268,6 +268,20 @@ def test_distributions_may_be_off_by_rounding(algebra: str, dtype: torch.dtype) 
     torch.testing.assert_close(found, scores[..., 1])
 
 
+@pytest.mark.parametrize("algebra", ["probability", "top-k"])
+def test_a_score_may_be_moved_to_measure_a_slope(algebra: str) -> None:
+    layer, step = shown_layer(algebra), 1e-3
+    scores = torch.tensor([[0.2, 0.3, 0.5], [0.1, 0.6, 0.3]], dtype=torch.float64, requires_grad=True)
+    layer(scores={"shown": scores}).sum().backward()
+    for place in ((0, 1), (1, 0), (1, 1)):
+        moved = scores.detach().clone()
+        moved[place] += step
+        with torch.no_grad():
+            rise = layer(scores={"shown": moved}).sum() - layer(scores={"shown": scores}).sum()
+        assert scores.grad is not None
+        assert float(rise) / step == pytest.approx(float(scores.grad[place]), abs=1e-6)
+
+
 @pytest.mark.parametrize("algebra", ["probability", "top-k", "count", "max"])
 def test_false_facts_that_scores_would_hide_are_refused(algebra: str) -> None:
     """They were left out in silence. Opinions are stood in for by scores."""

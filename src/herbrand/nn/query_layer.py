@@ -89,6 +89,9 @@ MOST_SHOWN = 20
 """Weights that are shown with their rules."""
 ROUNDED = 1e-4
 """By so much a probability may be off."""
+NO_DISTRIBUTION = 0.01
+"""So far from 1 scores of values add up to something else. What is nearer may be clamped scores, or one that
+was moved a little to measure a slope."""
 COUNT, MAX, TOP_K = "count", "max", "top-k"
 MADE = ("_sources", "_road")
 """What is made of the rest when it is first needed."""
@@ -159,7 +162,7 @@ class _Values(NamedTuple):
         totals.index_add_(-1, self.places.to(known.device), known)
         rounded = torch.finfo(scores.dtype).eps if scores.is_floating_point() else 0.0
         values = known.shape[-1] / max(len(self.atoms), 1)
-        wrong = ((totals - 1).abs() > ROUNDED + rounded * values).nonzero()
+        wrong = ((totals - 1).abs() > NO_DISTRIBUTION + rounded * values).nonzero()
         if len(wrong):
             at = tuple(wrong[0].tolist())
             atom = self.facts.constants(self.predicate.types, self.atoms[at[-1]].tolist())
