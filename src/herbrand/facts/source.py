@@ -159,9 +159,8 @@ def _holds_moments(table: Any) -> bool:
 
 def _of_path(text: str) -> tuple[FactSource, ...]:
     address = parse_address(text)
-    path = _path(address)
-    if address == Address(None, address.location) and path.is_dir():
-        return _of_folder(path)
+    if address == Address(None, address.location) and os.path.isdir(address.location):
+        return _of_folder(Path(address.location))
     return (_of_address(address),)
 
 

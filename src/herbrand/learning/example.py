@@ -31,7 +31,7 @@ from herbrand.language.syntax import (
     Learned,
     Theory,
     WeightedFormula,
-    predicates_in,
+    predicates_of,
 )
 from herbrand.program.dependencies import resting_on
 from herbrand.program.derive import derived
@@ -198,11 +198,6 @@ def refuse_nothing_learned(theory: Theory) -> None:
 def learned_statements(theory: Theory) -> list[WeightedFormula]:
     """The statements whose weights are to be learned."""
     return [s for s in theory.formulas if isinstance(s.weight, Learned)]
-
-
-def predicates_of(statement: WeightedFormula) -> list[str]:
-    """The predicates that a statement speaks of, in the order they appear."""
-    return list(dict.fromkeys(predicates_in(statement.formula)))
 
 
 def refuse_latent(example: Example, method: str) -> None:

@@ -27,12 +27,12 @@ from scipy.sparse import coo_array, csr_array
 from herbrand.budget import Budget
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import statement_text
-from herbrand.language.syntax import Theory
+from herbrand.language.syntax import Theory, predicates_of
 from herbrand.language.written_weights import weight_statements
 from herbrand.learning.climbing import climb
 from herbrand.learning.conditionals import Conditionals
 from herbrand.learning.contradiction import refuse_contradiction
-from herbrand.learning.example import Aim, Example, World, examples_of, predicates_of, refuse_latent
+from herbrand.learning.example import Aim, Example, World, examples_of, refuse_latent
 from herbrand.learning.flips import Flips, flips
 from herbrand.learning.kept_weights import KeptWeights, Owners, kept_weights
 from herbrand.learning.learned import Learning
@@ -158,7 +158,7 @@ def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
     fixed = np.setdiff1d(numbers[bears], numbers[possible])
     if len(fixed):
         statement = weight_statements(theory)[int(fixed[0])]
-        names = ", ".join(predicates_of(statement))
+        names = ", ".join(dict.fromkeys(predicates_of(statement)))
         raise UnsupportedError(
             "each change of a single atom on which this statement bears would break a hard statement, so "
             f"pseudo-likelihood learns nothing about its weight: {statement_text(statement)}",

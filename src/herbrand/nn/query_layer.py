@@ -93,7 +93,7 @@ NO_DISTRIBUTION = 0.01
 """So far from 1 scores of values add up to something else. What is nearer may be clamped scores, or one that
 was moved a little to measure a slope."""
 COUNT, MAX, TOP_K = "count", "max", "top-k"
-MADE = ("_sources", "_road")
+MADE = ("_sources", "_road", "_valued")
 """What is made of the rest when it is first needed."""
 ALGEBRAS = (COUNT, MAX, PROBABILITY, TOP_K)
 _one_at_a_time = threading.RLock()

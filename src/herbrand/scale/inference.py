@@ -129,7 +129,8 @@ class StoredModel:
             program = evidence.program
             question = read_question(queries, program.signature, program.facts, call.most_probable)
             refuse_unanswerable(evidence, question, call.top, settings.budget.memory)
-            choice, resumed, refused = there._chosen(database, call, evidence, question)
+            resumed = call.resume and database.has(RUN)
+            choice, refused = there._chosen(database, call, evidence, question)
             own = choice.engine
             if choice.operations > self.most_rows:
                 raise BudgetError(
@@ -155,9 +156,9 @@ class StoredModel:
 
     def _chosen(
         self, database: Database, call: Call, evidence: StoredEvidence, question: Question
-    ) -> tuple[Choice, bool, Sequence[HerbrandError]]:
-        """The engine that is named, or the first one for which nothing is unsupported, whether its run is
-        resumed, and why others were passed over. Raises the first engine's refusal where none is left."""
+    ) -> tuple[Choice, Sequence[HerbrandError]]:
+        """The engine that is named, or the first one for which nothing is unsupported, and why others were
+        passed over. Raises the first engine's refusal where none is left."""
         settings, refused = call.settings, list[HerbrandError]()
         for name in engines_using("infer", call.engine, settings, DATABASE):
             own = engine_named("infer", name, settings, DATABASE)
@@ -166,7 +167,7 @@ class StoredModel:
             stored = StoredProgram(evidence, shown)
             choice = offered(own, settings, own.prepare(stored, question, settings.budget))
             if not isinstance(choice, Refused):
-                return choice, kept.resume, refused
+                return choice, refused
             refused.append(choice.refusal.error)
             if not isinstance(refused[-1], UnsupportedError):
                 break

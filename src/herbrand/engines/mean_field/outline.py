@@ -22,7 +22,7 @@ from herbrand.engines.mean_field.relations import KnownRelations
 from herbrand.engines.mean_field.score import Score
 from herbrand.engines.mean_field.tables import DenseTable, ListedTable, PredicateTable
 from herbrand.errors import BudgetError, ContradictionError
-from herbrand.program.evidence import Evidence
+from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.ground import Ground, LatentAtoms, ground, ground_template
 from herbrand.program.lower import in_cells
 from herbrand.program.program import Literal, Program, Template, literals_of
@@ -169,10 +169,9 @@ class _TiedAtoms:
     def _meet(self, literal: Literal, fixed: Collection[str]) -> bool:
         """Whether two atoms of one leader agree in all arguments but those that quantifiers bind."""
         name, sizes = literal.predicate, self.evidence.known(literal.predicate).sizes
-        codes, first = self.atoms.codes[name], self.atoms.start[name]
+        columns = arguments_of(self.atoms.codes[name], sizes)
         places = [i for i, one in enumerate(literal.arguments) if not isinstance(one, str) or one in fixed]
-        columns = np.unravel_index(codes, sizes) if sizes else ()
-        kept = [self.leaders.leader[first : first + len(codes)], *(columns[i] for i in places)]
+        kept = [self.leaders.leader[self.atoms.places(name)], *(columns[i] for i in places)]
         keys = row_keys(kept, [self.atoms.count, *(sizes[i] for i in places)])
         return len(np.unique(keys)) < len(keys)
 
