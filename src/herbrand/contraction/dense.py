@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from herbrand.arrays import Tensor, library
 from herbrand.contraction.algebra import Algebra, algebra_named
-from herbrand.contraction.expression import Axes, Pair
+from herbrand.contraction.expression import Axes, Pair, repeated_axes
 from herbrand.contraction.planner import Plan
 from herbrand.contraction.relation import Relation
 from herbrand.contraction.steps import Route, Together
@@ -113,13 +113,9 @@ def arranged(tensor: Tensor, axes: Axes, order: Axes) -> Tensor:
     """Dimensions as in ``order``: repeated axes by their diagonal, axes of size one left out."""
     if axes == order:
         return tensor
-    left = list(axes)
-    while len(set(left)) < len(left):
-        repeated = next(axis for axis in left if left.count(axis) > 1)
-        first = left.index(repeated)
-        second = left.index(repeated, first + 1)
+    pairs, left = repeated_axes(axes)
+    for first, second in pairs:
         tensor = tensor.diagonal(dim1=first, dim2=second)
-        left = [axis for place, axis in enumerate(left) if place not in (first, second)] + [repeated]
     ones = [axis for axis in left if axis not in order]
     places = [left.index(axis) for axis in (*ones, *order)]
     tensor = tensor if places == sorted(places) else tensor.permute(places)

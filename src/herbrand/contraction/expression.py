@@ -264,3 +264,19 @@ def _merge(term: Term, pair: Pair) -> Term | None:
     sizes = {axis: size for axis, size in contraction.sizes.items() if axis != gone}
     merged = Contraction(operands, contraction.output, sizes, frozenset(distinct), contraction.algebra)
     return replace(term, contraction=merged)
+
+
+def repeated_axes(axes: Sequence[str]) -> tuple[tuple[tuple[int, int], ...], Axes]:
+    """Pairs of dimensions to take diagonals of, one after another, and the axes of what is left.
+
+    >>> repeated_axes(["x", "x", "y"])
+    (((0, 1),), ('y', 'x'))
+    """
+    names, pairs = list(axes), []
+    while len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        first = names.index(repeated)
+        second = names.index(repeated, first + 1)
+        pairs.append((first, second))
+        names = [name for place, name in enumerate(names) if place not in (first, second)] + [repeated]
+    return tuple(pairs), tuple(names)

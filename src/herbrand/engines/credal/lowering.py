@@ -140,18 +140,17 @@ def _facts(program: Program, atoms: Atoms) -> KnownAtoms:
 class Lowering:
     """Grounds bounds and queries of one program."""
 
-    program: Program
+    evidence: Evidence
     atoms: Atoms
     budget: Budget = UNLIMITED
 
     @staticmethod
     def over(program: Program, budget: Budget = UNLIMITED) -> Lowering:
-        return Lowering(program, _atoms(program, budget), budget)
+        return Lowering(Evidence(program), _atoms(program, budget), budget)
 
     @cached_property
-    def evidence(self) -> Evidence:
-        """What is known of the program's atoms."""
-        return Evidence(self.program)
+    def program(self) -> Program:
+        return self.evidence.program
 
     def network(self) -> Network:
         """All bounds of the program."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from herbrand.arrays import Tensor, torch
+from herbrand.contraction.expression import repeated_axes
 from herbrand.program.program import TRUE, Argument, Pair
 
 
@@ -34,16 +35,7 @@ class Reading:
 
     @cached_property
     def _diagonals(self) -> tuple[tuple[tuple[int, int], ...], tuple[str, ...]]:
-        """Pairs of dimensions to take diagonals of, one after another, and what the dimensions are then."""
-        names = [a for a in self.arguments if isinstance(a, str)]
-        pairs = []
-        while len(set(names)) < len(names):
-            repeated = next(name for name in names if names.count(name) > 1)
-            first = names.index(repeated)
-            second = names.index(repeated, first + 1)
-            pairs.append((first, second))
-            names = [name for place, name in enumerate(names) if place not in (first, second)] + [repeated]
-        return tuple(pairs), tuple(names)
+        return repeated_axes([a for a in self.arguments if isinstance(a, str)])
 
     def region(self, table: Tensor, batched: bool, values: bool = False) -> Tensor:
         """The part of a table that is read: a view without a copy; ``values``: its last axis is values."""

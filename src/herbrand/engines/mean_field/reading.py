@@ -10,7 +10,7 @@ from herbrand.answers.marginals import AtomTable
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.reading import looked_up
 from herbrand.extras import Tensor
-from herbrand.program.ground import LatentAtoms
+from herbrand.program.ground import refuse_long_answer
 from herbrand.program.question import Question
 
 
@@ -19,11 +19,7 @@ def tables_asked_for(
 ) -> Iterator[AtomTable]:
     """A table for each predicate asked for; ``rounded``: the marginals are those of one world. Raises where
     all of too many atoms are asked for."""
-    tables = problem.unknowns.tables
-    whole = tables if question.everything else [one.predicate for one in question.atoms if one.latent]
-    for name in whole:
-        if name in tables:
-            LatentAtoms(problem.evidence, problem.budget, [name])
+    refuse_long_answer(problem.evidence, question, problem.budget)
 
     def look_up(predicate: str, codes: np.ndarray) -> np.ndarray:
         shares = probabilities(problem, marginals, predicate, codes)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -50,18 +49,15 @@ class LookedUpAtoms(Atoms):
         return domain.index_of(value)
 
 
+@dataclass(frozen=True, eq=False)
 class StoredLowering(Lowering):
     """Grounds bounds over facts in a database."""
 
-    @classmethod
-    def of(cls, evidence: StoredEvidence, budget: Budget) -> StoredLowering:
-        lowering = cls(evidence.program, _open_atoms(evidence), budget)
-        object.__setattr__(lowering, "_evidence", evidence)
-        return lowering
+    evidence: StoredEvidence
 
-    @cached_property
-    def evidence(self) -> StoredEvidence:
-        return self._evidence  # type: ignore[attr-defined]
+    @staticmethod
+    def of(evidence: StoredEvidence, budget: Budget) -> StoredLowering:
+        return StoredLowering(evidence, _open_atoms(evidence), budget)
 
     @property
     def stated(self) -> Stated:
