@@ -19,7 +19,7 @@ from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language import syntax as s
 from herbrand.language.signature import Predicate, Signature
-from herbrand.learning.proof.adam import Adam
+from herbrand.learning.adam import Adam
 from herbrand.learning.proof.questions import Questions
 from tests.laws import tries
 from tests.oracles.proofs import Proofs, Row, Weights

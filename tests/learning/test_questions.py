@@ -16,7 +16,7 @@ import herbrand as hb
 from herbrand.engines.proof.table import ROW, Table
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.learning.proof.adam import Adam
+from herbrand.learning.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
 from tests.laws import tries

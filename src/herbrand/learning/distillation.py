@@ -21,6 +21,7 @@ from herbrand.answers.guarantee import Status
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import statement_text
 from herbrand.language.syntax import Theory
+from herbrand.learning.adam import Adam
 from herbrand.learning.batch import Batches
 from herbrand.learning.example import Aim, World, learned_statements, masked_facts
 from herbrand.learning.learned import Learning
@@ -33,7 +34,7 @@ from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
-from herbrand.tensor_files import alike, whole_number, within
+from herbrand.tensor_files import whole_number, within
 
 STEPS, LAYERS, SIZE, RATE, OBSERVED = 1000, 5, 128, 5e-4, 0.9
 SMOOTHING = 0.98
@@ -88,7 +89,7 @@ class Training:
     predictor: Predictor
     lessons: Lessons
     layers: int
-    optimizer: torch.optim.Adam
+    adam: Adam
     stopping: EarlyStopping
     steps: int = 0
     groundings: int = 0
@@ -107,29 +108,21 @@ class Training:
         with torch.no_grad():
             taught = batch.taught(unary.detach(), self.layers)
         loss = logit_loss(unary, taught, batch.possible)
-        self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        self.optimizer.step()
+        self.adam.step()
         return float(loss.detach())
 
     def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The predictor, what Adam remembers of it, and where the lessons stand."""
         tensors = {f"predictor.{name}": value for name, value in self.predictor.state_dict().items()}
-        for name, parameter in self.predictor.named_parameters():
-            for key, value in self.optimizer.state.get(parameter, {}).items():
-                tensors[f"adam.{key}.{name}"] = torch.as_tensor(value)
-        return tensors, {"groundings": self.groundings, "lessons": self.lessons.state()}
+        return tensors | self.adam.tensors(), {
+            "groundings": self.groundings, "lessons": self.lessons.state(), "updates": self.adam.steps,
+        }  # fmt: skip
 
     def restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
         """Go on from what :meth:`kept` gave."""
         self.predictor.load_state_dict(within("predictor", tensors))
-        for name, parameter in self.predictor.named_parameters():
-            like = {"step": torch.tensor(0.0), "exp_avg": parameter, "exp_avg_sq": parameter}
-            self.optimizer.state[parameter] = {
-                key: alike(tensors[f"adam.{key}.{name}"], like[key])
-                for key in like
-                if f"adam.{key}.{name}" in tensors
-            }
+        self.adam.restore(tensors, whole_number(about["updates"]))
         self.groundings = whole_number(about["groundings"])
         self.lessons.restore(about["lessons"])
 
@@ -170,9 +163,9 @@ def training(program: Program, settings: LearningSettings, mark: str = "") -> Tr
     options = _options(settings)
     predictor = Predictor.of(program, latent, options["size"], settings.seed)
     lessons = _lessons(program, evidence, settings, options)
-    optimizer = torch.optim.Adam(predictor.parameters(), lr=options["rate"])
+    adam = Adam.of(predictor.parameters(), options["rate"])
     stopping = EarlyStopping(settings.patience, SMOOTHING)
-    trained = Training(predictor, lessons, options["layers"], optimizer, stopping, mark=mark, options=options)
+    trained = Training(predictor, lessons, options["layers"], adam, stopping, mark=mark, options=options)
     resume(trained, settings)
     return trained
 

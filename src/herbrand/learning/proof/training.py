@@ -19,7 +19,7 @@ from herbrand.budget import Budget
 from herbrand.engines.proof.differentiable import scores
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.unrolled import FEWEST_ROWS, GRID_CACHE
-from herbrand.learning.proof.adam import Adam
+from herbrand.learning.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
 from herbrand.learning.settings import LearningSettings
