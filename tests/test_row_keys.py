@@ -14,6 +14,7 @@ from herbrand.row_keys import (
     Places,
     counted,
     each_in,
+    first_missing,
     fit,
     key_columns,
     places_among,
@@ -52,6 +53,17 @@ def test_keys_sort_as_rows_do_and_give_them_back(table):
     for one, its in zip(rows, keys, strict=True):
         for other, others in zip(rows, keys, strict=True):
             assert (one == other) == bool(its == others)
+
+
+@given(st.sampled_from([(4,), (2, 3), (3, 1, 2), (2**31,) * 3]), st.sets(st.integers(0, 5), max_size=5))
+def test_the_first_missing_key(sizes, listed):
+    """Against the first number that is not listed, also where rows are too many to be numbered by 64 bits."""
+    rows = [(*[0] * (len(sizes) - 1), n) for n in range(6)] if sizes[-1] > 6 else list(np.ndindex(*sizes))
+    known = sorted(n for n in listed if n < len(rows) - 1)
+    keys = row_keys(as_columns([rows[n] for n in known], sizes), sizes, len(known))
+    found = key_columns(first_missing(keys, sizes), sizes)
+    expected = next(row for n, row in enumerate(rows) if n not in known)
+    assert [column.tolist() for column in found] == [[value] for value in expected]
 
 
 @given(tables(), st.randoms(use_true_random=False))

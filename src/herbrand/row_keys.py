@@ -78,6 +78,22 @@ def key_columns(keys: Keys, sizes: Sequence[int]) -> list[npt.NDArray[np.int64]]
     return [*([keys.astype(np.int64, copy=not columns)] if len(sizes) else []), *reversed(columns)]
 
 
+def first_missing(keys: Keys, sizes: Sequence[int]) -> Keys:
+    """The first row below these sizes whose key is not among these, sorted and distinct; some row is missing.
+
+    >>> first_missing(np.array([0, 1, 3]), [2, 3]).tolist()
+    [2]
+    """
+    numbers, columns = np.arange(len(keys) + 1), list[npt.NDArray[np.int64]]()
+    count = len(numbers)
+    for size in reversed(sizes):
+        numbers, own = np.divmod(numbers, size)
+        columns.insert(0, own)
+    every = row_keys(columns, sizes, count)
+    place = int(np.argmax(np.append(every[:-1] != keys, True)))
+    return every[place : place + 1]
+
+
 def row_of(key: int, sizes: Sequence[int]) -> tuple[int, ...]:
     """The row of one key that is a number, in plain Python.
 

@@ -10,7 +10,7 @@ import pandas
 import pytest
 
 import herbrand as hb
-from herbrand.errors import ContradictionError, HerbrandError, UnsupportedError
+from herbrand.errors import BudgetError, ContradictionError, HerbrandError, UnsupportedError
 from herbrand.learning.example import Aim, Example, World, default_targets, example
 from herbrand.program.evidence import LATENT
 
@@ -121,6 +121,25 @@ def test_refusals_say_what_to_do(
     with pytest.raises((UnsupportedError, ContradictionError, HerbrandError)) as caught:
         model.learn(**options)
     assert said in str(caught.value) and (hint or "") in str(caught.value)
+
+
+MANY = "type n = 1..60000\npredicate red(n, n, n, n){values}\npredicate odd(n): observed\n{fact}\n"
+"""More atoms than 64 bits can number."""
+
+
+@pytest.mark.parametrize("method", ["pseudo-likelihood", "likelihood", "layers"])
+def test_one_of_very_many_atoms_without_a_value_is_named(method: str) -> None:
+    """All of them had been listed: an internal error, or all of the memory."""
+    text = MANY.format(values=' in {"a", "b"}', fact='red(1, 1, 1, 1) = "a"')
+    model = hb.Model(hb.parse(text + '?: odd(x) => red(x, x, x, x) = "a"'))
+    with pytest.raises(UnsupportedError, match=r"red\(1, 1, 1, 2\) has no value"):
+        model.learn(method)
+
+
+def test_an_opinion_among_very_many_atoms_is_refused_for_its_memory() -> None:
+    model = hb.Model(hb.parse(MANY.format(values="", fact="red(1, 1, 1, 1) ~ 0.3") + "?: red(x, x, x, x)"))
+    with pytest.raises(BudgetError, match="a row for each of 12,960,000,000,000,000,000 atoms of red needs"):
+        model.learn("likelihood")
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,18 @@ def test_places_among_latent_atoms_are_those_of_their_list(settled: set[int]) ->
     assert [known.latent_code(place) for place in range(len(listed))] == listed.tolist()
 
 
+@pytest.mark.parametrize("listed", ['area(1, 1, 1, 1) = "ai"', 'area(1, 1, 1, 3) = "ai"', ""])
+def test_one_of_more_atoms_than_64_bits_number_is_named(listed: str) -> None:
+    """They had been listed one by one: an internal error, or all of the memory."""
+    head = f'type n = 1..60000\npredicate area(n, n, n, n) in {{"ai", "db"}}: observed\n{listed}\n'
+    theory = hb.parse(head + 'predicate s(n)\n1.0: area(x, x, x, x) = "ai" => s(x)')
+    missing = 2 if "1) =" in listed else 1
+    with pytest.raises(
+        FactsError, match=rf"area\(1, 1, 1, {missing}\) has no value, though area is observed"
+    ):
+        hb.Model(theory).infer()
+
+
 def test_an_observed_many_valued_atom_needs_its_value() -> None:
     theory = hb.parse(
         'predicate area(p) in {"ai", "db"}: observed\npredicate s(p)\narea("x") = "ai"\n1.0: s("y")'

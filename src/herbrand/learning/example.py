@@ -38,6 +38,7 @@ from herbrand.program.derive import derived
 from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
+from herbrand.row_keys import Keys, first_missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,7 @@ def masked_facts(
     """The facts as learning takes them, every predicate closed unless latent, and what rules derive."""
     signature, facts = world.signature, world.facts
     refuse_unknown(aim, signature)
-    masked = {name: _masked(signature, facts, name, aim.latent, opinions) for name in facts.tables}
+    masked = {name: _masked(signature, facts, name, aim, budget, opinions) for name in facts.tables}
     facts = Facts(facts.domains, masked)
     _refuse_valueless(signature, facts)
     return derived(theory.rules, signature, facts, budget) if theory.rules else facts
@@ -217,14 +218,14 @@ def refuse_latent(example: Example, method: str) -> None:
 
 
 def _masked(
-    signature: Signature, facts: Facts, name: str, latent: tuple[str, ...], opinions: bool
+    signature: Signature, facts: Facts, name: str, aim: Aim, budget: Budget, opinions: bool
 ) -> FactTable:
     """A predicate's facts under the assumption of learning: closed unless latent."""
     table = facts.tables[name]
-    if name in latent:
+    if name in aim.latent:
         return replace(table, world="open")
     if len(table.soft) and opinions:
-        return _with_opinions(signature, facts, name)
+        return _with_opinions(signature, facts, name, budget)
     if len(table.soft):
         row = next(facts.rows(signature.predicates[name], table.soft[:1]))
         raise UnsupportedError(
@@ -235,24 +236,28 @@ def _masked(
     return replace(table, world="closed")
 
 
-def _with_opinions(signature: Signature, facts: Facts, name: str) -> FactTable:
+def _with_opinions(signature: Signature, facts: Facts, name: str, budget: Budget) -> FactTable:
     """All atoms known but those with opinions: what is not listed is false."""
     table, evidence = facts.tables[name], Evidence(Program(signature, facts, (), (), ()))
     sizes = evidence.sizes(name)
-    listed = np.concatenate([table.true, table.false, table.soft])[:, : len(sizes)]
-    others = np.setdiff1d(np.arange(math.prod(sizes)), codes_of(listed, sizes))
-    if not len(others):
+    rows = np.concatenate([table.true, table.false, table.soft])[:, : len(sizes)]
+    listed, count = np.unique(codes_of(rows, sizes)), math.prod(sizes)
+    if len(listed) == count:
         return replace(table, world="open")
     if evidence.is_valued(name):
-        raise _valueless(evidence, name, others)
+        raise _valueless(evidence, name, listed)
+    hint = f"allow more by --memory, or say that what is not listed is not known: --latent {name}"
+    budget.claim(8.0 * count * (1 + len(sizes)), f"a row for each of {count:,} atoms of {name}", hint)
+    others = np.setdiff1d(np.arange(count), listed, assume_unique=True)
     rows = np.stack(arguments_of(others, sizes), axis=1).astype(table.false.dtype)
     false = np.concatenate([table.false, rows])
     return replace(table, false=false[np.lexsort(false.T[::-1])], world="open")
 
 
-def _valueless(evidence: Evidence, name: str, missing: np.ndarray) -> UnsupportedError:
+def _valueless(evidence: Evidence, name: str, listed: Keys) -> UnsupportedError:
+    missing = first_missing(listed, evidence.sizes(name))
     return UnsupportedError(
-        f"{evidence.atom_text(name, missing[:1])[0]} has no value",
+        f"{evidence.atom_text(name, missing)[0]} has no value",
         hint=f"list one, or say that what is not listed is not known: --latent {name}",
     )
 
@@ -265,9 +270,9 @@ def _refuse_valueless(signature: Signature, facts: Facts) -> None:
         if predicate.value_type is None or table.world == "open":
             continue
         sizes = evidence.sizes(name)
-        listed = codes_of(table.true[:, :-1], sizes)
+        listed = np.unique(codes_of(table.true[:, :-1], sizes))
         if len(listed) < math.prod(sizes):
-            raise _valueless(evidence, name, np.setdiff1d(np.arange(math.prod(sizes)), listed))
+            raise _valueless(evidence, name, listed)
 
 
 def refuse_unknown(aim: Aim, signature: Signature) -> None:

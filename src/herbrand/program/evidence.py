@@ -18,7 +18,7 @@ from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Value
 from herbrand.program.program import Program
-from herbrand.row_keys import Keys, fit, key_columns, places_among, row_keys
+from herbrand.row_keys import Keys, first_missing, fit, key_columns, places_among, row_keys
 
 LATENT = -1
 NOTHING = np.empty(0, np.int64)
@@ -162,7 +162,7 @@ class Evidence:
             codes, first = np.unique(codes_of(table.true[:, :-1], sizes), return_index=True)
             known = Known(sizes, codes, table.true[first, -1].astype(np.int64), LATENT)
         if table.world == "closed" and known.latent_count():
-            missing = self.atom_text(predicate, known.latent_codes()[:1])[0]
+            missing = self.atom_text(predicate, first_missing(known.codes, sizes))[0]
             raise FactsError(
                 f"{missing} has no value, though {predicate} is observed",
                 hint="list a value for every atom of an observed many-valued predicate, or declare it open",

@@ -202,6 +202,14 @@ def test_what_does_not_fit_is_refused_before_it_is_made() -> None:
         model.infer('s("x1")', engine="mean-field", memory="4GB")
 
 
+def test_more_values_than_64_bits_number_are_refused() -> None:
+    """Which values facts exclude had been multiplied out before: an internal error, by every engine."""
+    text = 'type n = 1..60000\npredicate red(n, n, n, n) in {"a", "b"}\nred(1, 1, 1, 1) = "a"\n'
+    model = hb.Model(hb.parse(text + '0.3: red(x, x, x, x) = "b" and red(x, y, x, y) = "a"'))
+    with pytest.raises(BudgetError, match="of them of red"):
+        model.infer('red(1, 1, 1, 2) = "a"', engine="mean-field")
+
+
 def test_the_command_line(herbrand: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "small.hb"
     path.write_text(SMOKERS)

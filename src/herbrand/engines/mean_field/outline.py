@@ -91,13 +91,14 @@ def outlined(
     products = products_of(program, regular, evidence)
     relations = KnownRelations(evidence, allowed)
     needed_whole = {name for template in (*irregular, *hard) for name in template.predicates}
-    tables: dict[str, PredicateTable] = {}
-    for name in evidence.latent_predicates:
-        listed = None
-        if listing and name not in needed_whole:
-            listed = exceptions(name, products, evidence, relations)
-        tables[name] = _table(name, evidence, listed, left.get(name, {}))
-    _refuse_too_much(tables, allowed)
+    listings = {
+        name: exceptions(name, products, evidence, relations)
+        if listing and name not in needed_whole
+        else None
+        for name in evidence.latent_predicates
+    }
+    _refuse_too_much(evidence, listings, allowed)
+    tables = {name: _table(name, evidence, rows, left.get(name, {})) for name, rows in listings.items()}
     rows = None
     if irregular or program.tables:
         atoms = atoms or LatentAtoms(evidence, budget)
@@ -176,8 +177,12 @@ class _TiedAtoms:
         return len(np.unique(keys)) < len(keys)
 
 
-def _refuse_too_much(tables: Mapping[str, PredicateTable], allowed: int) -> None:
-    entries = {name: math.prod(table.shape) for name, table in tables.items()}
+def _refuse_too_much(evidence: Evidence, listings: Mapping[str, np.ndarray | None], allowed: int) -> None:
+    """``listings``: of each latent predicate the atoms that differ from the rest; None: a whole table."""
+    entries = {
+        name: _table_size(evidence, name) if listed is None else len(listed) + 1
+        for name, listed in listings.items()
+    }
     needed = 8 * TABLES_AT_A_TIME * sum(entries.values())
     if needed > allowed:
         largest = max(entries, key=lambda name: entries[name])
@@ -188,3 +193,8 @@ def _refuse_too_much(tables: Mapping[str, PredicateTable], allowed: int) -> None
             hint=f"declare {largest} as observed if what is not listed is false, allow more by --memory, "
             "or keep them on disk by --on duckdb:FILE",
         )
+
+
+def _table_size(evidence: Evidence, name: str) -> int:
+    width = evidence.program.value_count(name) if evidence.is_valued(name) else 1
+    return math.prod(evidence.sizes(name)) * width
