@@ -141,12 +141,7 @@ class Circuit:
         times = Counter(atom for event in events for atom in event.atoms)
         atom = max(times, key=lambda one: times[one])
         every = frozenset(range(int(self.value_counts[atom])))
-        terms = []
-        for values in classes(every, (m for event in events for m in event.mentions(atom))):
-            left = _settled([e.given(atom, values) if atom in e.atoms else e for e in events])
-            rest = (ZERO if left else ONE) if isinstance(left, bool) else self._none(left)
-            terms.append(self._product([self._leaf(atom, values), rest]))
-        return self._sum(terms)
+        return self._by_value(Event({}, ((False, tuple(events)),)), atom, every)
 
     def _leaf(self, atom: int, values: Values) -> int:
         if len(values) == self.value_counts[atom]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,7 +19,7 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.mean_field.circuit import ONE, ZERO, Circuit, Event
 from herbrand.engines.mean_field.clipping import shares
-from herbrand.engines.mean_field.grounded import Events, MarginalPlaces, merged_rows
+from herbrand.engines.mean_field.grounded import Events, MarginalPlaces
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.reading import probabilities
 from herbrand.engines.reading import ExplainedAtom, forced
@@ -219,23 +219,8 @@ class _Case:
         """Rows that speak of the atom, and how much likelier its value makes each."""
         cases = ground_cases(Ground(self.problem.program, self.problem.evidence, self.atoms, (ground,)))
         (columns,) = cases.rows
-        if ground.conjunction.blocks:
-            yield from self._changes_of_events(Events(cases, self.leaders).of(columns))
-            return
-        for rows, atoms, allowed in merged_rows(columns, self.leaders):
-            sums = np.zeros(len(rows))
-            for column, values in enumerate(allowed):
-                product = torch.ones((), dtype=torch.float64)
-                for other, others in enumerate(allowed):
-                    if other != column:
-                        product = product * self._probability(torch.from_numpy(atoms[:, other]), others)
-                sign = (self._own(self.value) in values) - (self._own(self.other) in values)
-                sums += sign * np.where(atoms[:, column] == self.number, product.numpy(), 0.0)
-            yield from zip(rows.tolist(), sums.tolist(), strict=True)
-
-    def _changes_of_events(self, events: Iterable[tuple[int, Event]]) -> Iterator[tuple[int, float]]:
         circuit, rows, roots = Circuit(self.atoms.value_counts), [], []
-        for row, event in events:
+        for row, event in Events(cases, self.leaders).of(columns):
             if self.number in event.atoms:
                 rows.append(row)
                 roots += [self._node(circuit, event, self.value), self._node(circuit, event, self.other)]

@@ -15,7 +15,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -34,73 +33,6 @@ SHORT = 16
 """Rows of at most so many entries are short (:func:`softmax`)."""
 
 
-class PredicateTable(Protocol):
-    """One open predicate's atoms."""
-
-    @property
-    def predicate(self) -> str: ...
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the logits, batches left out."""
-        ...
-
-    @property
-    def true_or_false(self) -> bool: ...
-
-    @property
-    def listed(self) -> int | None:
-        """How many atoms are listed, where the others share one entry."""
-        ...
-
-    @property
-    def fixed(self) -> np.ndarray:
-        """Positions, in the flattened atoms, that no message moves."""
-        ...
-
-    def probabilities(self, logits: Tensor) -> Tensor: ...
-
-    def settled(self, logits: Tensor) -> Tensor:
-        """The logits with evidence put in: infinite where an atom, or a value, is certain or impossible."""
-        ...
-
-    def certain(self, target: Tensor) -> Tensor:
-        """Logits under which every atom has the value of its largest message."""
-        ...
-
-    def limited(self, message: Tensor, limit: float) -> Tensor:
-        """The message m as m / (1 + d / ``limit``), d how far it sets an atom's values apart: always less."""
-        ...
-
-    def entropies(self, logits: Tensor, probabilities: Tensor) -> Tensor:
-        """Of every atom, flattened; 0 where evidence settles it."""
-        ...
-
-    def positions(self, codes: np.ndarray) -> np.ndarray:
-        """Where these atoms stand among the flattened ones."""
-        ...
-
-    def counts(self) -> np.ndarray | None:
-        """How many atoms each flattened one stands for; ``None``: one each."""
-        ...
-
-    def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
-        """The tensors that :meth:`relation` makes a reading of, to be differentiated by."""
-        ...
-
-    def relation(self, leaf: Sequence[Tensor], reading: Reading) -> Relation:
-        """The probability that each atom read has an allowed value."""
-        ...
-
-    def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading) -> None:
-        """Add derivatives by a leaf to the messages to the atoms, in place."""
-        ...
-
-    def whole(self, gradients: Sequence[Tensor], reading: Reading) -> Tensor | None:
-        """The derivatives as a new table of messages, where they are one; they may be overwritten."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class DenseTable:
     """Every atom. ``values``: how many values a many-valued atom has; ``None``: true or false.
@@ -117,6 +49,7 @@ class DenseTable:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Of the logits, batches left out."""
         return self.sizes if self.values is None else (*self.sizes, self.values)
 
     @property
@@ -125,6 +58,7 @@ class DenseTable:
 
     @property
     def listed(self) -> int | None:
+        """How many atoms are listed, where the others share one entry."""
         return None
 
     @property
@@ -133,12 +67,15 @@ class DenseTable:
 
     @property
     def fixed(self) -> np.ndarray:
+        """Positions, in the flattened atoms, that no message moves."""
         return self.known
 
     def positions(self, codes: np.ndarray) -> np.ndarray:
+        """Where these atoms stand among the flattened ones."""
         return codes
 
     def counts(self) -> np.ndarray | None:
+        """How many atoms each flattened one stands for; ``None``: one each."""
         return None
 
     def probabilities(self, logits: Tensor) -> Tensor:
@@ -157,6 +94,7 @@ class DenseTable:
         return flat.index_copy_(-1, codes, settled).reshape(logits.shape)
 
     def settled(self, logits: Tensor) -> Tensor:
+        """The logits with evidence put in: infinite where an atom, or a value, is certain or impossible."""
         if self.values is not None:
             if not len(self.known) and not len(self.excluded):
                 return logits
@@ -167,12 +105,14 @@ class DenseTable:
         return _infinite(logits.reshape(*lead, self.count), self.known, self.known_values).view(logits.shape)
 
     def certain(self, target: Tensor) -> Tensor:
+        """Logits under which every atom has the value of its largest message."""
         if self.values is None:
             return _certain(target)
         best = target.masked_fill(self._impossible, -math.inf).argmax(-1)
         return CERTAIN * torch.nn.functional.one_hot(best, self.values).to(target)
 
     def limited(self, message: Tensor, limit: float) -> Tensor:
+        """The message m as m / (1 + d / ``limit``), d how far it sets an atom's values apart: always less."""
         if self.values is None:
             return message / (1 + message.abs() / limit)
         impossible = self._impossible.to(message.device)
@@ -191,6 +131,7 @@ class DenseTable:
         return excluded.view(self.shape)
 
     def entropies(self, logits: Tensor, probabilities: Tensor) -> Tensor:
+        """Of every atom, flattened; 0 where evidence settles it."""
         if self.values is not None:
             return -torch.special.xlogy(probabilities, probabilities).sum(-1).reshape(-1)
         entropies = torch.nn.functional.softplus(logits).addcmul_(logits, probabilities, value=-1).reshape(-1)
@@ -198,15 +139,18 @@ class DenseTable:
         return entropies
 
     def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
+        """The tensors that :meth:`relation` makes a reading of, to be differentiated by."""
         region = reading.region(probabilities, batched, self.values is not None)
         if self.values is not None:
             return [region[..., list(reading.allowed)].sum(-1)]
         return [region]
 
     def relation(self, leaf: Sequence[Tensor], reading: Reading) -> Relation:
+        """The probability that each atom read has an allowed value."""
         return Dense(1 - leaf[0] if self.values is None and reading.allowed == FALSE else leaf[0])
 
     def add(self, message: Tensor, gradients: Sequence[Tensor], reading: Reading) -> None:
+        """Add derivatives by a leaf to the messages to the atoms, in place."""
         region = reading.region(message, False, self.values is not None)
         if self.values is None:
             region.add_(gradients[0])
@@ -215,6 +159,7 @@ class DenseTable:
             region[..., value].add_(gradients[0])
 
     def whole(self, gradients: Sequence[Tensor], reading: Reading) -> Tensor | None:
+        """The derivatives as a new table of messages, where they are one; they may be overwritten."""
         full = self.values is None and reading.axes == reading.arguments
         return gradients[0] if full and gradients[0].is_contiguous() else None
 
@@ -224,7 +169,7 @@ class ListedTable:
     """True-or-false atoms of which only ``codes`` (sorted) may differ; one more entry stands for all others.
 
     That is exact where every other atom gets the same messages, which
-    :mod:`herbrand.engines.mean_field.listing` makes sure of.
+    :mod:`herbrand.engines.mean_field.listing` makes sure of. Its methods are those of :class:`DenseTable`.
     """
 
     predicate: str
@@ -307,6 +252,10 @@ class ListedTable:
 
     def whole(self, gradients: Sequence[Tensor], reading: Reading) -> Tensor | None:
         return None
+
+
+PredicateTable = DenseTable | ListedTable
+"""One open predicate's atoms."""
 
 
 def _infinite(logits: Tensor, places: np.ndarray, values: np.ndarray) -> Tensor:
