@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +18,8 @@ from herbrand.budget import Budget
 from herbrand.engines.engine import Settings, first_state
 from herbrand.engines.gibbs import engine as module
 from herbrand.engines.gibbs.engine import BATCHES, WARM_BATCHES, Gibbs, GibbsState
-from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
+from herbrand.engines.gibbs.kernels import operations
+from herbrand.errors import BudgetError, ContradictionError, OutOfTimeError, UnsupportedError
 from herbrand.program.program import Program
 from herbrand.program.question import AtomPattern, Question
 from tests.engines.estimates import cost_of, refusal_of
@@ -70,8 +75,41 @@ def test_how_many_numbers_are_drawn_at_once_changes_nothing(
 ) -> None:
     engine = Gibbs(samples=100)
     whole = stepped(engine, first_state(engine, program_of(), Question()), 4)
-    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "OPERATIONS_AT_ONCE", at_once * operations(whole.network))
     assert_same(whole, stepped(engine, first_state(engine, program_of(), Question()), 4))
+
+
+def test_the_time_ends_a_batch_of_any_length() -> None:
+    """Without a whole batch there is nothing to answer with."""
+    with pytest.raises(OutOfTimeError, match=r"not done after .* s\n  allow more by --time-limit"):
+        hb.Model(hb.parse(TEXT)).infer(engine="gibbs", samples=10**12, time_limit=0.2)
+
+
+def test_a_batch_that_the_time_cut_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "OPERATIONS_AT_ONCE", 1)
+    engine = Gibbs(samples=100)
+    state = stepped(engine, first_state(engine, program_of(), Question()), 14)
+    ticks = itertools.count()
+    late = replace(engine, budget=Budget(seconds=6, clock=lambda: float(next(ticks))))
+    assert_same(state, late.step(state))
+
+
+def test_an_interrupted_batch_ends_all_its_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Gibbs(samples=10**12)
+    state = first_state(engine, program_of(), Question())
+    monkeypatch.setattr(ThreadPoolExecutor, "map", _interrupted)
+    before = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        engine.step(state)
+    assert set(threading.enumerate()) <= before
+
+
+def _interrupted(pool: ThreadPoolExecutor, drawn: Callable[[int], object], chains: range) -> object:
+    """As where a signal comes while all chains are at work."""
+    working = [pool.submit(drawn, chain) for chain in chains]
+    while not working[0].running():
+        pass
+    raise KeyboardInterrupt
 
 
 def test_how_many_threads_there_are_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

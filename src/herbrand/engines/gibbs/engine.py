@@ -11,6 +11,7 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from threading import Event
 from typing import ClassVar
 
 import numpy as np
@@ -35,7 +36,8 @@ from herbrand.program.question import Question, refuse_formulas
 BATCHES = 20
 """Batches that each chain's draws are cut into; half of them are each half of a split chain."""
 
-NUMBERS_AT_ONCE = 1_000_000
+OPERATIONS_AT_ONCE = 10_000_000
+"""Of a chain between two looks at the clock: some hundredths of a second."""
 SAMPLES = 2000
 CHAINS = 4
 WARM_BATCHES = BATCHES // 2
@@ -132,23 +134,36 @@ class Gibbs:
         )
 
     def step(self, state: GibbsState) -> GibbsState:
-        """One batch of sweeps by every chain, each in a thread of its own."""
+        """One batch of sweeps by every chain, each in a thread of its own. Where the time ends within a batch
+        the batches before it are all that there is."""
         values, holding, counts = state.values.copy(), state.holding.copy(), state.counts.copy()
-        swept = chosen(sweeps, self.draws * operations(state.network))
+        blocks, cost = len(state.network.state_counts), operations(state.network)
+        swept, at_once = chosen(sweeps, self.draws * cost), max(1, int(OPERATIONS_AT_ONCE / max(1.0, cost)))
+        stopped = Event()
 
         def drawn(chain: int) -> Array:
             random = self._random(chain, state.batch + BATCHES)
             seen = np.zeros(counts.shape[2], np.int64)
-            blocks, left = len(state.network.state_counts), self.batch_size
-            while left:
-                rows = max(1, min(left, NUMBERS_AT_ONCE // max(1, blocks)))
+            for done in range(0, self.batch_size, at_once):
+                if self.budget.ended:
+                    stopped.set()
+                if stopped.is_set():
+                    break
+                rows = min(at_once, self.batch_size - done)
                 swept(state.network, values[chain], holding[chain], random.random((rows, blocks)), seen)
-                left -= rows
             return seen
 
         with ThreadPoolExecutor(min(self.chains, os.cpu_count() or 1)) as threads:
-            for chain, seen in enumerate(threads.map(drawn, range(self.chains))):
-                counts[chain, state.batch] = seen
+            try:
+                for chain, seen in enumerate(threads.map(drawn, range(self.chains))):
+                    counts[chain, state.batch] = seen
+            except BaseException:
+                stopped.set()  # or threads would draw to the end of their batch, and this wait for them
+                raise
+        if stopped.is_set():
+            if state.batch == -WARM_BATCHES:
+                raise self.budget.out_of_time()
+            return state
         return replace(state, values=values, holding=holding, counts=counts, batch=state.batch + 1)
 
     def residual(self, state: GibbsState) -> float:
