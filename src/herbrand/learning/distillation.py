@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.language.show import statement_text
 from herbrand.language.syntax import Theory
 from herbrand.learning.adam import Adam
-from herbrand.learning.batch import Batches
+from herbrand.learning.batch import Batch, Batches
 from herbrand.learning.example import Aim, World, learned_statements, masked_facts
 from herbrand.learning.learned import Learning
 from herbrand.learning.opinions import opinions, soft_facts
@@ -40,39 +40,19 @@ STEPS, LAYERS, SIZE, RATE, OBSERVED = 1000, 5, 128, 5e-4, 0.9
 SMOOTHING = 0.98
 
 
-class Lesson(Protocol):
-    """Atoms by predicate, which values each may have, and what the teacher makes of logits for them."""
-
-    @property
-    def atoms(self) -> dict[str, Tensor]: ...
-
-    @property
-    def possible(self) -> Tensor: ...
-
-    def taught(self, unary: Tensor, layers: int) -> Tensor: ...
-
-    def __len__(self) -> int: ...
-
-
-class Lessons(Protocol):
-    """Where lessons come from; the state is what the next one depends on."""
-
-    def draw(self) -> Lesson: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def restore(self, state: dict[str, Any]) -> None: ...
+Lesson = Batch | WholeLessons
+"""Atoms by predicate, which values each may have, and what the teacher makes of logits for them."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampledLessons:
-    """A batch of groundings a step."""
+    """A batch of groundings a step; the state is what the next one depends on."""
 
     sampler: Sampler
     batches: Batches
     size: int
 
-    def draw(self) -> Lesson:
+    def draw(self) -> Batch:
         return self.batches.of(self.sampler.draw(self.size))
 
     def state(self) -> dict[str, Any]:
@@ -87,7 +67,7 @@ class Training:
     """A predictor at school: what changes from step to step."""
 
     predictor: Predictor
-    lessons: Lessons
+    lessons: SampledLessons | WholeLessons
     layers: int
     adam: Adam
     stopping: EarlyStopping
@@ -183,7 +163,9 @@ def _options(settings: LearningSettings) -> Options:
     }
 
 
-def _lessons(program: Program, evidence: Evidence, settings: LearningSettings, options: Options) -> Lessons:
+def _lessons(
+    program: Program, evidence: Evidence, settings: LearningSettings, options: Options
+) -> SampledLessons | WholeLessons:
     if settings.batch is None:
         return WholeLessons.of(program, options["layers"], settings.budget.memory, settings.clip)
     if settings.clip is not None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -50,21 +49,6 @@ class Counts:
     log_partition: float
     expected: np.ndarray
     spread: np.ndarray | None
-
-
-class Side(Protocol):
-    """A program at any weights of its learned statements. ``operations``: of one look, about."""
-
-    @property
-    def engine(self) -> str: ...
-
-    @property
-    def guarantee(self) -> Guarantee: ...
-
-    @property
-    def operations(self) -> float: ...
-
-    def at(self, weights: np.ndarray) -> Counts: ...
 
 
 def side_of(program: Program, parameters: Parameters, budget: Budget, most_operations: float) -> Side:
@@ -188,3 +172,7 @@ class LiftedSide:
         for number, column in self.places.items():
             expected[column] = slopes[number]
         return Counts(problem.total, expected, None)
+
+
+Side = GroundSide | LiftedSide
+"""A program at any weights of its learned statements. ``operations``: of one look, about."""

@@ -13,10 +13,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol, overload
+from typing import Any, overload
 
 import numpy as np
 from torch import nn
@@ -30,14 +30,6 @@ from herbrand.tasks.curriculum import Curriculum, Lesson, Schooling
 from herbrand.tasks.games import Games
 from herbrand.tasks.learned import LearnedMachine, LearnedPolicy
 from herbrand.tasks.policies import fresh_policy
-
-
-class _Run(Protocol):
-    def run(self, seconds: float | None = None) -> Iterator[Any]: ...
-
-    def save(self, path: str | Path) -> None: ...
-
-    def resume(self, path: str | Path) -> None: ...
 
 
 @overload
@@ -108,7 +100,7 @@ def train(
 
 
 def _run(
-    run: _Run,
+    run: Training | Schooling,
     network: nn.Module,
     seconds: float | None,
     resume: str | Path | None,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -25,17 +24,6 @@ BYTES_A_WORKER = 250 << 20
 FUNCTION = "herbrand.scale.bounds.sweeping:swept"
 
 
-class Solver(Protocol):
-    """``where`` says what does the work."""
-
-    @property
-    def where(self) -> str: ...
-
-    def tell(self, table: str, query: str) -> None:
-        """A table of what the parts in the rows of a query say of their atoms."""
-        ...
-
-
 class PoolSolver:
     """Worker processes of this machine, beside a database that is here."""
 
@@ -45,9 +33,11 @@ class PoolSolver:
 
     @property
     def where(self) -> str:
+        """What does the work."""
         return f"{self.workers.count} worker processes"
 
     def tell(self, table: str, query: str) -> None:
+        """A table of what the parts in the rows of a query say of their atoms."""
         rows = self.database.arrow(query).to_batches(max_chunksize=1)
         solved = list(self.workers.worked(rows))
         self.database.put(table, pa.Table.from_batches(solved, TOLD))
@@ -65,6 +55,9 @@ class SparkSolver:
 
     def tell(self, table: str, query: str) -> None:
         self.database.make_by(table, query, swept_each, TOLD)
+
+
+Solver = PoolSolver | SparkSolver
 
 
 @contextlib.contextmanager
