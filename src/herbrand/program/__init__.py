@@ -1,1 +1,1 @@
-"""What it means: theory and facts become a ``Program``, which is all that engines read."""
+"""Lower a theory and its facts to a ``Program``, the input of every engine."""

@@ -1,8 +1,8 @@
-"""Formulas that an observed atom decides alone: no row has its constants, so that it is false.
+"""Decide formulas by an observed atom whose row is not among the facts, so that it is false.
 
-Numbers that multiply weights and values of atoms are written out, a formula for each choice of them. Where
+Numbers that multiply weights, and values of atoms, are written out, one formula for each choice of them. If
 an observed atom names several of them, ``1 * w: step(p, q, w) and at(x) = p and at(x + 1) = q``, most choices
-have no row, and would be templates that ground to nothing.
+have no row, and would become templates that ground to nothing.
 
 >>> from herbrand.language.parse import parse_formula
 >>> import herbrand as hb
@@ -28,7 +28,7 @@ Places = tuple[int, ...]
 
 @dataclass(frozen=True)
 class AbsentRows:
-    """Looks up the rows of closed predicates, those that are ``unsettled`` excepted."""
+    """Lookup of rows of closed predicates, except those that are ``unsettled``."""
 
     signature: Signature
     facts: Facts
@@ -36,7 +36,7 @@ class AbsentRows:
     _present: dict[tuple[str, Places], frozenset[tuple[int, ...]]] = field(default_factory=dict)
 
     def decided(self, formula: Formula) -> bool | None:
-        """The formula's truth value, if a conjunct or a premise is absent."""
+        """Truth value of the formula if an absent conjunct or premise decides it, else ``None``."""
         match formula:
             case And(operands=operands):
                 return False if any(self.decided(one) is False for one in operands) else None

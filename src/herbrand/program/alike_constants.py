@@ -1,9 +1,8 @@
-"""Constants that nothing stated or known tells apart: what is asked of one has the answer of the other.
+"""Interchangeable constants: a formula has the same probability for either of them.
 
-Two constants are alike where no statement names them, and what is known of the one is what is known of the
-other, with the one put for the other. No fact names both then. Where they are exchanged every world keeps
-its weight, so that two instances of one formula have the same probability if their constants are alike in
-turn, and equal where the others are equal.
+Two constants are interchangeable if no statement names them and exchanging them leaves the evidence as it is;
+then no fact names both. The exchange keeps the weight of every world, so two instances of one formula have
+the same probability if their constants are interchangeable in turn, and equal in the same positions.
 
 >>> from herbrand import Model, parse
 >>> from herbrand.language.parse import parse_formula
@@ -42,11 +41,11 @@ from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.program import Argument, Conjunction, differing, literals_of
 
 MOST_FACTS = 100_000
-"""Above this many about one type, comparing them costs more than it saves."""
+"""Most facts on predicates of one type; beyond that comparing constants costs more than it saves."""
 
 
 class AlikeConstants:
-    """What tells the constants of a program apart, type by type as it is asked for."""
+    """Classes of interchangeable constants of a program, computed type by type on first use."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
@@ -54,7 +53,7 @@ class AlikeConstants:
         self._classes = cache(self._classes_of)
 
     def pattern(self, closed: Formula) -> object:
-        """Equal for two instances of one formula only where they have the same probability."""
+        """A key that two instances of one formula share only if they have the same probability."""
         places: dict[Value, int] = {}
         return tuple(
             (words, places.setdefault(value, len(places)))
@@ -63,7 +62,8 @@ class AlikeConstants:
         )
 
     def _words_of(self, part: Formula) -> Iterator[tuple[object, Value]]:
-        """The constants in a part itself, and what there is to say of each but its name."""
+        """Yield each constant of a formula node, children excluded, with the class that replaces it in a
+        pattern."""
         match part:
             case Atom(predicate=predicate, arguments=arguments):
                 types = self.program.signature.predicates[predicate].types
@@ -86,13 +86,13 @@ class AlikeConstants:
                 pass
 
     def _class_of(self, value: Value, type_name: str) -> object:
-        """Equal for constants that are alike; those that nothing is like stand for themselves."""
+        """A key that interchangeable constants share; a constant that statements name is its own key."""
         code = self.program.domain(type_name).index_of(value)
         classes = self._classes(type_name)
         return value if code is None or classes is None or code in classes.named else classes.known[code]
 
     def _classes_of(self, type_name: str) -> _Classes | None:
-        """``None`` where all constants of a type are to be told apart."""
+        """Evidence on each constant of a type; ``None`` if no constants of the type may be interchanged."""
         predicates = [p for p in self.program.signature.predicates.values() if type_name in p.types]
         facts = sum(len(self.evidence.known(p.name).codes) for p in predicates)
         values = {p.value_type for p in self.program.signature.predicates.values()}
@@ -110,7 +110,7 @@ class AlikeConstants:
         return _Classes(named, defaultdict(tuple, {c: tuple(sorted(f, key=repr)) for c, f in known.items()}))
 
     def _facts(self, predicate: Predicate, type_name: str) -> Iterator[tuple[int, object]]:
-        """What is known of each constant of a type, with itself left out."""
+        """Yield each fact on a constant of the type, with the constant replaced by ``ITSELF``."""
         known = self.evidence.known(predicate.name)
         about, values, worths = self.evidence.weights(predicate.name)
         codes, settled = np.append(known.codes, about), np.append(known.values, values)
@@ -129,14 +129,14 @@ ITSELF = -1
 
 @dataclass(frozen=True)
 class _Classes:
-    """Constants that some statement names, and what is ``known`` of each one."""
+    """Constants that some statement names, and the evidence on each constant (``known``)."""
 
     named: set[int]
     known: Mapping[int, object]
 
 
 def _named(*terms: Expression) -> Iterator[tuple[Value, Value]]:
-    """Constants that are told apart by their names."""
+    """Yield the constants with their own values as class, so that their names distinguish them."""
     return ((term.value, term.value) for term in terms if isinstance(term, Constant))
 
 
@@ -145,7 +145,7 @@ def _type_of(name: Argument, conjunction: Conjunction) -> str | None:
 
 
 def _constants(conjunction: Conjunction) -> Iterator[int]:
-    """The codes of all constants in it, of whatever types."""
+    """Yield the indices of all constants in a conjunction, of any type."""
     arguments = (argument for literal in literals_of(conjunction) for argument in literal.arguments)
     for argument in (*arguments, *(a for pair in differing(conjunction) for a in pair)):
         if isinstance(argument, int):

@@ -1,14 +1,15 @@
-"""The rows for which a conjunction holds, and the assignments that facts in memory leave open.
+"""Evaluate conjunctions as joins: the rows for which they hold, and the assignments that facts leave
+possible.
 
-Joins are in a planned order, over relations anywhere, in any semiring: the one evaluation of rule bodies, in
-memory and in databases. Relations are joined in the order of :mod:`herbrand.program.join_order`; a condition
-is applied once its columns are there, and a column that nothing needs any more is summed out at once.
+This is the one evaluation of rule bodies, in memory and in databases, in any semiring. Relations are joined
+in the order of :mod:`herbrand.program.join_order`; a condition is applied as soon as its columns are
+available, and a column that nothing needs any more is summed out at once.
 
-Assignments are those of a conjunction's variables that nothing known rules out. What is known of a literal is
-a list of rows: of the atoms that make it true, where no other atom may, or of those that make it false.
-:class:`Body` joins the former and leaves out the latter.
+Possible assignments of a conjunction's variables are those that no evidence rules out. The evidence on a
+literal is a list of rows: of the only atoms for which it can hold, or of the atoms for which it cannot hold.
+:class:`Body` joins with the former and anti-joins the latter.
 
-Over facts in memory they are a table of index columns: :class:`Bindings`.
+For facts in memory the result is a table of index columns: :class:`Bindings`.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ WEIGHT = "weight"
 _OTHER = "other_weight"
 
 TRUTH = algebra_named("boolean")
-"""The semiring of rows that hold and weigh nothing."""
+"""Semiring of rows without weights."""
 
 
 def columns_of(arity: int) -> tuple[str, ...]:
-    """The columns of a predicate's rows."""
+    """Column names of a predicate's rows."""
     return tuple(f"a{place}" for place in range(arity))
 
 
 def fitting(rows: Relation, arguments: Sequence[str | int]) -> tuple[Relation, dict[str, str]]:
-    """Of a predicate's rows those that fit an atom's constants and repeated variables, and the column of each
-    variable."""
+    """Select a predicate's rows that match an atom's constants and repeated variables; also return the column
+    of each variable."""
     first: dict[str, str] = {}
     for argument, name in zip(arguments, columns_of(len(arguments)), strict=True):
         if isinstance(argument, int):
@@ -58,8 +59,8 @@ def fitting(rows: Relation, arguments: Sequence[str | int]) -> tuple[Relation, d
 
 @dataclass(frozen=True)
 class BodyRelation:
-    """A relation whose columns are variables, and :data:`WEIGHT` where its rows have weights; ``rows``: about
-    how many there are."""
+    """A relation whose columns are variables, and :data:`WEIGHT` where its rows have weights; ``rows``:
+    estimated number of rows."""
 
     relation: Relation
     rows: float
@@ -71,7 +72,7 @@ class BodyRelation:
 
 @dataclass(frozen=True)
 class Condition:
-    """Keeps rows, once these columns are there."""
+    """A filter of rows, applicable once the ``columns`` are available."""
 
     columns: frozenset[str]
     kept: Callable[[Relation], Relation]
@@ -79,8 +80,8 @@ class Condition:
 
 @dataclass(frozen=True)
 class Body:
-    """``outputs`` are kept, all other variables summed out; ``domain`` gives the values of a variable that no
-    part binds, and ``size`` how many a variable has."""
+    """A join to evaluate: ``outputs`` are kept, all other variables summed out; ``domain`` gives the values
+    of a variable that no part binds, and ``size`` how many values a variable has."""
 
     parts: Sequence[BodyRelation]
     conditions: Sequence[Condition]
@@ -90,11 +91,11 @@ class Body:
     semiring: Algebra = TRUTH
 
     def rows(self) -> Relation:
-        """The distinct rows of the outputs, with their weights."""
+        """Evaluate the join: the distinct rows of the outputs, with their weights."""
         parts, conditions = self._ordered(), list(self.conditions)
         rows, first, parts = parts[0].relation, parts[0], parts[1:]
         kept = {*self.outputs, *_names(parts, conditions)} & set(first.variables)
-        if math.prod(map(self.size, kept)) < first.rows:  # much fewer rows are left for the conditions
+        if math.prod(map(self.size, kept)) < first.rows:  # summing first leaves far fewer rows to filter
             rows = self._summed(rows, [name for name in first.variables if name in kept])
         while True:
             rows, conditions = _filtered(rows, conditions)
@@ -122,7 +123,7 @@ class Body:
         return joined.let(**{WEIGHT: weight}).only(*names)
 
     def _summed(self, rows: Relation, kept: Sequence[str]) -> Relation:
-        """Without variables that nothing needs."""
+        """Sum out the variables that are not in ``kept``."""
         if not set(rows.columns).difference(kept, (WEIGHT,)):
             return rows
         if not self.semiring.weighs:
@@ -138,7 +139,7 @@ def _names(parts: Iterable[BodyRelation], conditions: Iterable[Condition]) -> se
 
 
 def _filtered(rows: Relation, conditions: Sequence[Condition]) -> tuple[Relation, list[Condition]]:
-    """Apply every condition whose columns are there; the others wait."""
+    """Apply every condition whose columns are available; return the others."""
     later = []
     for condition in conditions:
         if condition.columns <= set(rows.columns):
@@ -150,8 +151,8 @@ def _filtered(rows: Relation, conditions: Sequence[Condition]) -> tuple[Relation
 
 @dataclass(frozen=True)
 class Listed:
-    """Atoms of a literal's predicate: ``rows`` has a column ``a0``, ``a1``, ... for each argument.
-    ``needed``: the literal holds of these alone; else of none of them."""
+    """Listed atoms of a literal's predicate: ``rows`` has a column ``a0``, ``a1``, ... for each argument.
+    ``needed``: the literal can hold for these only; otherwise for all but these."""
 
     rows: Relation
     count: int
@@ -160,8 +161,8 @@ class Listed:
 
 @dataclass(frozen=True)
 class Variables:
-    """``columns``: the column of each variable; ``sizes``: how many values a column may have, and ``numbers``
-    the relation of all of them."""
+    """``columns``: the column of each variable; ``sizes``: how many values a column may have; ``numbers``:
+    builds the relation of all values of a column."""
 
     columns: Mapping[str, str]
     sizes: Mapping[str, int]
@@ -177,8 +178,9 @@ def possible_rows(
     variables: Variables,
     begun: BodyRelation,
 ) -> Relation:
-    """The distinct assignments, a column for each variable and for each of what is ``begun``, which is one
-    row where it has no columns; ``known`` gives ``None`` where nothing is."""
+    """Distinct possible assignments, a column for each variable and for each column of ``begun``, which must
+    have one row if it has no columns; ``known`` gives ``None`` for a literal that evidence does not
+    constrain."""
     conditions = [_apart(pair, variables.columns) for pair in sorted(conjunction.distinct, key=repr)]
     parts: list[BodyRelation] = []
     for one in conjunction.literals:
@@ -200,7 +202,7 @@ def possible_rows(
 
 
 def _apart(pair: Sequence[str | int], columns: Mapping[str, str]) -> Condition:
-    """That two arguments differ."""
+    """Condition that two arguments differ."""
     left, right = (column(columns[x]) if isinstance(x, str) else literal(x) for x in pair)
     needed = frozenset(columns[x] for x in pair if isinstance(x, str))
     return Condition(needed, partial(_where, left != right))
@@ -219,14 +221,15 @@ ORIGIN = "origin"
 
 @dataclass(frozen=True)
 class Bindings:
-    """``columns[name][i]`` is the constant of a variable in row i; ``origin`` the row each came from."""
+    """Assignments as columns: ``columns[name][i]`` is the constant of a variable in row i; ``origin`` the
+    index of the row that each was extended from."""
 
     columns: Mapping[str, np.ndarray]
     origin: np.ndarray
 
     @staticmethod
     def nothing(count: int = 1) -> Bindings:
-        """Rows that bind no variable."""
+        """``count`` rows that bind no variable."""
         return Bindings({}, np.arange(count))
 
     def __len__(self) -> int:
@@ -253,18 +256,18 @@ class Bindings:
 
 @dataclass(frozen=True)
 class Limit:
-    """How many rows a table of bindings may have, and whose it is."""
+    """Budget and most rows of a table of bindings; ``span`` is the statement to blame."""
 
     budget: Budget
     rows: float = math.inf
     span: Span | None = None
 
     def check(self) -> None:
-        """Raise where the time has ended."""
+        """Raise if the time of the budget has run out."""
         self.budget.check()
 
     def claim_rows(self, rows: int, columns: int, what: str) -> None:
-        """Raise before more rows are made than are allowed."""
+        """Raise BudgetError before more rows are allocated than are allowed."""
         if rows > self.rows:
             raise BudgetError(
                 f"grounding needs {rows:,} rows, and at most {int(self.rows):,} are taken by this engine",
@@ -282,7 +285,8 @@ def enumerate_bindings(
     evidence: Evidence,
     limit: Limit,
 ) -> Bindings:
-    """All assignments under which nothing known rules the conjunction out."""
+    """List all assignments for which evidence does not rule out the conjunction, extending the rows of
+    ``start``."""
     names = dict.fromkeys([*start.columns, *(name for name, _ in conjunction.variables)])
     columns = {name: f"x{place}" for place, name in enumerate(names)}
     sizes = {columns[name]: len(evidence.program.domain(kind)) for name, kind in conjunction.variables}
@@ -302,7 +306,7 @@ def enumerate_bindings(
 
 
 def _listed(literal: Literal, evidence: Evidence, limit: Limit) -> Listed | None:
-    """What is known of a literal's atoms."""
+    """Rows that constrain a literal, or ``None`` if evidence does not."""
     listing = evidence.listed(literal.predicate, literal.allowed)
     if listing is None:
         return None

@@ -1,7 +1,7 @@
-"""Choices of several heads as rules over a predicate of their own that holds where their bodies do.
+"""Rewrite choices of several heads as rules over a new predicate that holds where their bodies do.
 
-A single proof knows an instance of a choice by the constants of its body. Rules that each had the whole body
-would order its variables, and split it, each in its own way; these all rest on one atom.
+A single proof identifies an instance of a choice by the constants of its body. Rules that each repeated the
+whole body would order its variables, and split it, each differently; these all depend on one atom.
 
     0.4 :: heads(c); 0.6 :: tails(c) :- coin(c)        `choice 1(c) :- coin(c)
                                                         heads(c) :- `choice 1(c) @ 0.4
@@ -39,11 +39,11 @@ from herbrand.language.syntax import (
 from herbrand.program.program import Program
 
 _MADE = "`choice "
-"""No written name holds a back-quote, and a call of such a predicate takes no depth."""
+"""Prefix of the new predicates: no written name holds a back-quote. Calls of them take no depth."""
 
 
 def chosen_by(rule: Rule | None) -> str | None:
-    """The predicate whose atoms are instances of the choice that a rule is a head of, if it is one."""
+    """The predicate of a choice's instances that a rule's head depends on; ``None`` for any other rule."""
     match rule:
         case Rule(body=(Atom(predicate=name),)) if name.startswith(_MADE):
             return name
@@ -51,7 +51,8 @@ def chosen_by(rule: Rule | None) -> str | None:
 
 
 def with_choice_instances(program: Program) -> Program:
-    """The program with each choice of several boolean heads of stated numbers as rules; others stay."""
+    """Replace each choice of several boolean heads with numeric probabilities by rules; keep other
+    statements."""
     statements, predicates = list[Statement](), dict[str, Predicate]()
     for statement in program.statements:
         if not isinstance(statement, Choice) or not (heads := _heads(statement)):
@@ -74,7 +75,7 @@ def with_choice_instances(program: Program) -> Program:
 
 
 def _heads(choice: Choice) -> Sequence[tuple[float, Atom]]:
-    """The heads with their numbers; none where there is one head, or something else than these."""
+    """Heads with their probabilities; empty if the choice has one head or parts that rules cannot express."""
     heads = [
         (float(one.probability), one.head)
         for one in choice.alternatives

@@ -1,8 +1,9 @@
-"""What clauses derive, and their least model, over relations anywhere and in any semiring.
+"""Evaluate clauses, and their least model, over relations in memory or a database, in any semiring.
 
 A literal becomes a relation with a column for each variable, a test a condition on these columns, and
-:class:`~herbrand.program.bindings.Body` joins them. To the least model only what is new in one round is
-joined in the next. Rows of a predicate have the columns :func:`columns_of` its arity.
+:class:`~herbrand.program.bindings.Body` joins them. The least model is computed semi-naively: each round
+joins only the new rows of the round before. Rows of a predicate have the columns :func:`columns_of` its
+arity.
 """
 
 from __future__ import annotations
@@ -35,19 +36,19 @@ from herbrand.relations.relation import Relation
 Tables = Mapping[str, Relation]
 Clauses = Mapping[str, Sequence[Clause]]
 Refuse = Callable[[Clause, Relation], None]
-"""Sees what a clause derives, and may raise."""
+"""Checks the heads that a clause derives, and may raise."""
 FALSE = literal(1) == literal(0)
 
 
 class Source(Protocol):
-    """Stated facts and constants as relations, wherever they are."""
+    """Facts and constants as relations, in memory or in a database."""
 
     def facts(self, predicate: str) -> Relation:
-        """What is stated, with :data:`WEIGHT` where facts have weights that count."""
+        """Facts of a predicate, with :data:`WEIGHT` where their weights count."""
         ...
 
     def rows(self, predicate: str) -> int:
-        """How many facts of a predicate are stated."""
+        """Number of facts of a predicate."""
         ...
 
     def domain(self, type_name: str) -> Relation:
@@ -55,11 +56,11 @@ class Source(Protocol):
         ...
 
     def numbers(self, type_name: str) -> Relation:
-        """The constants of an ordered type: ``id`` and ``value``."""
+        """Constants of an ordered type: columns ``id`` and ``value``."""
         ...
 
     def size(self, type_name: str) -> int:
-        """How many constants a type has."""
+        """Number of constants of a type."""
         ...
 
     def unit(self) -> Relation:
@@ -69,9 +70,9 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ClauseRows:
-    """Evaluates clauses. ``complete`` gives all atoms of a predicate that have a proof, for ``not``;
-    ``weights`` are those of the weighted rules, each a number or the variable that stands for it, which the
-    rule's head has too."""
+    """Evaluates clauses. ``complete`` gives all provable atoms of a predicate, for negation; ``weights`` are
+    those of the weighted rules, each a number or the variable that holds it, which is also in the rule's
+    head."""
 
     source: Source
     complete: Callable[[str], Relation]
@@ -79,9 +80,10 @@ class ClauseRows:
     weights: Sequence[float | str] = ()
 
     def of(self, clause: Clause, tables: Tables, instead: Mapping[int, Relation] | None = None) -> Relation:
-        """The distinct heads: ⊕ over all other variables of the ⊗ of the body.
+        """Distinct heads of a clause: ⊕ over all other variables of the ⊗ of the body.
 
-        ``tables``: rows of derived predicates; ``instead``: of the literals at these places of the body.
+        ``tables``: rows of derived predicates; ``instead``: rows to use for the literals at these places of
+        the body.
         """
         reading = _Reading(self, clause, tables, instead or {})
         parts = [reading.part(n, x) for n, x in enumerate(clause.body) if isinstance(x, Lookup)]
@@ -95,19 +97,19 @@ class ClauseRows:
         return self._headed(clause, reading, rows)
 
     def predicate(self, clauses: Sequence[Clause], tables: Tables) -> Relation:
-        """What the clauses of one predicate derive, added up."""
+        """Rows that the clauses of one predicate derive, added up."""
         parts = [self.of(clause, tables) for clause in clauses]
         return parts[0] if len(parts) == 1 else self.added(parts[0].stack(*parts[1:]))
 
     def added(self, rows: Relation) -> Relation:
-        """Equal rows as one."""
+        """Merge equal rows, adding up their weights."""
         if not self.semiring.weighs:
             return rows.distinct()
         by = [name for name in rows.columns if name != WEIGHT]
         return rows.group(by, **{WEIGHT: self.semiring.fold(column(WEIGHT))})
 
     def _headed(self, clause: Clause, reading: _Reading, rows: Relation) -> Relation:
-        """The rows of a body as rows of the head, the rule's weight multiplied in."""
+        """Turn rows of a body into rows of the head, and multiply by the rule's weight."""
         terms: dict[str, Expression] = dict(
             zip(columns_of(len(clause.head)), map(reading.term, clause.head), strict=True)
         )
@@ -125,7 +127,8 @@ class ClauseRows:
 
 @dataclass(frozen=True, eq=False)
 class _Reading:
-    """One clause: each variable a column, its literals as relations and conditions over these."""
+    """Translates one clause: each variable to a column, its literals to relations and conditions over
+    these."""
 
     evaluation: ClauseRows
     clause: Clause
@@ -133,7 +136,7 @@ class _Reading:
     instead: Mapping[int, Relation]
 
     def name(self, variable: str) -> str:
-        """The column of a variable: a clause's own names may hold what no database takes."""
+        """Column of a variable; names of clauses may contain characters that no database accepts."""
         return self._names[variable]
 
     @cached_property
@@ -153,7 +156,7 @@ class _Reading:
         return self.evaluation.source.domain(self._type(name)).renamed(**{name: "id"})
 
     def size(self, name: str) -> int:
-        """How many constants a column's type has."""
+        """Number of constants of a column's type."""
         return self.evaluation.source.size(self._type(name))
 
     def _type(self, name: str) -> str:
@@ -175,7 +178,7 @@ class _Reading:
         return BodyRelation(self._fitting(atom, source.facts(name)), max(1, source.rows(name)))
 
     def _fitting(self, atom: Lookup | Absence, rows: Relation) -> Relation:
-        """The rows that fit an atom's constants and repeated variables, a column for each variable."""
+        """Rows that match an atom's constants and repeated variables, with a column for each variable."""
         constants = self.clause.constants
         rows, first = fitting(rows, [constants.get(name, name) for name in atom.arguments])
         chosen = {self.name(variable): column(name) for variable, name in first.items()}
@@ -207,7 +210,7 @@ class _Reading:
         return frozenset(self.name(variable) for variable in variables if self.is_free(variable))
 
     def _ordered(self, variables: Sequence[str], compared: Expression) -> Condition:
-        """Rows whose constants compare so, by their numbers."""
+        """Condition that the numbers of the variables' constants satisfy a comparison."""
 
         def kept(rows: Relation) -> Relation:
             before = rows.columns
@@ -218,7 +221,7 @@ class _Reading:
         return Condition(self._bound(variables), kept)
 
     def with_number(self, rows: Relation, variable: str, name: str) -> Relation:
-        """The rows with the constant that a variable stands for as a column of this name."""
+        """Add the value of a variable's constant as a column of this name."""
         numbers = self.evaluation.source.numbers(self.clause.types[variable])
         key = f"{name}_key"
         return rows.let(**{key: self.term(variable)}).join(
@@ -226,7 +229,7 @@ class _Reading:
         )
 
     def _measured(self, variable: str, compared: Expression) -> Condition:
-        """Rows in which a variable's constant compares so with a number."""
+        """Condition that the value of a variable's constant satisfies a comparison with a number."""
 
         def kept(rows: Relation) -> Relation:
             numbers = self.evaluation.source.numbers(self.clause.types[variable]).where(compared)
@@ -239,7 +242,7 @@ class _Reading:
         return Condition(self._bound((variable,)), kept)
 
     def _absent(self, atom: Absence) -> Condition:
-        """Rows with no proof of the atom, at any depth, whatever stands for variables that only it has."""
+        """Condition that the atom has no proof, for any value of variables that occur only in it."""
         shared = sorted(self._bound(set(atom.arguments) & set(self.clause.variables())))
 
         def kept(rows: Relation) -> Relation:
@@ -251,18 +254,18 @@ class _Reading:
 
 @dataclass(frozen=True)
 class LeastModel:
-    """``tables``: all that holds of the clauses' predicates; ``rounds``: in how many something was new."""
+    """``tables``: all rows of the clauses' predicates; ``rounds``: number of rounds that derived new rows."""
 
     tables: Tables
     rounds: int
 
 
 def accept(clause: Clause, heads: Relation) -> None:
-    """Refuses nothing that a clause derives."""
+    """Accept all heads that a clause derives."""
 
 
 def complete_rows(source: Source, derived: Tables, predicate: str) -> Relation:
-    """All atoms that hold of a predicate that is complete, derived or not, without weights."""
+    """All rows of a complete predicate, derived or not, without weights."""
     rows = derived[predicate] if predicate in derived else source.facts(predicate)
     return rows.only(*columns_in(rows))
 
@@ -274,8 +277,9 @@ def least_model(
     refuse: Refuse = accept,
     fresh: Tables | None = None,
 ) -> LeastModel:
-    """All that the clauses of one stratum derive; ``tables`` are what is known of all derived predicates, the
-    stratum's own among them. ``fresh``: the rows among them that the clauses have not met yet; ``None``: all.
+    """Compute all that the clauses of one stratum derive. ``tables``: rows of all derived predicates so far,
+    those of the stratum included. ``fresh``: the rows among them that the clauses have not joined yet;
+    ``None``: all.
     """
     read = {x.predicate for own in clauses.values() for one in own for x in one.body if isinstance(x, Lookup)}
     every, rounds = {name: tables[name] for name in (*clauses, *read) if name in tables}, 0
@@ -301,7 +305,7 @@ def _derived(
     fresh: Tables | None,
     refuse: Refuse,
 ) -> Relation | None:
-    """What one round derives of a predicate: of what is fresh, or at first of everything."""
+    """Rows that one round derives for a predicate: from fresh rows, or from all rows in the first round."""
     parts = []
     for clause in clauses:
         for instead in _choices(clause, fresh):
@@ -312,7 +316,7 @@ def _derived(
 
 
 def _choices(clause: Clause, fresh: Tables | None) -> list[dict[int, Relation]]:
-    """For each derived literal with fresh rows, these in its place."""
+    """For each literal of a predicate with fresh rows, these rows in its place."""
     if fresh is None:
         return [{}]
     return [
@@ -323,10 +327,10 @@ def _choices(clause: Clause, fresh: Tables | None) -> list[dict[int, Relation]]:
 
 
 def _at_rule(error: BudgetError, clause: Clause) -> BudgetError:
-    """The error with the place of the rule that is too wide."""
+    """The error with the position of the rule whose join is too large."""
     return type(error)([replace(one, span=one.span or clause.span) for one in error.mistakes])
 
 
 def columns_in(rows: Relation) -> list[str]:
-    """The columns of rows, without their weight."""
+    """Columns of rows, without their weight."""
     return [name for name in rows.columns if name != WEIGHT]

@@ -1,4 +1,4 @@
-"""Clauses by the predicate they derive: what they rest on, and how deep proofs can be.
+"""Clauses by the predicate they derive, with their dependencies and the depth of proofs.
 
 >>> from herbrand.program.clauses import Clause, Lookup
 >>> found = ClauseSet()
@@ -21,9 +21,9 @@ from herbrand.program.clauses import Absence, Clause, Lookup
 
 
 class ClauseSet:
-    """``chances``: by the places that clauses name, how likely each of a clause's instances is, or which of
-    its variables stands for that number. ``of_choices``: choices are drawn by these clauses: proofs have no
-    weights of their own, and variables that no body binds range over their types."""
+    """``chances``: probabilities of clauses, by the index that each clause has as its ``weight``: a number,
+    or the variable of the clause that holds it. ``of_choices``: choices are sampled by these clauses, so
+    proofs have no weights, and variables that no body binds range over their types."""
 
     signature: Signature
     clauses: Mapping[str, tuple[Clause, ...]]
@@ -34,7 +34,7 @@ class ClauseSet:
         return predicate in self.clauses
 
     def called(self, clauses: Iterable[Clause]) -> list[str]:
-        """The derived predicates that clauses ask, absences left out."""
+        """Derived predicates that clauses call, negated atoms left out."""
         lookups = (part for clause in clauses for part in clause.body if isinstance(part, Lookup))
         names = (part.predicate for part in lookups if not part.stated)
         return [name for name in dict.fromkeys(names) if self.is_derived(name)]
@@ -44,9 +44,9 @@ class ClauseSet:
         return {}
 
     def height(self, predicate: str) -> int | None:
-        """How many calls deep its proofs can be; ``None`` where it rests on itself."""
+        """Depth of the deepest proof, in calls below its own; ``None`` if it depends on itself."""
         if predicate not in self._heights:
-            self._heights[predicate] = None  # what is met again on the way rests on itself
+            self._heights[predicate] = None  # met again below: the predicate depends on itself
             below = [self.height(name) for name in self.called(self.clauses.get(predicate, ()))]
             known = [height for height in below if height is not None]
             if len(known) == len(below):
@@ -54,7 +54,7 @@ class ClauseSet:
         return self._heights[predicate]
 
     def reached(self, clauses: Iterable[Clause]) -> set[str]:
-        """The predicates that clauses rest on, through ``not`` too."""
+        """Predicates that clauses depend on, through negation too."""
 
         def called(clauses: Iterable[Clause]) -> set[str]:
             return {name for clause in clauses for name in clause.predicates()}
@@ -62,7 +62,7 @@ class ClauseSet:
         return set(reached(called(clauses), lambda name: called(self.clauses.get(name, ()))))
 
     def absences(self, clauses: Sequence[Clause]) -> Iterator[tuple[Clause, str]]:
-        """What stands behind ``not`` in clauses and all they rest on, each with its clause."""
+        """Yield the negated predicates of clauses and of all they depend on, each with its clause."""
         below = [clause for name in self.reached(clauses) for clause in self.clauses.get(name, ())]
         for clause in (*clauses, *below):
             for part in clause.body:

@@ -1,4 +1,4 @@
-"""What a Horn clause is to the engine: atoms and tests over variables, in which constants have names too.
+"""Horn clauses as engines read them: atoms and tests over variables, with a name for each constant too.
 
 >>> print(Clause("p", ("x", "y"), (Lookup("q", ("x", "z")), Lookup("r", ("z", "y"))), {}))
 p(x, y) :- q(x, z), r(z, y)
@@ -16,13 +16,13 @@ from herbrand.language.syntax import Constant, Rule
 from herbrand.quick_values import quickly_made
 
 PART_MARK = "`"
-"""Stands in the name of every made predicate; no written name can hold it."""
+"""Part of the name of every generated predicate; no name that a user writes can contain it."""
 
 
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """An atom that must have a proof; ``stated``: among the facts only, whatever rules derive."""
+    """An atom that must have a proof; if ``stated``, only facts count as proofs, not what rules derive."""
 
     predicate: str
     arguments: tuple[str, ...]
@@ -32,7 +32,7 @@ class Lookup:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """An atom that must have no proof, whatever stands for the variables that only it has."""
+    """A negated atom: it must have no proof, for any value of the variables that occur only in it."""
 
     predicate: str
     arguments: tuple[str, ...]
@@ -41,7 +41,7 @@ class Absence:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two variables of one type, compared by their constants."""
+    """A comparison of two variables of one type by their constants."""
 
     operator: str
     left: str
@@ -55,7 +55,7 @@ class Compared:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """The variable stands for one of these constants."""
+    """A test that the variable has one of these constants, given by index."""
 
     variable: str
     allowed: tuple[int, ...]
@@ -68,8 +68,8 @@ class OneOf:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The number that the variable stands for, compared with one that need not be among the constants; an
-    ``int`` if it is a whole one that floats may round."""
+    """A comparison of the variable's number with one that need not be among the constants: an ``int`` if it
+    is an integer that floats may round."""
 
     variable: str
     operator: str
@@ -83,7 +83,7 @@ class Measured:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Never:
-    """What no row passes."""
+    """A test that no row passes."""
 
     arguments: tuple[str, ...] = ()
 
@@ -93,7 +93,7 @@ Literal = Lookup | Absence | Test
 
 
 def renamed(literal: Literal, name_of: Callable[[str], str]) -> Literal:
-    """The literal over other names."""
+    """The literal with its variables renamed."""
     match literal:
         case OneOf() | Measured():
             return replace(literal, variable=name_of(literal.variable))
@@ -105,16 +105,17 @@ def renamed(literal: Literal, name_of: Callable[[str], str]) -> Literal:
 
 
 def constant_name(constant: Constant, type_name: str) -> str:
-    """What a clause calls a constant, among its variables; no variable is called so."""
+    """Name of a constant in a clause; it contains a back-quote, so no variable has it."""
     return f"{shown_constant(constant.value)}`{type_name}"
 
 
 @dataclass(frozen=True)
 class Clause:
-    """``head`` and ``body`` over variables; ``constants`` gives the index of those that stand for one.
+    """A Horn clause over variables; ``constants`` gives the index of the constant for each variable that
+    names one.
 
-    ``weight`` is the place of the rule's weight among the program's, ``None`` where it has none. A clause
-    without a ``rule`` is the engine's own: the facts of a derived predicate, or a part of another clause.
+    ``weight`` is the index of the rule's weight among the program's, ``None`` if it has none. A clause
+    without a ``rule`` was generated: for the facts of a derived predicate, or as a part of another clause.
     """
 
     predicate: str
@@ -127,27 +128,28 @@ class Clause:
 
     @property
     def span(self) -> Span | None:
-        """Where its rule is stated."""
+        """Span of the rule that the clause was lowered from."""
         return None if self.rule is None else self.rule.span
 
     @property
     def weighted(self) -> Rule | None:
-        """Its rule, if that has a weight."""
+        """The clause's rule if it has a weight, else ``None``."""
         return None if self.weight is None else self.rule
 
     def variables(self) -> tuple[str, ...]:
-        """The variables of the head and of what must hold, without those that stand for a constant."""
+        """Variables of the head and of the body without negated atoms; those that name constants are left
+        out."""
         held = (part for part in self.body if not isinstance(part, Absence))
         names = [*self.head, *(name for part in held for name in part.arguments)]
         return tuple(name for name in dict.fromkeys(names) if name not in self.constants)
 
     def ranging(self) -> set[str]:
-        """Those of its variables that no atom binds, so that they range over their types."""
+        """Variables that no positive atom binds, so that they range over their types."""
         atoms = (part for part in self.body if isinstance(part, Lookup))
         return set(self.variables()).difference(*(atom.arguments for atom in atoms))
 
     def predicates(self) -> set[str]:
-        """What its body names, absent atoms too."""
+        """Predicates of the body, those of negated atoms included."""
         return {part.predicate for part in self.body if isinstance(part, Lookup | Absence)}
 
     def __str__(self) -> str:

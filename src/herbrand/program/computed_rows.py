@@ -1,9 +1,8 @@
-"""The rows of what a theory computes: arithmetic and aggregates evaluated over the facts, before all else.
+"""Rows of a theory's definitions: arithmetic and aggregates evaluated over the facts, before all inference.
 
-A definition's body is joined as that of any rule; its tests are then expressions over the rows. Where facts
-that it reads are uncertain, all that may hold is taken, so that each row that any world needs is there.
-Predicates are completed one after the other, each after those that it rests on; numbers that are new become
-constants of their types.
+A definition's body is joined like that of any rule; its tests are then expressions over the rows. If facts
+that it reads are uncertain, all rows that may hold are taken, so that every row that any world needs is
+included. Predicates are completed in order of dependency; new numbers become constants of their types.
 """
 
 from __future__ import annotations
@@ -60,9 +59,9 @@ def with_computed(
     budget: Budget,
     complete: bool = True,
 ) -> tuple[Facts, tuple[Rule, ...]]:
-    """The facts in memory with a table for each definition, and the numbers that these make among the
-    constants; and rules in place of tables where what is counted is uncertain. ``complete``: many-valued
-    predicates have to have a value for each atom."""
+    """Add a table for each definition to facts in memory, and its new numbers to the constants; also return
+    rules in place of tables where uncertain atoms are counted. ``complete``: raise if a many-valued predicate
+    has an atom without a value."""
     known = FactRelations(signature, facts, budget, complete)
     source = GrowingFacts(known, signature, lambda rows: rows, budget)
     computation = Computation(definitions, statements, signature, facts, source)
@@ -86,7 +85,7 @@ _LIMITS = (
 
 @dataclass(frozen=True)
 class _Endless:
-    """A definition of which no rule says that its values have an end; its facts may."""
+    """A definition for which no rule implies that its values are bounded; its facts may."""
 
     name: str
     rounds: Rounds | None
@@ -95,7 +94,8 @@ class _Endless:
 
 @dataclass(eq=False)
 class Computation:
-    """Completes, one after the other, the predicates that definitions rest on, and lists the definitions."""
+    """Completes, in order of dependency, the predicates that definitions depend on, and lists the
+    definitions' rows."""
 
     definitions: Sequence[Definition]
     statements: Sequence[Rule | Choice]
@@ -143,11 +143,11 @@ class Computation:
         return names | {name for name, below in self._reached.items() if below & names}
 
     def _with_reached(self, names: Iterable[str]) -> Set[str]:
-        """The predicates and all that they rest on."""
+        """The predicates and all that they depend on."""
         return {other for name in names for other in (name, *self._reached.get(name, ()))}
 
     def _need_makers(self) -> None:
-        """What ranges over a type rests on all definitions that make constants of it."""
+        """Make rules whose variables range over a type depend on all definitions that add constants to it."""
         makers: dict[str, set[str]] = {}
         for name, definition in self._own.items():
             for made, type_name in self._types_made(definition).items():
@@ -158,14 +158,14 @@ class Computation:
                 self._needs[rule.head.predicate] |= makers.get(type_name, set())
 
     def _types_made(self, definition: Definition) -> dict[str, str]:
-        """Of the arguments of its head, where that is an open type."""
+        """Types of the arguments of the definition's head, where these are open types."""
         types = zip(
             _names(definition), self.signature.predicates[definition.head.predicate].types, strict=True
         )
         return {name: one for name, one in types if self.signature.types[one].values is None}
 
     def _ranging(self, rule: Rule) -> set[str]:
-        """The types of those variables of its head to which the body gives no values."""
+        """Types of the head's variables that the body does not bind."""
         known = variables_of([part for part in rule.body if isinstance(part, AnyAtom)])
         free = variables_of(rule.head).keys() - known.keys()
         if not free:
@@ -175,7 +175,8 @@ class Computation:
         return {types[name] for name in free if name in types}
 
     def _certain(self, definitions: Iterable[Definition]) -> dict[str, Definition]:
-        """Those that have rows, and not rules that count what is uncertain."""
+        """Definitions that have rows, by predicate; those that count uncertain atoms become rules in
+        ``counting``."""
         certain: dict[str, Definition] = {}
         for definition in definitions:
             one = definition.counting
@@ -189,22 +190,22 @@ class Computation:
         return certain
 
     def rows(self) -> Mapping[str, Relation]:
-        """All that may hold of each definition; nothing of what was made to count what is known: these atoms
-        would else be unknown, and each double the worlds."""
+        """All rows that may hold for each definition. Predicates that rules derive are left out: their atoms
+        would be unknown, and each of these doubles the number of worlds."""
         for group in self._groups():
             self._complete(group)
         known = self._tables
         return {name: known[name] if name in known else self._empty(name) for name in self.listed()}
 
     def listed(self) -> Iterator[str]:
-        """The predicates whose rows are wanted: of definitions that no rule derives."""
+        """Predicates of definitions whose rows are returned: those that no rule derives."""
         ruled = derived_by((*self.counting, *self.statements))
         predicates = self.signature.predicates
         return (name for name in self._needs if name not in ruled and predicates[name].computed)
 
     def few(self) -> FewRows | None:
-        """The same in plain loops; ``None`` where the rows are not few, and where something is wrong, which
-        the columns put into words."""
+        """Evaluate by plain loops; ``None`` if there are too many rows, or on an error, which evaluation by
+        columns then reports."""
         groups, endless = list(self._groups()), {one.name for one in self._endless}
         work = MOST_BESIDE_ROUNDS if any(len(group) > 1 for group in groups) else MOST_WORK
         few = FewRows(self.signature, self.facts, self.source.budget, work)
@@ -218,7 +219,7 @@ class Computation:
         return few
 
     def _derivations(self, name: str) -> list[Derivation]:
-        """What lists a predicate's rows."""
+        """Derivations that list a predicate's rows."""
         if name not in self._own:
             return [Derivation(clause) for clause in self._clauses(name)]
         definition = self._own[name]
@@ -233,11 +234,12 @@ class Computation:
         return [Derivation(clause, name, head, definition.tests, called, definition.made)]
 
     def _groups(self) -> Iterator[list[str]]:
-        """The predicates that definitions rest on, each after those that it rests on, and together with those
-        that rest on it as well."""
+        """Yield the predicates that definitions depend on, in order of dependency, grouped by mutual
+        dependency."""
         needed = set(self._own).union(*(self._reached[name] for name in self._own)) & self._needs.keys()
-        # Members of a cycle reach themselves: counting each itself puts what only reads a cycle behind it.
-        # What no rule reads, formulas do: these look up constants, and so come when all have been made.
+        # Members of a cycle reach themselves: counting each itself sorts predicates that only read a cycle
+        # behind it. Predicates that only formulas read look up constants, and so come last, when all have
+        # been made.
         read = set[str]().union(*self._needs.values())
         left = sorted(needed, key=lambda name: (name not in read, len(self._reached[name] | {name}), name))
         while left:
@@ -250,8 +252,8 @@ class Computation:
         return one in self._reached[other] and other in self._reached[one]
 
     def _complete(self, group: Sequence[str]) -> None:
-        """Complete what rests on each other: a definition again once there is more of what it reads, and the
-        rules over what that made anew."""
+        """Complete a group of mutually dependent predicates: evaluate a definition again once what it reads
+        has grown, and then the rules over its new rows."""
         self._refuse_endless(group)
         derived = [name for name in group if name not in self._own]
         own = [name for name in group if name in self._own]
@@ -281,7 +283,7 @@ class Computation:
                 self._tables.update(model.tables)
 
     def _read(self, name: str, group: Sequence[str]) -> object:
-        """What a definition can read, by sizes, which only grow: of tables, and of all types together."""
+        """Sizes of all that a definition reads, which only grow: of its tables, and of all types together."""
         return self.source.made(), [self._tables[p].count() for p in group if p in self._needs[name]]
 
     def _arity(self, name: str) -> int:
@@ -302,8 +304,9 @@ class Computation:
         return clauses
 
     def _relied_on(self, rule: Rule) -> tuple[BodyLiteral, ...]:
-        """The literals of a body that may be relied on, but for comparisons of what only other ones bind."""
-        # Weights are no chances where aggregates are taken: what these are over has to be exact.
+        """Body literals that hold in every world counted, without comparisons of variables that only the
+        others bind."""
+        # Weights are no probabilities where aggregates are computed: their rows must be exact.
         exact = rule.head.predicate in self._aggregated
         body = self._certain_part(rule.body, self.uncertain if exact else self._doubted)
         if not any(isinstance(literal, Comparison) for literal in body):
@@ -314,8 +317,9 @@ class Computation:
         )
 
     def _certain_part(self, body: Sequence[Part], doubted: Set[str]) -> list[Part]:
-        """The literals of a body that may be relied on, but for absences of what only the others bind: these
-        would be of any constant. ``doubted``: predicates whose absences may not."""
+        """Body literals that may be relied on, without negated ones over variables that only the others bind,
+        as these would range over all constants. ``doubted``: predicates whose negation may not be relied
+        on."""
         kept = [literal for literal in body if self._counts(literal, doubted)]
         if not any(isinstance(literal, Not) for literal in kept):
             return kept
@@ -326,13 +330,14 @@ class Computation:
         return [x for x in kept if not isinstance(x, Not) or (variables_of(x).keys() & every) <= bound]
 
     def _counts(self, literal: Formula, doubted: Set[str]) -> bool:
-        """Whether a literal may be relied on: an absence of what is certain, also where weights are
-        probabilities; an atom that is not free."""
+        """Whether a literal may be relied on: a negated one if its predicates are certain, also where weights
+        are probabilities; a positive one if they are not open."""
         doubtful = doubted if isinstance(literal, Not) else self._open
         return doubtful.isdisjoint(predicates_in(literal))
 
     def _refuse_cycles(self) -> None:
-        """Raise where an aggregate rests on itself or on what is uncertain, or values have no end."""
+        """Raise LanguageError if an aggregate depends on itself or on uncertain atoms, or values are
+        unbounded."""
         mistakes = [
             mistake
             for name, definition in self._own.items()
@@ -347,7 +352,7 @@ class Computation:
             raise LanguageError(mistakes)
 
     def _without_end(self, definition: Definition) -> Iterator[_Endless]:
-        """The values that a definition makes of its own ones for which no rule has a limit."""
+        """Yield the values that a definition makes from its own and that no rule bounds."""
         name = definition.head.predicate
         others = self._others(definition)
         if (
@@ -366,12 +371,12 @@ class Computation:
             yield _Endless(name, rounds, Mistake(message, definition.span, _LIMITS))
 
     def _group(self, name: str) -> frozenset[str]:
-        """A predicate and those that rest on each other with it."""
+        """A predicate and those that are mutually dependent with it."""
         known = self._reached[name] & self._reached.keys()
         return frozenset(other for other in known if self._together(other, name))
 
     def _others(self, definition: Definition) -> set[str]:
-        """The variables of a definition that range over predicates which do not rest on it."""
+        """Variables of a definition that range over predicates which do not depend on it."""
         group = self._group(definition.head.predicate)
         free = [
             x
@@ -381,7 +386,7 @@ class Computation:
         return set(variables_of(free))
 
     def _rounds(self, name: str) -> Rounds | None:
-        """The recursion that a definition is part of: of predicates that count, or of one alone."""
+        """The recursion that a definition is part of, if it counts or is of one predicate; else ``None``."""
         group = self._group(name)
         derived = group - self._own.keys()
         rules = [rule for rule in self._rules if rule.head.predicate in derived]
@@ -392,8 +397,8 @@ class Computation:
         return rounds if rounds is not None and (rounds.count or len(derived) == 1) else None
 
     def _refuse_endless(self, group: Sequence[str]) -> None:
-        """Raise for what a group makes without end. All is known that it rests on: its rounds may follow a
-        relation without circles."""
+        """Raise LanguageError if a group makes values without end. All that it depends on is complete, so its
+        rounds may be checked to follow an acyclic relation."""
         mistakes = [
             endless.mistake
             for endless in self._endless
@@ -403,7 +408,8 @@ class Computation:
             raise LanguageError(mistakes)
 
     def _follows(self, rounds: Rounds) -> bool:
-        """Whether one argument of each round is linked to that of the round before without a circle."""
+        """Whether some argument of each round is linked to that of the round before by an acyclic
+        relation."""
         (predicate,) = rounds.predicates
         types = self.signature.predicates[predicate].column_types
         return any(self._is_without_circle(rounds, place, types[place]) for place in range(len(types)))
@@ -443,8 +449,8 @@ class Computation:
 
     @cached_property
     def _read_in_two_ways(self) -> Set[str]:
-        """What negates atoms with weights, and is read by bodies that compute, where their absence is left
-        open, as weights may be probabilities; aggregates take them as they are."""
+        """Predicates that negate atoms with weights and are read by bodies that compute. There the negation
+        is not relied on, as weights may be probabilities, while aggregates use it as it is."""
         weighted = self._doubted - self.uncertain
         read = self._with_reached(name for one in self._own.values() for name in one.called())
         return {
@@ -462,14 +468,14 @@ class Computation:
                 raise LanguageError([] if mistake is None else [mistake])
 
     def _cycle(self, first: str, last: str) -> str:
-        """The predicates of a cycle through both, as the user named them."""
+        """Predicates of a cycle through both, as the user named them, joined by arrows."""
         about = {first, *self._reached[first]} & self.signature.named.keys()
         members = [name for name in self._needs if name in about and last in self._reached[name]]
         shown = list(dict.fromkeys(map(self.signature.shown, members)))
         return " -> ".join([*shown, *shown[:1]])
 
     def of(self, definition: Definition) -> Relation:
-        """The rows of one definition, a column of indices for each argument."""
+        """Rows of one definition, a column of indices for each argument."""
         types = variable_types([definition.head, *definition.typing.body], self.signature)
         values = Values(self.source, types, partial(self._body_rows, types))
         try:
@@ -485,7 +491,7 @@ class Computation:
         return rows.relation.select(**chosen).distinct()
 
     def _of_used_types(self, definition: Definition, types: Mapping[str, str]) -> Definition:
-        """The definition without aggregates of nothing; raises :class:`NoRowsError` where it has no rows."""
+        """Replace aggregates over empty types; raise :class:`NoRowsError` if the definition has no rows."""
 
         def unused(name: str) -> bool:
             known = types.get(name)
@@ -498,7 +504,7 @@ class Computation:
         return replace(definition, tests=tuple(UnusedTypes(unused).tests(definition.tests)))
 
     def _of_body(self, definition: Definition, values: Values) -> ValuedRows:
-        """The body's rows that pass the tests, an index for each argument."""
+        """Rows of the body that pass the tests, with an index for each argument."""
         body = self._certain_part(definition.body, self._doubted)
         rows = values.tested(
             values.rows(body, _bound_names(definition, body, values.types)), definition.tests
@@ -509,9 +515,10 @@ class Computation:
         return rows
 
     def _of_all(self, definition: Definition, values: Values) -> ValuedRows | None:
-        """The same for all choices of constants that atoms of the body have, where these are fewer than its
-        rows would be. What a test says beyond the body does not matter: rules join both. None where there are
-        not fewer, and where a value would be made, or where something is wrong, perhaps only beyond the body.
+        """Test all combinations of constants that occur in atoms of the body, if these are fewer
+        than its rows would be. A test may hold for combinations outside the body: rules join with both.
+        ``None`` if there are not fewer, if a value would be made, or on an error, which may only concern
+        combinations outside the body.
         """
         body = [x for x in definition.body if isinstance(x, Atom) and self._counts(x, self._doubted)]
         names = _bound_names(definition, body, values.types)
@@ -540,20 +547,20 @@ class Computation:
         return self.source.rows(predicate) if known is None else known.count()
 
     def _body_rows(self, types: Mapping[str, str], body: Sequence[Formula], names: Sequence[str]) -> Relation:
-        """The rows of a conjunction of atoms, a column ``a0``, ``a1``, ... for each of these variables."""
+        """Rows of a conjunction of atoms, with columns ``a0``, ``a1``, ... for these variables."""
         known = {name: types[name] for name in (*names, *variables_of(list(body))) if name in types}
         clause = self._goal(body, names, known)
         rows = ClauseRows(self.source, partial(complete_rows, self.source, dict(self._tables)))
         return rows.of(clause, self._tables)
 
     def _goal(self, body: Sequence[Formula], names: Sequence[str], types: Mapping[str, str]) -> Clause:
-        """A conjunction as a clause whose head has these variables."""
+        """The conjunction as a clause whose head has these variables."""
         goal = Rule(Atom("`goal", tuple(map(Variable, names))), tuple(body))  # type: ignore[arg-type]
         return goal_clause(goal, self.signature, self.facts, types)
 
 
 def _bound_names(definition: Definition, body: Sequence[Formula], types: Mapping[str, str]) -> list[str]:
-    """The variables that the tests and the head need and that no test gives a value."""
+    """Variables that the tests and the head need and to which no test assigns a value."""
     needed = dict.fromkeys(_names(definition))
     for test in definition.tests:
         own = variables_of(test).keys()
@@ -574,6 +581,6 @@ def _rules_of(statement: Rule | Choice) -> list[Rule]:
 
 
 def _placed(error: HerbrandError, definition: Definition) -> HerbrandError:
-    """The error with the place of the statement that computes, which is what is wrong unless a limit is."""
+    """The error with the statement's position, if it has none; a limit exceeded keeps its class."""
     kind = LanguageError if type(error) is HerbrandError else type(error)
     return kind([replace(one, span=one.span or definition.span) for one in error.mistakes])

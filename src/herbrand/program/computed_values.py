@@ -1,7 +1,7 @@
 """Values over the rows of a body: arithmetic, functions and aggregates as expressions of relations.
 
 :class:`Values` applies the tests of a body to its rows one after the other. An equation whose variable has no
-value yet gives it one; all others keep the rows in which they are true.
+value yet assigns it; all other tests filter the rows.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 
 FIRST, LAST = -719_162, 2_932_897
-"""Days from 1970 to 0001-01-01, and to the day after 9999-12-31: texts of other years are not in the order of
-time."""
+"""Days from 1970 to 0001-01-01, and to the day after 9999-12-31: as texts, dates of other years would not
+sort by time."""
 
 
 def _of_floats(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -78,29 +78,32 @@ _FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "power": _of_floats(np.power),
 }
 BodyRows = Callable[[Sequence[Formula], Sequence[str]], Relation]
-"""The distinct rows of a conjunction of atoms, a column ``a0``, ``a1``, ... for each of some variables."""
+"""Computes the distinct rows of a conjunction of atoms, with columns ``a0``, ``a1``, ... for some
+variables."""
 
 
 @dataclass(frozen=True)
 class ValuedRows:
-    """``indices``: the column of the index of a variable's constant; ``values``: that of its value."""
+    """Rows of a body. ``indices``: for each variable the column of its constant's index; ``values``: the
+    column of its value."""
 
     relation: Relation
     indices: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)
 
     def let(self, name: str, value: Expression) -> ValuedRows:
-        """With one more column."""
+        """The rows with one more column."""
         return replace(self, relation=self.relation.let(**{name: value}))
 
     def known(self) -> set[str]:
-        """The variables that have a constant or a value."""
+        """Variables that have a constant or a value."""
         return {*self.indices, *self.values}
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """``types``: of the variables of one statement; ``body_rows`` joins the bodies of its aggregates."""
+    """Evaluates tests and aggregates. ``types``: types of the variables of one statement; ``body_rows`` joins
+    the bodies of its aggregates."""
 
     source: GrowingFacts
     types: Mapping[str, str]
@@ -108,14 +111,14 @@ class Values:
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def rows(self, body: Sequence[Formula], names: Sequence[str]) -> ValuedRows:
-        """The rows of a conjunction of atoms, with the index of each of these variables."""
+        """Rows of a conjunction of atoms, with a column of indices for each of these variables."""
         indices = {name: self._new() for name in names}
         valued = self.body_rows(body, names)
         chosen = {indices[n]: column(c) for n, c in zip(names, columns_of(len(names)), strict=True)}
         return ValuedRows(valued.select(**chosen), indices)
 
     def tested(self, rows: ValuedRows, tests: Sequence[Test]) -> ValuedRows:
-        """The rows that pass, with the values that equations give."""
+        """Apply the tests in order: equations assign values, other tests filter the rows."""
         for test in tests:
             given = assigned(test, rows.known())
             if given is not None:
@@ -127,7 +130,7 @@ class Values:
         return rows
 
     def with_index(self, rows: ValuedRows, name: str, new: bool) -> ValuedRows:
-        """The rows with the index of a variable's value as a constant of its type; see
+        """Add the index of a variable's value as a constant of its type; see
         :meth:`~herbrand.program.growing_facts.GrowingFacts.indexed`."""
         index = self._new()
         indexed = self.source.indexed(rows.relation, rows.values[name], index, self.types[name], new)
@@ -144,7 +147,7 @@ class Values:
         return replace(rows.let(new, made), values={**rows.values, name: new})
 
     def _valued(self, rows: ValuedRows, value: Value) -> tuple[ValuedRows, Expression]:
-        """A value as an expression over the rows, which may get columns for it."""
+        """The value as an expression over the rows, to which columns may be added for it."""
         match value:
             case Constant(value=constant):
                 return rows, literal(constant)
@@ -158,7 +161,7 @@ class Values:
         raise AssertionError(value)
 
     def _looked_up(self, rows: ValuedRows, name: str) -> ValuedRows:
-        """The rows with the value of a variable's constant."""
+        """Add the column of a variable's value, looked up by its index."""
         if name in rows.values:
             return rows
         index, new = rows.indices[name], self._new()
@@ -188,7 +191,7 @@ class Values:
     def _moved(
         self, rows: ValuedRows, value: Arithmetic, parts: Sequence[str], kinds: Sequence[Kind]
     ) -> tuple[ValuedRows, Expression]:
-        """The days between two dates or times, or one of them some days later or earlier."""
+        """The time between two dates or times, in days, or a date or time moved by days."""
         texts = [part for part, kind in zip(parts, kinds, strict=True) if kind == "text"]
         hours = either(*(Expression("length", (column(text),)) > len("2026-11-22") for text in texts))
         timed = bool(rows.relation.where(hours).count())
@@ -208,7 +211,7 @@ class Values:
     def _of_texts(
         self, rows: ValuedRows, value: Arithmetic, parts: Sequence[str], kinds: Sequence[Kind]
     ) -> tuple[ValuedRows, Expression]:
-        """A function of texts."""
+        """Apply a function of texts; raise UnsupportedError if an operand has the wrong kind."""
         wanted = ["text", "int"] if value.sign == "prefix" else ["text"] * len(parts)
         for operand, kind, needed in zip(value.operands, kinds, wanted, strict=True):
             if kind != needed:
@@ -222,7 +225,8 @@ class Values:
     def _in_memory(
         self, rows: ValuedRows, value: Arithmetic, parts: Sequence[str]
     ) -> tuple[ValuedRows, Expression]:
-        """A function that is the same wherever the rows are: of each different choice of its values."""
+        """Apply a function in memory to each distinct choice of its arguments, and join the results to the
+        rows, which may be in a database."""
         arrays, new = rows.relation.only(*dict.fromkeys(parts)).distinct().arrays(), self._new()
         results = _FUNCTIONS[value.sign](*(arrays[part] for part in parts))
         if results.dtype.kind == "f" and not (finite := np.isfinite(results)).all():
@@ -262,7 +266,8 @@ class Values:
         inner, terms = self._terms(inner, one)
         tuples = inner.relation.select(**{key: column(key) for key in keys}, **terms)
         named = {term.name for term in one.terms if isinstance(term, Variable)}
-        # Rows are distinct, and each constant has a value of its own: so are tuples of all their variables.
+        # Rows are distinct, and constants differ in their values: so tuples of all variables are distinct
+        # too.
         apart = one.function in ("min", "max") or named.issuperset(inner.indices.keys() - fixed.keys())
         folded = self._folded(tuples if apart else tuples.distinct(), keys, one, new := self._new())
         if one.function not in ("count", "sum"):
@@ -274,7 +279,7 @@ class Values:
         return replace(rows, relation=joined), column(new)
 
     def _inner(self, outer: ValuedRows, one: Aggregate) -> ValuedRows:
-        """The rows that an aggregate is of, for each choice of the variables outside."""
+        """Rows that an aggregate ranges over, for each choice of the variables outside."""
         plain, tests = tests_of(one.body)
         plain, late = _late(plain, tests, outer)
         bound = variables_of(plain)
@@ -283,14 +288,14 @@ class Values:
         tests = in_order(
             tests, {*bound, *outer.known()}, outer_variables([*plain, *map(Variable, outer.known())], tests)
         )
-        # What stands behind `not` alone is "some": it has no rows of its own.
+        # Variables that only occur behind `not` are existentially quantified there: they get no column.
         used = variables_of([*one.terms, *tests, *(x for x in plain if not isinstance(x, Not))]).keys()
         named = [n for n in variables_of(one) if n in bound and (n in used or n in outer.known())]
         inner = self.rows(plain, [name for name in named if name in self.types])
         shared = {index: outer.indices[n] for n, index in inner.indices.items() if n in outer.indices}
         relation = inner.relation.renamed(**{outside: index for index, outside in shared.items()})
         on = list(shared.values())
-        if on and {*on}.issuperset(outer.relation.columns):  # the outer rows add no column: a filter will do
+        if on and {*on}.issuperset(outer.relation.columns):  # the outer rows add no column: a filter suffices
             relation = relation.matching(outer.relation, on)
         else:
             relation = outer.relation.join(relation, on)
@@ -298,7 +303,7 @@ class Values:
         return reduce(self._without, late, rows)
 
     def _without(self, rows: ValuedRows, atom: Formula) -> ValuedRows:
-        """The rows without those for which an atom holds; it holds of no value that is no constant."""
+        """Remove the rows for which an atom holds; it cannot hold for a value that is no constant."""
         names = [name for name in variables_of(atom) if name in rows.known()]
         held = rows
         for name in names:
@@ -311,7 +316,8 @@ class Values:
         return replace(rows, relation=rows.relation.without(relation.only(*keys), keys))
 
     def _terms(self, inner: ValuedRows, one: Aggregate) -> tuple[ValuedRows, dict[str, Expression]]:
-        """What is counted, and for other functions the value that is folded first: indices where they do."""
+        """Expressions of what is counted; for other functions the first is the value that is aggregated.
+        Indices where they suffice."""
         terms: dict[str, Expression] = {}
         for place, term in enumerate(one.terms):
             index = inner.indices.get(term.name) if isinstance(term, Variable) else None
@@ -345,7 +351,8 @@ class Values:
 def _late(
     plain: Sequence[Formula], tests: Sequence[Test], outer: ValuedRows
 ) -> tuple[list[Formula], list[Formula]]:
-    """The literals that are joined, and the atoms absent of values which tests or outer rows give."""
+    """The literals that are joined, and the atoms of negated literals over values from tests or outer
+    rows."""
     bound = {*variables_of([x for x in plain if not isinstance(x, Not)]), *outer.indices}
     valued = with_assigned(tests, {*bound, *outer.values}) - bound
     late = [x for x in plain if isinstance(x, Not) and not valued.isdisjoint(variables_of(x))]
@@ -353,8 +360,8 @@ def _late(
 
 
 def assigned_by(tests: Sequence[Test], known: Collection[str], made: Collection[str]) -> set[str]:
-    """The variables to which tests give values, one after the other: none that a test needs before, and of
-    what is ``made`` only what no atom binds. The others range over the constants of their types."""
+    """Variables to which tests assign values, in order: none that a test needs before, and a ``made``
+    variable only if no atom binds it. The others range over the constants of their types."""
     have, assigned_names = set(known), set[str]()
     for test in tests:
         sides = ((test.left, test.right), (test.right, test.left)) if test.operator == "=" else ()
@@ -385,7 +392,7 @@ def _refuse_kinds(value: Arithmetic, kinds: Sequence[Kind]) -> None:
 
 
 def _computed(sign: str, parts: Sequence[str], kinds: Sequence[Kind]) -> Expression:
-    """The operation over columns of these kinds."""
+    """The operation as an expression over columns of these kinds."""
     first, *others = map(column, parts)
     simple: Mapping[str, Callable[..., Expression]] = {
         "+": lambda a, b: a + b,

@@ -1,15 +1,15 @@
-"""What predicates rest on: the rules in order, choices, and weights of proofs.
+"""Dependencies between predicates: on rules in order, on choices, and on weights of proofs.
 
-Rules are run in an order in which a predicate is complete before it stands behind ``not``.
+Rules are evaluated in an order in which a predicate is complete before it is negated.
 
 >>> from herbrand.language.parse import parse_theory
 >>> theory = parse_theory("lone(x) :- node(x), not linked(x)\\nlinked(x) :- edge(x, y)")
 >>> [[rule.head.predicate for rule in stratum] for stratum in strata(theory.rules)]
 [['linked'], ['lone']]
 
-Weights of proofs are not counted by formulas, bounds and choices. To ``infer`` and ``bound`` a fact with a
-weight is a fact, and what a rule derives holds. So a probability asked of a predicate that rests on weights
-would be 0 or 1, or that of a choice alone, where ``query --algebra probability`` has it right.
+Formulas, bounds and choices do not count weights of proofs. For ``infer`` and ``bound`` a fact with a weight
+is a fact, and what a rule derives holds. So a probability asked of a predicate that depends on weights would
+be 0 or 1, or that of a choice alone, while ``query --algebra probability`` computes the correct one.
 
 >>> from herbrand.language.parse import parse_theory
 >>> theory = parse_theory('edge("a", "b") @ 0.5\\npath(x, y) :- edge(x, y)\\nnear(x, y) :- road(x, y)')
@@ -44,10 +44,10 @@ from herbrand.program.program import Program
 
 
 def strata(rules: Sequence[Rule]) -> list[list[Rule]]:
-    """The rules in groups, each to be run to its fixpoint before the next one: those of predicates that rest
+    """Groups of rules, each to be evaluated to its fixpoint before the next: those of predicates that depend
     on each other.
 
-    Raises a ``LanguageError`` that names every rule in which a predicate depends on its own negation.
+    Raise LanguageError, naming every rule in which a predicate depends on its own negation.
     """
     check_strata(rules)
     own: dict[str, list[Rule]] = {}
@@ -57,9 +57,9 @@ def strata(rules: Sequence[Rule]) -> list[list[Rule]]:
 
 
 def check_strata(rules: Sequence[Rule], kinds: tuple[type[Formula], ...] = (Not, Computed)) -> None:
-    """Raise a ``LanguageError`` that names every rule in which a predicate depends on its own negation.
+    """Raise LanguageError, naming every rule in which a predicate depends on its own negation.
 
-    ``kinds``: the literals that need a predicate complete.
+    ``kinds``: classes of the literals that need their predicates to be complete.
     """
     if not any(isinstance(literal, kinds) for rule in rules for literal in rule.body):
         return
@@ -79,7 +79,7 @@ def check_strata(rules: Sequence[Rule], kinds: tuple[type[Formula], ...] = (Not,
 
 
 def _needs(rules: Sequence[Rule]) -> dict[str, dict[str, None]]:
-    """For each predicate that rules derive those of them that it rests on."""
+    """For each derived predicate, the derived predicates that it depends on directly."""
     needs: dict[str, dict[str, None]] = {rule.head.predicate: {} for rule in rules}
     for rule in rules:
         needs[rule.head.predicate].update((name, None) for name, _ in body_predicates(rule) if name in needs)
@@ -87,12 +87,12 @@ def _needs(rules: Sequence[Rule]) -> dict[str, dict[str, None]]:
 
 
 def body_predicates(rule: Rule) -> Iterator[tuple[str, Formula]]:
-    """Each predicate of a rule's body, those that it counts among them, with the literal it stands in."""
+    """Yield each predicate of a rule's body, inside aggregates too, with the literal that contains it."""
     return ((atom.predicate, literal) for literal in rule.body for atom in atoms_in(literal))
 
 
 def unusable_by(name: str, statement: Choice | Rule, signature: Signature) -> UnsupportedError:
-    """Why an engine other than the one of choices cannot use a statement that rests on them."""
+    """The error for an engine that cannot use a statement that depends on choices."""
     hint = "infer, query and sample do, by --engine circuit, which auto takes"
     head = next(heads_of(statement))
     if isinstance(statement, Rule) and signature.predicates[head].computed:
@@ -103,18 +103,19 @@ def unusable_by(name: str, statement: Choice | Rule, signature: Signature) -> Un
 
 
 def refuse_resting(program: Program, what: str) -> None:
-    """An ``UnsupportedError`` that names a statement which rests on choices or counts what is uncertain."""
+    """Raise UnsupportedError if a statement depends on choices or counts over uncertain predicates."""
     for statement in program.uncertain[:1]:
         raise unusable_by(what, statement, program.signature)
 
 
 def derived_by(statements: Iterable[Choice | Rule]) -> set[str]:
-    """The predicates that rules and choices derive."""
+    """Predicates that rules and choices derive."""
     return set(chain.from_iterable(map(heads_of, statements)))
 
 
 def only_count(statements: Sequence[Choice | Rule]) -> bool:
-    """Whether these are rules that count, and none rests on itself: then no choice is to be drawn."""
+    """Whether all statements are rules, some of which count, and none is recursive: then no choice is
+    sampled."""
     below: dict[str, set[str]] = {}
     counts = False
     for statement in statements:
@@ -129,7 +130,7 @@ def only_count(statements: Sequence[Choice | Rule]) -> bool:
 
 
 def as_rules(choices: Iterable[Choice]) -> list[Rule]:
-    """A rule for each head of a choice, a value as its last argument: what each rests on."""
+    """A rule for each head of a choice, a value as its last argument, for the analysis of dependencies."""
     heads = ((row_atom(one.head), choice) for choice in choices for one in choice.alternatives)
     return [Rule(head, choice.body, span=choice.span) for head, choice in heads]
 
@@ -137,11 +138,12 @@ def as_rules(choices: Iterable[Choice]) -> list[Rule]:
 def resting_on_choices(
     choices: Sequence[Choice], rules: Sequence[Rule], unknown: Collection[str] = ()
 ) -> tuple[Choice | Rule, ...]:
-    """The choices and all rules whose conclusions depend on what is chosen, or on what is ``unknown``.
+    """Choices and all rules whose conclusions depend on choices, or on ``unknown`` predicates.
 
-    All rules of a predicate that one of them makes uncertain are among them. Raises where a predicate depends
-    on a count of itself, or a certain one on its own negation: of uncertain ones the ground atoms may be
-    stratified where their predicates are not, which grounding shows.
+    If one rule of a predicate makes it uncertain, all its rules are included. Raise LanguageError if a
+    predicate depends on an aggregate of itself, or a certain one on its own negation: for uncertain
+    predicates the ground atoms may be stratified although their predicates are not, which only grounding
+    shows.
     """
     if any(isinstance(literal, Computed) for stated in (*choices, *rules) for literal in stated.body):
         check_strata([*as_rules(choices), *rules], (Computed,))
@@ -154,7 +156,7 @@ def resting_on_choices(
 
 
 def _above(rules: Iterable[Rule]) -> dict[str, dict[str, None]]:
-    """For each predicate those that rest on it directly."""
+    """For each predicate, those that depend on it directly."""
     above = defaultdict[str, dict[str, None]](dict)
     for rule in rules:
         for name, _ in body_predicates(rule):
@@ -163,7 +165,8 @@ def _above(rules: Iterable[Rule]) -> dict[str, dict[str, None]]:
 
 
 def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[str, str]:
-    """Why, for each predicate with facts of a weight other than 1, or with proofs that use such a weight."""
+    """A reason for each predicate with facts of a weight other than 1, or with proofs that use such a
+    weight."""
     reasons = {name: f"facts of {name} have weights" for name in weighted}
     for rule in rules:
         if rule.weight not in (None, 1) and not isinstance(rule.weight, Learned):
@@ -172,7 +175,8 @@ def resting_on_weights(rules: Sequence[Rule], weighted: Iterable[str]) -> dict[s
 
 
 def resting_on(rules: Sequence[Rule], names: Collection[str]) -> dict[str, str]:
-    """Why, for each predicate that rules derive from these, themselves left out."""
+    """A reason for each predicate that rules derive from ``names``, directly or not; ``names`` are left
+    out."""
     reasons: dict[str, str] = {}
     for rule in rules:
         for name, _ in body_predicates(rule):
@@ -184,7 +188,7 @@ def resting_on(rules: Sequence[Rule], names: Collection[str]) -> dict[str, str]:
 
 
 def _carried(reasons: dict[str, str], rules: Sequence[Rule]) -> dict[str, str]:
-    """The same for all that rests on these predicates."""
+    """Extend the reasons to all predicates that depend on those which have one."""
     above = _above(rules) if reasons else {}
     waiting = list(reasons)
     for name in waiting:
@@ -195,7 +199,7 @@ def _carried(reasons: dict[str, str], rules: Sequence[Rule]) -> dict[str, str]:
 
 
 def weighted_predicates(facts: Facts) -> list[str]:
-    """The predicates with facts of a weight other than 1."""
+    """Predicates with facts of a weight other than 1."""
     tables = facts.tables.items()
     return [name for name, table in tables if table.weights is not None and (table.weights != 1).any()]
 
@@ -203,7 +207,8 @@ def weighted_predicates(facts: Facts) -> list[str]:
 def refuse_weighted(
     command: str, asked: Iterable[str], resting: Mapping[str, str], beside_choices: bool = False
 ) -> None:
-    """Raise where what is asked rests on weights of proofs. ``beside_choices``: no command counts them."""
+    """Raise UnsupportedError if an asked predicate depends on weights of proofs. ``beside_choices``: the
+    program has choices, so the hint is to state the weights as choices."""
     for name in sorted(set(asked) & resting.keys()):
         made = is_made(name)
         hint = f"herbrand query ... '{name}(...)' --algebra probability takes them as probabilities"

@@ -1,8 +1,8 @@
-"""Rules over known facts: their least model, so that derived predicates can stand in weighted formulas.
+"""Least models of rules over facts, so that derived predicates can be used in weighted formulas.
 
-Takes rules and facts; gives facts in which every predicate that a rule derives is closed and lists what
-follows from the others. All of it is true or false: weights of rules are for the engines that count proofs.
-Strata of predicates that negate only earlier ones are each run to their fixpoint.
+Takes rules and facts; returns facts in which every predicate that a rule derives is closed and lists all rows
+that follow. Rows are only true or false: weights of rules are for the engines that count proofs. Strata, in
+which predicates negate only those of earlier strata, are each evaluated to their fixpoint.
 
 >>> import herbrand as hb
 >>> theory = hb.parse('path(x, y) :- edge(x, y)\\npath(x, z) :- path(x, y), edge(y, z)')
@@ -64,7 +64,7 @@ def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: B
 
 
 def _few(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: Budget) -> FewRows | None:
-    """What follows in plain loops; ``None`` where rows are not few, or something derived is false."""
+    """Evaluate by plain loops; ``None`` if there are too many rows or a derived predicate has false facts."""
     if any(len(facts.tables[name].false) for name in _heads(rules)):
         return None
     few = FewRows(signature, facts, budget)
@@ -83,7 +83,7 @@ def _heads(rules: Sequence[Rule]) -> dict[str, None]:
 def _by_stratum(
     rules: Sequence[Rule], signature: Signature, facts: Facts
 ) -> Iterator[dict[str, list[Clause]]]:
-    """The clauses of each predicate, those first that others negate."""
+    """Yield the clauses of each stratum by predicate, negated predicates before those that negate them."""
     heads = _heads(rules)
     for rule in rules:
         refuse_open(rule, heads, facts)
@@ -99,7 +99,8 @@ def _by_stratum(
 def derived_rows(
     rules: Sequence[Rule], signature: Signature, facts: Facts, source: Source, refuse: Refuse = accept
 ) -> dict[str, Relation]:
-    """All that holds of each predicate that rules derive; ``facts`` has the worlds, ``source`` the rows."""
+    """All rows of each predicate that rules derive; worlds are those of ``facts``, rows come from
+    ``source``."""
     every: dict[str, Relation] = {name: source.facts(name) for name in _heads(rules)}
     rows = ClauseRows(source, partial(complete_rows, source, every))
     for clauses in _by_stratum(rules, signature, facts):
@@ -108,10 +109,10 @@ def derived_rows(
 
 
 class FactRelations:
-    """Facts in memory as relations, each made when first needed.
+    """Facts in memory as relations, each built on first use.
 
-    ``complete``: a many-valued predicate with atoms of which no value is known is refused; ``weighted``: rows
-    have their weights, where facts have some."""
+    ``complete``: refuse an observed many-valued predicate with atoms that have no value; ``weighted``:
+    include the weights of rows where facts have them."""
 
     def __init__(
         self,
@@ -157,7 +158,7 @@ class FactRelations:
         return Memory({}, 1, self._budget)
 
     def table_rows(self, predicate: str, relation: Relation) -> np.ndarray:
-        """The rows of a relation as a fact table has them: sorted, column by column."""
+        """Rows of a relation in the form of a fact table: sorted, stored column by column."""
         arrays = list(relation.arrays().values())
         sizes = [1 + int(values.max(initial=0)) for values in arrays]
         keys = row_keys(arrays, sizes, relation.count())
@@ -168,7 +169,7 @@ class FactRelations:
         return rows
 
     def refuse_false(self, clause: Clause, heads: Relation) -> None:
-        """Raise where a rule derives what is stated to be false."""
+        """Raise ContradictionError if a rule derives a row that is stated to be false."""
         name = clause.predicate
         false = self._facts.tables[name].false
         if not len(false):
@@ -186,12 +187,13 @@ class FactRelations:
 
 
 def _closed(table: FactTable, rows: np.ndarray) -> FactTable:
-    """A table that lists what holds, and nothing else does."""
+    """A closed table of these rows."""
     return replace(table, true=rows, weights=None, world="closed")
 
 
 def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:
-    """Rules derive from what is known; raises where one would derive from an open predicate."""
+    """Raise UnsupportedError if a rule derives from an open predicate, or a body has a variable for a
+    value."""
     for name, _ in body_predicates(rule):
         if name not in heads and facts.tables[name].world == "open":
             raise UnsupportedError(

@@ -1,7 +1,7 @@
-"""What is known of the ground atoms: looked up for many atoms at once.
+"""Evidence on ground atoms, looked up for many atoms at once.
 
-A ground atom is a predicate and a code, the key of its argument indices (:mod:`herbrand.row_keys`). ``known``
-gives the value of each code, or :data:`LATENT`.
+A ground atom is a predicate and a code, the key of its argument indices (:mod:`herbrand.row_keys`).
+:meth:`Known.lookup` gives the value of each code, or :data:`LATENT`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ NOTHING = np.empty(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The settled atoms of one predicate: sorted codes, their values, and what all other atoms are."""
+    """Settled atoms of one predicate: sorted ``codes``, their ``values``, and the ``default`` value of all
+    others."""
 
     sizes: tuple[int, ...]
     codes: Keys
@@ -38,7 +39,7 @@ class Known:
         return math.prod(self.sizes)
 
     def lookup(self, codes: Keys) -> np.ndarray:
-        """The value of each atom, ``LATENT`` where nothing settles it."""
+        """Value of each atom, ``LATENT`` if evidence does not settle it."""
         values = np.full(len(codes), self.default, dtype=np.int64)
         if not len(self.codes):
             return values
@@ -52,7 +53,7 @@ class Known:
         return self.default == LATENT and not len(self.codes)
 
     def latent(self, codes: Keys) -> Keys:
-        """Those of the atoms that nothing settles."""
+        """Codes of the atoms that evidence does not settle."""
         return codes if self.all_latent else codes[self.lookup(codes) == LATENT]
 
     def latent_count(self) -> int:
@@ -68,24 +69,24 @@ class Known:
         return np.flatnonzero(latent)
 
     def latent_places(self, codes: np.ndarray) -> np.ndarray:
-        """The place of each latent atom among these, found without listing them: its code, less the settled
-        ones before it."""
+        """Index of each of these latent atoms among all latent ones, without listing them: its code minus the
+        number of settled atoms before it."""
         return codes - np.searchsorted(self.codes, codes)
 
     def latent_code(self, place: int) -> int:
-        """The code of the latent atom at a place: the inverse."""
+        """Code of the latent atom at an index: the inverse of ``latent_places``."""
         if self.all_latent:
             return place
         return place + int(np.searchsorted(self._latent_before, place, side="right"))
 
     @cached_property
     def _latent_before(self) -> np.ndarray:
-        """How many latent atoms stand before each settled one."""
+        """Number of latent atoms before each settled one."""
         return self.latent_places(self.codes)
 
 
 class Evidence:
-    """The settled atoms of a program, made predicate by predicate when asked for."""
+    """Settled atoms of a program, computed for each predicate on first use."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -99,11 +100,11 @@ class Evidence:
 
     @property
     def latent_predicates(self) -> list[str]:
-        """The predicates with latent atoms, in the order of the signature."""
+        """Predicates with latent atoms, in the order of the signature."""
         return [name for name in self.program.signature.predicates if self.known(name).latent_count()]
 
     def rows(self, predicate: str, allowed: Sequence[int]) -> np.ndarray:
-        """The argument rows of a predicate's atoms that are listed with one of these values."""
+        """Argument rows of a predicate's atoms that the facts list with one of these values."""
         table = self.program.table(predicate)
         if self.is_valued(predicate):
             return table.true[np.isin(table.true[:, -1], allowed)][:, :-1]
@@ -112,8 +113,8 @@ class Evidence:
         return np.concatenate([table.true, table.false]) if allowed else table.true[:0]
 
     def listed(self, predicate: str, allowed: Sequence[int]) -> tuple[np.ndarray, bool] | None:
-        """Argument rows, and whether a literal with these values holds of them alone, or of none of them;
-        ``None`` where nothing rules an atom out."""
+        """Argument rows, and whether a literal with these values can hold for only these atoms (True) or for
+        all but these (False); ``None`` if evidence rules no atom out."""
         known = self.known(predicate)
         if known.all_latent:
             return None
@@ -123,7 +124,8 @@ class Evidence:
         return self.rows(predicate, others), False
 
     def known(self, predicate: str) -> Known:
-        """Cached; refuses latent atoms that can have no value, whatever engine asks."""
+        """Cached lookup of the settled atoms; raise FactsError if latent atoms have an empty type of
+        values."""
         if predicate not in self._found:
             known = self._known(predicate)
             if known.latent_count() and not self.program.value_count(predicate):
@@ -170,14 +172,14 @@ class Evidence:
         return known
 
     def excluded(self, predicate: str) -> tuple[np.ndarray, np.ndarray]:
-        """Codes and values of a many-valued predicate that are known not to go together."""
+        """Codes and values of a many-valued predicate's atoms that facts exclude, aligned."""
         false = self.program.table(predicate).false
         if not self.is_valued(predicate):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return codes_of(false[:, :-1], self.sizes(predicate)), false[:, -1].astype(np.int64)
 
     def opinions(self, predicate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Soft evidence: codes of atoms, the value each is about, and what that adds to a log-weight."""
+        """Soft evidence: codes of atoms, the value that each is about, and what that adds to a log-weight."""
         table, sizes = self.program.table(predicate), self.sizes(predicate)
         codes = codes_of(table.soft[:, : len(sizes)], sizes)
         if not self.is_valued(predicate):
@@ -186,17 +188,17 @@ class Evidence:
         return codes, table.soft[:, -1].astype(np.int64), table.log_odds + math.log(others)
 
     def settled_opinions(self, predicate: str) -> float:
-        """What soft evidence about atoms that facts settle adds to the log-weight of every world."""
+        """Log-weight that soft evidence on settled atoms adds to every world."""
         codes, values, worths = self.opinions(predicate)
         return float(worths[self.known(predicate).lookup(codes) == values].sum())
 
     def weighs(self, predicate: str) -> bool:
-        """Whether facts may add something to log-weights."""
+        """Whether facts on this predicate may add to log-weights."""
         table = self.program.table(predicate)
         return bool(len(table.soft) or (self.is_valued(predicate) and len(table.false)))
 
     def weights(self, predicate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """All that facts add to log-weights: soft evidence, and minus infinity for excluded values."""
+        """Everything that facts add to log-weights: soft evidence, and minus infinity for excluded values."""
         codes, values, worths = self.opinions(predicate)
         barred, excluded = self.excluded(predicate)
         if not len(barred):
@@ -205,7 +207,8 @@ class Evidence:
         return np.append(codes, barred), np.append(values, excluded), np.append(worths, never)
 
     def weight_rows(self, predicate: str, codes: Keys) -> np.ndarray:
-        """What facts add to the log-weight of each value of these atoms, which differ: [atom, value]."""
+        """Log-weight that facts add for each value of these atoms, which must be distinct: [atom,
+        value]."""
         added = np.zeros((len(codes), self.program.value_count(predicate)))
         about, values, worths = self.weights(predicate)
         order = np.argsort(codes, kind="stable")
@@ -215,13 +218,13 @@ class Evidence:
         return added
 
     def coded(self, predicate: str, row: Sequence[int]) -> tuple[Keys, int]:
-        """The code of one atom, and the value that is meant: of a many-valued one the last of its row."""
+        """Code of one atom, and its value: the last number of the row of a many-valued one, else 1 (true)."""
         sizes = self.sizes(predicate)
         code = codes_of(np.array([row[: len(sizes)]], np.int64).reshape(1, len(sizes)), sizes)
         return code, row[-1] if self.is_valued(predicate) else 1
 
     def atom_arguments(self, predicate: str, codes: np.ndarray) -> list[list[Value]]:
-        """The constants of each atom, a column for each argument."""
+        """Constants of the atoms, one column for each argument."""
         domains = self.program.domains_of(self.program.signature.predicates[predicate])
         columns = arguments_of(codes, tuple(map(len, domains)))
         return [list(domain.values_at(column)) for domain, column in zip(domains, columns, strict=True)]
@@ -233,7 +236,7 @@ class Evidence:
         return [show_atom(predicate, row) for row in zip(*columns, strict=True)]
 
     def literal_text(self, predicate: str, codes: np.ndarray) -> str:
-        """What is known of the first of these atoms: ``a``, ``not a`` or ``a = value``."""
+        """Text of the first of these atoms with its known value: ``a``, ``not a`` or ``a = value``."""
         text, value = self.atom_text(predicate, codes[:1])[0], int(self.known(predicate).lookup(codes[:1])[0])
         value_type = self.program.signature.predicates[predicate].value_type
         if value_type is None:
@@ -247,11 +250,11 @@ def codes_of(rows: np.ndarray, sizes: Sequence[int]) -> Keys:
 
 
 def arguments_of(codes: Keys, sizes: Sequence[int]) -> list[np.ndarray]:
-    """The inverse of :func:`codes_of`, a column for each argument."""
+    """Inverse of :func:`codes_of`, one column for each argument."""
     return list(key_columns(codes, sizes))
 
 
 def rows_of(codes: Keys, sizes: Sequence[int]) -> np.ndarray:
-    """The inverse of :func:`codes_of`, a row for each key."""
+    """Inverse of :func:`codes_of`, one row for each key."""
     columns = arguments_of(codes, sizes)
     return np.stack(columns, axis=1) if columns else np.empty((len(codes), 0), np.int64)

@@ -1,6 +1,6 @@
-"""Formulas written out: constants, or the values of atoms, in the place of variables.
+"""Write formulas out: replace variables by constants, or by the values of atoms.
 
-Quantifiers over some variables become disjunctions and conjunctions over the constants of these.
+Quantifiers over given variables become disjunctions and conjunctions over the constants of their domains.
 
 >>> from herbrand.facts.domain import Domain
 >>> from herbrand.language.parse import parse_formula
@@ -9,11 +9,11 @@ Quantifiers over some variables become disjunctions and conjunctions over the co
 >>> show_formula(written_out(parse_formula("exists x: p(x, y)"), domains))
 'p("ann", y) or p("bob", y)'
 
-Variables that stand for the value of a many-valued atom become its values, one after another:
+Variables in the place of a many-valued atom's value are replaced by each value in turn:
 ``area(p) = v and topic(v)`` for a free ``v`` is one formula for each value; under ``exists v`` it is their
-disjunction. What remains has constants for values.
+disjunction. The result has constants for values.
 
-A queried formula is taken once for each choice of constants for its free variables.
+A queried formula is instantiated for each choice of constants for its free variables.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ from herbrand.program.program import Program
 
 
 def written_out(formula: Formula, domains: Mapping[str, Domain], most: int | None = None) -> Formula:
-    """The formula without quantifiers over the variables that have a domain here.
+    """Replace quantifiers over the variables that have a domain here by disjunctions and conjunctions.
 
-    ``most``: so many parts are taken for one variable; raises above that.
+    ``most``: most parts of the formula after one variable is written out; BudgetError beyond that.
     """
     parts = [written_out(part, domains, most) for part in children(formula)]
     if not isinstance(formula, Exists | Forall):
@@ -90,7 +90,7 @@ MOST_EXPANSIONS = 100_000
 
 @dataclass(frozen=True)
 class Expansion:
-    """The statement for one choice of values; ``by`` is what its weight depends on."""
+    """A statement for one choice of values; ``by`` holds the arguments that its weight depends on."""
 
     formula: Formula
     where: tuple[Comparison, ...]
@@ -104,7 +104,8 @@ def expanded(
     types: Mapping[str, str],
     domains: Mapping[str, Domain],
 ) -> Iterator[Expansion]:
-    """The statement once for each choice of values of its free value variables."""
+    """Yield the statement once for each choice of values of its free value variables, if its conditions allow
+    it."""
     names = value_variables(formula)
     formula = written_out(formula, {name: domains[types[name]] for name in names})
     free = [name for name in free_variables(formula) if name in names]
@@ -121,7 +122,7 @@ def expanded(
 
 
 def value_variables(formula: Formula) -> frozenset[str]:
-    """Variables that stand for the value of a many-valued atom."""
+    """Variables in the place of a many-valued atom's value."""
     return frozenset(
         part.value.name
         for part in walk(formula)
@@ -143,15 +144,16 @@ MOST_INSTANCES = 100_000
 
 
 class Instance(NamedTuple):
-    """``written``: the formula with its constants. ``closed``: the same with variables that only a comparison
-    with a replaced one gave a type written out."""
+    """``written``: the formula with its constants. ``closed``: the same, but with quantifiers written out
+    whose variables got their type only from a comparison with a replaced variable."""
 
     written: Formula
     closed: Formula
 
 
 def instances(formula: Formula, program: Program) -> Iterator[Instance]:
-    """The closed formulas, constants in the order of their domains; variables in the order they appear."""
+    """Yield the closed formulas: constants in the order of their domains, variables in order of
+    appearance."""
     named = anonymous_named(formula)
     renamed = Renaming().formula(named)
     names = list(free_variables(renamed))
@@ -175,7 +177,7 @@ def instances(formula: Formula, program: Program) -> Iterator[Instance]:
 
 
 def _untyped(renamed: Formula, types: Mapping[str, str], program: Program) -> set[str]:
-    """The quantified variables that have a type by comparisons with free ones alone."""
+    """Quantified variables that get their type only from comparisons with free variables."""
     free = free_variables(renamed)
     without = with_terms(renamed, {name: Constant(0) for name in free})
     return types.keys() - free.keys() - variable_types([without], program.signature).keys()

@@ -1,9 +1,9 @@
-"""Least models of clauses over few rows: plain loops over tuples, with arithmetic of whole numbers.
+"""Least models of clauses over few rows: plain loops over tuples, with integer arithmetic.
 
-A join by columns (:mod:`~herbrand.program.clause_rows`) has a price that does not depend on how few rows it
-finds, and recursion over computed numbers takes a round of joins for each number. Here new rows meet the
-bodies that they fit, looked up in dictionaries. What loops are no good for, and what has to be refused in the
-words of the columns, raises :class:`NotFewError`: the columns then do all of it.
+A join by columns (:mod:`~herbrand.program.clause_rows`) has a fixed cost however few rows it returns, and
+recursion over computed numbers takes a round of joins for each number. Here new rows are matched with rule
+bodies by lookups in dictionaries. Whatever loops cannot do, or must be refused with the error messages of the
+columns, raises :class:`NotFewError`; the caller then evaluates everything by columns.
 
 >>> import herbrand as hb
 >>> theory = hb.parse("predicate edge(node, node)\\nedge(1, 2)\\nedge(2, 3)\\nedge(3, 4)")
@@ -44,24 +44,24 @@ from herbrand.program.growing_facts import EXACT
 from herbrand.row_keys import rows_at
 
 MOST_ROWS, MOST_WORK = 10_000, 10_000
-"""So many facts, and so many rows in all steps of all bodies, are few: some milliseconds, about what a few
-rounds of joins by columns take."""
+"""Most facts of a predicate, and most rows in all steps of all bodies, to evaluate by loops: some
+milliseconds, about the time of a few rounds of joins by columns."""
 MOST_BESIDE_ROUNDS = 200_000
-"""The same where some recursion computes: columns would take a round of joins for each of its steps."""
+"""The limit on work if some recursion computes values: columns would take a round of joins for each step."""
 MORE_A_ROUND, MORE_COMPUTED = 1_000, 5_000
-"""So many rows more are few with each round of recursion, as columns need a round for it too, and with each
-that computes values."""
+"""Rows added to the limit on work with each round of recursion, as columns need a round for it too; and the
+same if the clauses compute values."""
 MOST_AT_ONCE = 100_000
-"""Rows of one step, and of one predicate: some tens of megabytes."""
+"""Most rows of one step, and of one predicate: tens of megabytes."""
 
 NOTHING = ""
-"""The name of no predicate: what rests on none that grows is derived once, from no new rows."""
+"""Name of no predicate: a clause without growing predicates in its body is derived once, from no new rows."""
 
 Row = tuple[int, ...]
 Index = Mapping[Row, Sequence[Row]]
 Step = Callable[[list[Row]], Iterable[Row]]
 Number = Callable[[Row], int]
-"""A value by the row of what a body has bound so far."""
+"""Computes a value from the row of values that a body has bound up to here."""
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "+": lambda a, b: a + b,
@@ -77,15 +77,15 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
 
 
 class NotFewError(Exception):
-    """Loops are no good for it, or may not be."""
+    """Raised if the problem is too large for loops, or needs something that they do not support."""
 
 
 @dataclass(frozen=True, eq=False)
 class Derivation:
-    """A clause, and what it computes: ``tests`` over its variables, after ``names`` by which they call those
-    of its head. ``made``: variables whose values may be new constants of their types.
+    """A clause with the arithmetic that it computes: ``tests`` over its variables; ``names`` maps variables
+    of tests to those of the clause. ``made``: variables whose values may be new constants of their types.
 
-    ``head``: the names of the derived row, where it is not the clause's own head.
+    ``head``: variables of the derived row, if it is not the clause's own head.
     """
 
     clause: Clause
@@ -97,7 +97,7 @@ class Derivation:
 
     @property
     def row(self) -> Row | None:
-        """The row that a clause of constants alone states."""
+        """The row that a clause of constants alone states; ``None`` for other clauses."""
         if self.clause.body or self.tests:
             return None
         known = [self.clause.constants.get(name) for name in self.head or self.clause.head]
@@ -105,9 +105,9 @@ class Derivation:
 
 
 class FewRows:
-    """The rows of predicates and the constants of types, which grow while clauses derive.
+    """Rows of predicates and constants of types, which grow while clauses derive.
 
-    ``made``: constants of types that have got some, those that they had in front.
+    ``made``: all constants of the types that got new ones, the original constants first.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class FewRows:
         self.made: dict[str, list[int]] = {}
 
     def rows(self, predicate: str) -> dict[Row, None]:
-        """Those that are stated, and those that clauses derived."""
+        """Rows of a predicate: the facts, and what clauses derived."""
         if predicate not in self._rows:
             stated = self._facts.tables[predicate].true
             if len(stated) > MOST_ROWS or self._signature.predicates[predicate].value_type is not None:
@@ -130,7 +130,7 @@ class FewRows:
         return self._rows[predicate]
 
     def array(self, predicate: str) -> np.ndarray:
-        """The rows as a fact table has them: sorted, column by column."""
+        """Rows in the form of a fact table: sorted, stored column by column."""
         like = self._facts.tables[predicate].true
         rows = np.empty((len(self.rows(predicate)), like.shape[1]), like.dtype, order="F")
         if len(rows):
@@ -138,7 +138,7 @@ class FewRows:
         return rows
 
     def complete(self, derivations: Sequence[Derivation]) -> None:
-        """Add all that follows; the rows of what they negate are complete."""
+        """Add all rows that follow; the rows of negated predicates must be complete."""
         heads = {one.predicate or one.clause.predicate for one in derivations}
         for one in derivations:
             if not heads.isdisjoint(x.predicate for x in one.clause.body if isinstance(x, Absence)):
@@ -173,14 +173,14 @@ class FewRows:
             raise NotFewError
 
     def index(self, predicate: str, places: tuple[int, ...]) -> Index:
-        """The rows by their constants at these places; it grows as they do."""
+        """Rows by their constants at these places; the index is updated as rows are added."""
         indices = self._indices.setdefault(predicate, {})
         if places not in indices:
             indices[places] = rows_at(self.rows(predicate), places)
         return indices[places]
 
     def listed(self, each: Iterable[Row]) -> list[Row]:
-        """The rows that a step finds, unless the work is too much."""
+        """List the rows of a step; raise NotFewError if the limit on work is exceeded."""
         most = min(self._left, MOST_AT_ONCE)
         rows = list(islice(each, most + 1))
         if len(rows) > most:
@@ -194,7 +194,7 @@ class FewRows:
         return len(self.made.get(type_name) or self._facts.domains[type_name])
 
     def values(self, type_name: str) -> list[int]:
-        """The constants of a type, all whole numbers, by their indices."""
+        """Constants of a type, all integers, by index."""
         return self._numbered(type_name)[0]
 
     def _numbered(self, type_name: str) -> tuple[list[int], dict[int, int]]:
@@ -206,7 +206,8 @@ class FewRows:
         return self._constants[type_name]
 
     def index_of(self, value: int, type_name: str, new: bool) -> int | None:
-        """The index of a value as a constant of its type, of a ``new`` one too if the type is open."""
+        """Index of a value among the constants of its type; if ``new`` and the type is open, add the
+        constant."""
         values, numbers = self._numbered(type_name)
         if value not in numbers and new and self._signature.types[type_name].values is None:
             numbers[value] = len(values)
@@ -216,8 +217,8 @@ class FewRows:
 
 
 class _Loop:
-    """One derivation, with its steps from new rows of each literal that may get some; where none may, from
-    ``NOTHING``."""
+    """One derivation, with a plan of steps for each body literal of a growing predicate, begun from its new
+    rows (semi-naive evaluation); a derivation without such literals has one plan, begun from ``NOTHING``."""
 
     def __init__(self, few: FewRows, derivation: Derivation, growing: Collection[str]) -> None:
         self.predicate = derivation.predicate or derivation.clause.predicate
@@ -230,7 +231,7 @@ class _Loop:
         self.ranges = self._from[0][1].ranges
 
     def of(self, predicate: str, rows: Sequence[Row]) -> list[Row]:
-        """What it derives from new rows of a predicate and all others."""
+        """Heads derived from new rows of a predicate joined with all rows of the others."""
         heads: list[Row] = []
         for name, steps in self._from:
             if name == predicate:
@@ -239,8 +240,9 @@ class _Loop:
 
 
 class _Steps:
-    """A body step by step, each from rows of what is bound to longer ones, until all ``variables`` are.
-    ``first``: the place of the literal that begins, whose rows are given, by their constants at ``places``.
+    """Plan of one body: each step extends rows of bound values, until all ``variables`` are bound. ``first``:
+    index of the literal that the plan begins with, whose rows are given, grouped by their constants at
+    ``places``.
     """
 
     def __init__(
@@ -262,7 +264,7 @@ class _Steps:
         self._head = [self._indexed(name) for name in derivation.head or clause.head]
 
     def heads(self, given: Index) -> list[Row]:
-        """The rows derived."""
+        """Run the steps from the given rows; return the derived rows."""
         self._given = given
         rows = [self._start]
         for step in self._steps:
@@ -295,14 +297,15 @@ class _Steps:
             self._range(free[0])
 
     def _is_bound(self, part: Literal) -> bool:
-        """Whether all variables of a literal that others have too are bound."""
+        """Whether all variables of a literal that also occur elsewhere are bound."""
         names = set(part.arguments)
         if isinstance(part, Absence):
             names &= {*self._variables, *self._derivation.clause.constants}
         return names <= self._slots.keys()
 
     def _find(self, part: Literal, given: Callable[[], Index] | None = None) -> None:
-        """Rows of a predicate that fit what is bound; they bind the rest."""
+        """Add a step that joins the rows of a predicate that match the bound variables; they bind the
+        others."""
         if not isinstance(part, Lookup) or part.stated:
             raise NotFewError
         names = part.arguments
@@ -336,7 +339,8 @@ class _Steps:
         self._width += 1
 
     def _solve(self, name: str) -> bool:
-        """Bind a variable that a test makes a whole step from a bound one, so that rows are found by it."""
+        """Bind a variable if a test makes it a bound one plus an integer, so that rows are looked up by its
+        value."""
         for test in self._derivation.tests:
             for made, old, step in steps_in(test):
                 for own, other, apart in ((made, old, step), (old, made, -step)):
@@ -347,7 +351,7 @@ class _Steps:
         return False
 
     def _shift(self, name: str, own: str, values: Sequence[int], slot: int, step: int) -> None:
-        """The constant so far from another one, if it is there."""
+        """Add a step that binds the constant at a fixed distance from another one, if it exists."""
         few, type_name = self._few, self._type(own)
         self._bind(name)
         self._steps.append(
@@ -359,7 +363,7 @@ class _Steps:
         )
 
     def _range(self, name: str) -> None:
-        """All constants of a variable's type."""
+        """Add a step that binds a variable to each constant of its type."""
         self.ranges = True
         type_name = self._derivation.clause.types[name]
         few = self._few
@@ -401,7 +405,8 @@ class _Steps:
     # Values
 
     def _slot(self, name: str) -> int | None:
-        """Where the index of a variable is, by the name that tests give it."""
+        """Slot that holds the index of a variable, given by its name in tests; ``None`` if it is not
+        bound."""
         return self._slots.get(self._derivation.names.get(name, name))
 
     def _test(self, test: Test) -> None:
@@ -437,7 +442,7 @@ class _Steps:
         raise NotFewError
 
     def _indexed(self, name: str) -> Callable[[Row], int | None]:
-        """What gives the index of a variable of the head."""
+        """Function from a row of bound values to the index of a head variable's constant."""
         slot = self._slot(name)
         if slot is not None:
             return lambda row: row[slot]

@@ -1,16 +1,16 @@
-"""Weighted formulas as rules, choices and evidence, for what draws worlds by choices and knows nothing else.
+"""Rewrite weighted formulas as rules, choices and evidence, for engines that sample worlds by choices only.
 
-A grounding that a formula of weight ``w`` does not hold for makes a world ``exp(-w)`` times as likely. So
-does leaving the world out unless the grounding is *spared*, by a choice of its own with this probability:
-among the worlds without a violation each keeps its share.
+A grounding that violates a formula of weight ``w`` multiplies the weight of a world by ``exp(-w)``. The same
+distribution results from rejecting the world unless the grounding is *spared*, by a separate choice with this
+probability: among the worlds without a violation each keeps its share.
 
     1.5: r(x) => s(x)           broken(x) :- r(x), not s(x)
                                 exp(-1.5) :: spared(x)
                                 violation :- broken(x), not spared(x)
                                 not violation
 
-Of a negative weight the groundings that hold are broken, of a hard formula none is spared. An atom that
-nothing derives is open: a choice of its values, all equally likely.
+For a negative weight the groundings that hold are broken; of a hard formula none is spared. An atom that
+nothing derives is open: a choice among its values, all equally likely.
 
 >>> from herbrand.facts.load import load_facts
 >>> from herbrand.language.check import check
@@ -66,15 +66,16 @@ from herbrand.program.program import Program
 
 
 class Conditioned(NamedTuple):
-    """A program without weighted formulas. ``ranging``: rules whose variables range over their types where no
-    body binds them."""
+    """A program without weighted formulas. ``ranging``: rules whose variables range over their types if no
+    body literal binds them."""
 
     program: Program
     ranging: tuple[Rule, ...]
 
 
 def with_formulas_as_rules(program: Program, scored: Collection[str]) -> Conditioned:
-    """The same distribution over worlds; what is ``scored`` has its probabilities from elsewhere."""
+    """Rewrite to the same distribution over worlds; ``scored`` predicates get their probabilities
+    elsewhere."""
     if not any(isinstance(s, WeightedFormula | Choice) for s in program.statements):
         return Conditioned(program, ())
     made, kept = _Writer(program), list[Statement]()
@@ -96,7 +97,7 @@ def with_formulas_as_rules(program: Program, scored: Collection[str]) -> Conditi
 
 
 def _open_predicates(program: Program, scored: Collection[str]) -> Iterator[Predicate]:
-    """Those whose atoms nothing derives, and that need not be false where nothing is stated."""
+    """Yield the open predicates that nothing derives."""
     settled = {*derived_by(s for s in program.statements if isinstance(s, Rule | Choice)), *scored}
     for name, predicate in program.signature.predicates.items():
         if name not in settled and predicate.role != "learned" and program.is_open(name):
@@ -105,7 +106,8 @@ def _open_predicates(program: Program, scored: Collection[str]) -> Iterator[Pred
 
 @dataclass
 class _Writer:
-    """The rules, choices, predicates and facts that formulas become, one call of ``add`` each."""
+    """Collects the rules, choices, predicates and facts that formulas become; ``add`` is called for each
+    formula."""
 
     program: Program
     rules: list[Rule] = field(default_factory=list)
@@ -136,7 +138,7 @@ class _Writer:
         )
 
     def open(self, predicate: Predicate) -> None:
-        """A choice among equally likely values for each atom; opinions about it are formulas."""
+        """Add a choice among equally likely values for each atom; soft evidence on it becomes formulas."""
         Evidence(self.program).known(predicate.name)  # refuses atoms that can have no value
         count = self.program.value_count(predicate.name)
         variables = tuple(Variable(f"x{place}") for place in range(predicate.arity))
@@ -164,7 +166,8 @@ class _Writer:
         cases: Sequence[Case],
         statement: WeightedFormula,
     ) -> Atom:
-        """An atom of a new predicate that holds of free variables where one of the cases does."""
+        """Atom of a new predicate over the free variables, with rules by which it holds if one of the cases
+        does."""
         head = self._numbered(what, free, types)
         for case in cases:
             body = tuple(self._literal(leaf, holds, types, statement) for leaf, holds in case)
@@ -191,14 +194,14 @@ class _Writer:
 
 
 def _literal_of(predicate: Predicate, terms: tuple[Term, ...]) -> Atom | ValueIs:
-    """The atom of a row, whose last term is the value of a many-valued one."""
+    """Literal of a row of terms, the last of which is the value of a many-valued atom."""
     if predicate.value_type is None:
         return Atom(predicate.name, terms)
     return ValueIs(Atom(predicate.name, terms[:-1]), terms[-1])
 
 
 def _number(statement: WeightedFormula) -> float:
-    """The weight; infinite where the formula always holds."""
+    """The weight; infinite for a hard formula. Raise UnsupportedError if it is learned or multiplied."""
     if isinstance(statement.weight, Hard):
         return math.inf
     if isinstance(statement.weight, Learned):

@@ -1,10 +1,10 @@
-"""A program over its ground atoms: which atoms are latent, and which of them each template binds together.
+"""Ground a program: number its latent atoms, and list which of them each template binds together.
 
-Takes a :class:`Program`; gives a :class:`Ground`: latent atoms with numbers, and for every template the
-rows of atom numbers that its conjunction ranges over once evidence is absorbed. Contradictions among known
-atoms are found here.
+Takes a :class:`Program`; returns a :class:`Ground`: numbered latent atoms, and for every template the rows of
+atom numbers that its conjunction ranges over once evidence is absorbed. Contradictions between facts and hard
+statements are detected here.
 
-How many assignments of constants there are, is known without making them:
+Numbers of assignments are computed without listing these:
 
 >>> assignments({"x": 3, "y": 3}, [("x", "y")])
 6
@@ -36,14 +36,14 @@ from herbrand.program.program import Argument, Conjunction, Literal, Program, Te
 from herbrand.program.question import Question
 from herbrand.row_keys import fit, places_among
 
-# How many groundings there are, without making them
+# Counting groundings without listing them
 
 
 Key = str | Constant
 
 
 def groundings(statement: WeightedFormula, signature: Signature, facts: Facts) -> int:
-    """The groundings of a formula that its ``where`` leaves."""
+    """Number of groundings of a formula that satisfy its ``where``."""
     formula = Renaming().formula(statement.formula)
     types = variable_types([formula, *statement.where], signature)
     sizes = {name: len(facts.domains[types[name]]) for name in free_variables(formula)}
@@ -55,7 +55,8 @@ def groundings(statement: WeightedFormula, signature: Signature, facts: Facts) -
 def assignments(
     sizes: Mapping[str, int], distinct: Iterable[tuple[Key, Key]], equal: Iterable[tuple[Key, Key]] = ()
 ) -> int:
-    """Assignments to variables of these domain sizes in which some pairs differ, and others do not."""
+    """Number of assignments to variables of these domain sizes in which some pairs differ and others are
+    equal."""
     sizes, distinct, waiting = dict(sizes), list(distinct), list(equal)
     while waiting:
         left, right = waiting.pop()
@@ -75,10 +76,11 @@ def assignments(
 
 
 def _differing(sizes: Mapping[str, int], pairs: frozenset[frozenset[Key]]) -> int:
-    """Assignments in which pairs differ, one variable settled after the other.
+    """Number of assignments in which all pairs differ, eliminating one variable after the other.
 
-    Where all that a variable differs from differs in turn, that is how many values it has less. Where there
-    is no such variable, those in which a pair differs are all without those in which it does not.
+    If all terms that a variable must differ from differ among each other, it has that many values less. If
+    there is no such variable: the assignments in which a pair differs are all those without this condition,
+    less those in which the pair is equal (deletion and contraction, as for chromatic polynomials).
     """
     for name, size in sizes.items():
         own = frozenset(pair for pair in pairs if name in pair)
@@ -102,10 +104,10 @@ def _key(term: Term) -> Key:
 def expected_rows(
     conjunction: Conjunction, sizes: Callable[[str], int], listed: Callable[[Literal], int | None]
 ) -> float:
-    """About how many ground rows a conjunction has, those of its quantifiers' pieces included.
+    """Estimated number of ground rows of a conjunction, those of its blocks' pieces included.
 
-    ``sizes``: of types. ``listed``: how many rows make a literal true, where these are all that do: a known
-    relation bounds its variables together.
+    ``sizes``: sizes of types. ``listed``: number of rows for which a literal can be true, ``None`` if these
+    are not listed; a known relation bounds its variables jointly.
     """
     free = {name: float(sizes(kind)) for name, kind in conjunction.variables}
     rows = 1.0
@@ -126,20 +128,20 @@ def expected_rows(
 
 SATISFIED = -1
 BYTES_AN_ATOM = 180
-"""What answering takes for each latent atom that nothing links: measured over 16 million, 117 by bp, 153 by
-mean field, 177 by exact."""
+"""Memory for answering per latent atom that occurs in no template, measured over 16 million atoms: 117 by bp,
+153 by mean field, 177 by exact."""
 BYTES_A_LISTED_ATOM = 75
-"""What the answer alone takes for each: measured by lifted inference."""
+"""Memory of the answer alone per atom, measured with lifted inference."""
 MOST_GROUNDINGS = 3_000_000
-"""Where each becomes a part of a table or a circuit, one by one: above this many another engine is better."""
+"""Most groundings if each becomes a part of a table or a circuit: beyond this another engine is better."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroundConjunction:
     """Row i binds the atoms ``atoms[i]``, each to a value in ``allowed`` of its column.
 
-    ``SATISFIED`` stands for a literal that evidence already makes true. ``origin`` is the row of the
-    enclosing conjunction that a block's piece belongs to.
+    ``SATISFIED`` marks a literal that evidence already makes true. ``origin`` is the row of the enclosing
+    conjunction that a block's piece belongs to.
     """
 
     atoms: np.ndarray
@@ -159,10 +161,11 @@ class GroundBlock:
 
 @dataclass(frozen=True, eq=False)
 class GroundTemplate:
-    """A template's rows and the constants that its variables stand for in each.
+    """Ground rows of a template, with the constants of its variables in each.
 
-    ``weight_rows``: which number of a weight that is learned for each constant applies. Every row counts
-    ``multiplicity`` times: for each choice of the variables that nothing in the template names.
+    ``weight_rows``: index of the number that applies in each row, for a weight that is learned for each
+    constant. Every row counts ``multiplicity`` times: once for each assignment of the variables that the
+    template does not name.
     """
 
     template: Template
@@ -172,17 +175,17 @@ class GroundTemplate:
     multiplicity: int = 1
 
     def worth(self, program: Program) -> float:
-        """What a row adds to the log-weight of a world."""
+        """Log-weight that a row adds to a world."""
         return program.worth(self.template) * self.multiplicity if self.multiplicity else 0.0
 
     @property
     def bound_names(self) -> list[str]:
-        """The formula's free variables that have a constant in each row; any will do for the others."""
+        """Free variables of the formula that are bound in each row; the others may have any constant."""
         free = zip(self.template.free, self.template.instance, strict=True)
         return [name for (name, _), became in free if self.bindings.binds([became])]
 
     def groundings(self, program: Program) -> list[tuple[tuple[str, Value], ...]]:
-        """What the bound variables are in each row."""
+        """Constants of the bound variables in each row, as pairs of name and value."""
         free = zip(self.template.free, self.template.instance, strict=True)
         bound = [(name, kind, became) for (name, kind), became in free if self.bindings.binds([became])]
         columns = [program.domain(kind).values_at(self.bindings.column(became)) for _, kind, became in bound]
@@ -193,11 +196,11 @@ class GroundTemplate:
 
 
 class LatentAtoms:
-    """Numbers for the latent ground atoms, predicate by predicate in the order of the signature.
+    """Numbers of the latent ground atoms, predicate by predicate in the order of the signature.
 
-    ``only``: of these predicates, in their order. ``counts``: how many each has. Atoms of what choices
-    derive, the predicates ``derived``, may be more than memory holds, as few of them are ever named: they are
-    listed only if all are asked for.
+    ``only``: restrict to these predicates, in their order. ``counts``: numbers of latent atoms. Atoms of the
+    predicates ``derived`` from choices may be more than memory holds, as few of them are ever named: they are
+    listed only if all are requested.
     """
 
     def __init__(self, evidence: Evidence, budget: Budget, only: Collection[str] | None = None) -> None:
@@ -207,7 +210,7 @@ class LatentAtoms:
         self.counts = {name: count for name, count in counts.items() if count}
         self.derived = derived_by(evidence.program.uncertain)
         self._refuse_too_many({name: n for name, n in self.counts.items() if name not in self.derived})
-        if not fit([sum(self.counts.values())]):  # numbers of 64 bits do not tell them apart
+        if not fit([sum(self.counts.values())]):  # 64 bits do not suffice to number them
             self._refuse_too_many(self.counts)
         self.codes: Mapping[str, np.ndarray] = _LatentCodes(evidence, self.counts, self._refuse_too_many)
         starts = list(accumulate(self.counts.values(), initial=0))
@@ -216,7 +219,7 @@ class LatentAtoms:
 
     @cached_property
     def value_counts(self) -> np.ndarray:
-        """How many values each atom has, none among them where that may be."""
+        """Number of outcomes of each atom, with one more for atoms that may have no value."""
         self._refuse_too_many(self.counts)
         program = self.evidence.program
         parts = [np.full(count, program.outcome_count(name)) for name, count in self.counts.items()]
@@ -224,15 +227,15 @@ class LatentAtoms:
 
     @property
     def axes(self) -> np.ndarray:
-        """The numbers of all of them."""
+        """Numbers of all latent atoms."""
         return np.arange(self.count)
 
     def places(self, predicate: str) -> slice:
-        """The numbers of a predicate's atoms."""
+        """Range of the numbers of a predicate's atoms."""
         return slice(self.start[predicate], self.start[predicate] + self.counts[predicate])
 
     def numbers(self, predicate: str, codes: np.ndarray) -> np.ndarray:
-        """The numbers of atoms that are latent."""
+        """Numbers of latent atoms given by their codes."""
         known = self.evidence.known(predicate)
         if known.all_latent:
             return self.start[predicate] + codes
@@ -241,12 +244,12 @@ class LatentAtoms:
         return self.start[predicate] + places
 
     def atom(self, number: int) -> tuple[str, np.ndarray]:
-        """The predicate and the code [1] of the atom with a number."""
+        """Predicate and code, as an array of one, of the atom with a number."""
         name, code = self.coded(number)
         return name, np.array([code])
 
     def coded(self, number: int) -> tuple[str, int]:
-        """The predicate and the code of the atom with a number."""
+        """Predicate and code of the atom with a number."""
         name = self._names[bisect(self._starts, number) - 1]
         return name, self.evidence.known(name).latent_code(number - self.start[name])
 
@@ -266,7 +269,7 @@ class LatentAtoms:
 
 
 class _LatentCodes(Mapping[str, np.ndarray]):
-    """The codes of each predicate's latent atoms, listed when they are asked for."""
+    """Codes of each predicate's latent atoms, listed on first use."""
 
     def __init__(
         self, evidence: Evidence, counts: dict[str, int], refuse: Callable[[Mapping[str, int]], None]
@@ -289,10 +292,10 @@ class _LatentCodes(Mapping[str, np.ndarray]):
 
 @dataclass(frozen=True, eq=False)
 class OwnWeights:
-    """What facts say of single atoms: soft evidence, and values that atoms are known not to have.
+    """Log-weights of single atoms from facts: soft evidence, and values that atoms are known not to have.
 
-    ``worths[i]`` is added to the log-weight of worlds in which atom ``atoms[i]`` has value ``values[i]``;
-    the same atom may come again. ``constant``: of what is said of known atoms.
+    ``worths[i]`` is added to the log-weight of worlds in which atom ``atoms[i]`` has value ``values[i]``; an
+    atom may occur more than once. ``constant``: the sum of those about settled atoms.
     """
 
     atoms: np.ndarray
@@ -301,7 +304,7 @@ class OwnWeights:
     constant: float
 
     def items(self) -> Iterator[tuple[int, int, float]]:
-        """Atoms, values and what is added."""
+        """Iterate over atoms, values and log-weights."""
         return zip(self.atoms.tolist(), self.values.tolist(), self.worths.tolist(), strict=True)
 
 
@@ -313,13 +316,14 @@ class Ground:
     templates: tuple[GroundTemplate, ...]
 
     def negation(self, formula: Formula, budget: Budget) -> Ground:
-        """The cases in which a closed formula is false, each forbidden, in place of the program's."""
+        """The cases in which a closed formula is false, each forbidden, in place of the program's
+        templates."""
         cases = forbidding(self.program, formula)
         rows = tuple(ground_template(case, self.evidence, self.atoms, budget) for case in cases)
         return replace(self, templates=rows)
 
     def own_weights(self) -> OwnWeights:
-        """Those of all latent atoms."""
+        """Log-weights from facts for all latent atoms."""
         atoms, values, worths = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         constant = 0.0
         for predicate in filter(self.evidence.weighs, self.program.signature.predicates):
@@ -335,7 +339,7 @@ class Ground:
 
 
 def ground(program: Program, budget: Budget = UNLIMITED, most_rows: float = math.inf) -> Ground:
-    """The program over its latent ground atoms, within the budget and ``most_rows`` a template."""
+    """Ground the program over its latent atoms, within the budget and ``most_rows`` for each template."""
     evidence = Evidence(program)
     atoms = LatentAtoms(evidence, budget)
     templates = tuple(ground_template(t, evidence, atoms, budget, most_rows) for t in program.templates)
@@ -356,7 +360,8 @@ def ground_template(
 
 
 def without_idle(template: Template, program: Program) -> tuple[Conjunction, int]:
-    """The conjunction over the variables that it names, and how many choices there are for the others."""
+    """The conjunction restricted to the variables that it names, and the number of assignments of the
+    others."""
     conjunction = template.conjunction
     sizes = {name: len(program.domain(type_name)) for name, type_name in conjunction.variables}
     named = {a for x in literals_of(conjunction) for a in x.arguments} | set(template.weight_arguments)
@@ -370,7 +375,7 @@ def without_idle(template: Template, program: Program) -> tuple[Conjunction, int
 
 
 def choices_of(conjunction: Conjunction, program: Program) -> int:
-    """In how many ways constants can be chosen for its variables."""
+    """Number of assignments of constants to the variables of a conjunction."""
     sizes = {name: len(program.domain(type_name)) for name, type_name in conjunction.variables}
     return assignments(sizes, [(_argument(a), _argument(b)) for a, b in conjunction.distinct])
 
@@ -382,7 +387,7 @@ def _argument(argument: Argument) -> Key:
 def _grounded(
     conjunction: Conjunction, rows: Bindings, evidence: Evidence, atoms: LatentAtoms, limit: Limit
 ) -> GroundConjunction:
-    """Atom numbers for bindings that are already enumerated."""
+    """Replace the literals of listed bindings by atom numbers."""
     numbers = np.empty((len(rows), len(conjunction.literals)), dtype=np.int64)
     for position, literal in enumerate(conjunction.literals):
         known = evidence.known(literal.predicate)
@@ -414,7 +419,7 @@ def _grounded_piece(
 
 
 def weight_rows(template: Template, rows: Bindings, program: Program) -> np.ndarray:
-    """Which number of the template's weight each row bears on, as one mixed-radix number."""
+    """Which number of the template's weight applies in each row, as one mixed-radix index."""
     if template.weight is None or not template.weight_arguments:
         return np.zeros(len(rows), dtype=np.int64)
     sizes = [len(program.domain(name)) for name in program.weights[template.weight].by]
@@ -422,7 +427,7 @@ def weight_rows(template: Template, rows: Bindings, program: Program) -> np.ndar
 
 
 def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
-    """A forbidden conjunction that the facts alone make true."""
+    """Raise ContradictionError if the facts alone make a forbidden conjunction true."""
     template, conjunction = ground.template, ground.conjunction
     if template.weight is not None or conjunction.blocks or not len(conjunction) * ground.multiplicity:
         return
@@ -451,8 +456,8 @@ def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
 def refuse_long_answer(
     evidence: Evidence, question: Question, budget: Budget, but: Collection[str] = ()
 ) -> None:
-    """Raises ``BudgetError`` where all atoms are asked for, or all of some predicates, and listing them takes
-    more than is allowed. ``but``: predicates of which few atoms are listed."""
+    """Raise BudgetError if the question asks for all atoms, or all of some predicates, and listing them takes
+    more memory than allowed. ``but``: predicates of which few atoms are listed."""
     whole = {pattern.predicate for pattern in question.atoms if pattern.latent}
     names = evidence.program.signature.predicates if question.everything else whole
     count = sum(evidence.known(name).latent_count() for name in names if name not in but)

@@ -1,7 +1,7 @@
-"""Facts whose types get more constants while values are computed, behind those that they have.
+"""Facts whose types get new constants while values are computed, appended to those that they have.
 
-:class:`GrowingFacts` stands before any source of facts, in memory or in a database, and gives computed values
-their indices. :func:`with_new_constants` puts facts in memory over types that are in their order again.
+:class:`GrowingFacts` wraps any source of facts, in memory or in a database, and gives computed values their
+indices. :func:`with_new_constants` moves facts in memory to types that are sorted again.
 
 >>> import herbrand as hb
 >>> from herbrand.budget import UNLIMITED
@@ -35,13 +35,13 @@ from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 
 EXACT = 2.0**53
-"""Whole numbers up to here are exact as floats."""
+"""Integers up to here are exact as floats."""
 
 
 @dataclass(frozen=True, eq=False)
 class GrowingFacts:
-    """A :class:`~herbrand.program.clause_rows.Source` over another; ``put`` takes rows in memory to where
-    those of the source are. ``known``: the constants of types that were looked at, new ones among them."""
+    """A :class:`~herbrand.program.clause_rows.Source` over another; ``put`` moves rows in memory to where
+    those of the source are. ``known``: constants of the types looked up so far, new ones included."""
 
     source: Source
     signature: Signature
@@ -71,20 +71,20 @@ class GrowingFacts:
         return self._sizes.get(type_name) or self.source.size(type_name)
 
     def grows(self, type_name: str) -> bool:
-        """Whether a type has got constants."""
+        """Whether a type has got new constants."""
         return type_name in self._sizes
 
     def made(self) -> int:
-        """How many constants the types have that have got some."""
+        """Total number of constants of the types that have got new ones."""
         return sum(self._sizes.values())
 
     def grown(self) -> dict[str, pa.Array]:
-        """The constants of types that have got some, by their indices."""
+        """Constants, by index, of the types that have got new ones."""
         return {name: _as_array(self.numbers(name).arrays()["value"]) for name in self._sizes}
 
     def indexed(self, rows: Relation, values: str, index: str, type_name: str, new: bool) -> Relation:
-        """The rows with the index of each value as a constant of this type, of ``new`` ones too, if the type
-        is open."""
+        """Add the index of each value as a constant of this type; if ``new`` and the type is open, unknown
+        values become constants, otherwise their rows are dropped."""
         known = self.numbers(type_name)
         rows, known = self._of_one_kind(rows, values, known, type_name)
         if new and self.signature.types[type_name].values is None:
@@ -101,7 +101,7 @@ class GrowingFacts:
     def _of_one_kind(
         self, rows: Relation, values: str, known: Relation, type_name: str
     ) -> tuple[Relation, Relation]:
-        """The values and a type's constants as whole numbers, where all are, or else as floats."""
+        """The values and a type's constants as integers if all of them are, else both as floats."""
         own, theirs = rows.kinds[values], known.kinds["value"]
         if own == "float" and rows.where(column(values) - column(values) != 0.0).count():
             raise UnsupportedError(f"a computed {type_name} is no finite number, as constants are")
@@ -136,8 +136,8 @@ def _as_array(values: np.ndarray) -> pa.Array:
 def with_new_constants(
     facts: Facts, signature: Signature, grown: Mapping[str, pa.Array], made: Mapping[str, np.ndarray]
 ) -> Facts:
-    """The facts in memory over the types as they are now, each in its order. ``grown``: all constants of
-    those that have got some; ``made``: the rows of what was computed."""
+    """Facts in memory over the extended types, each in sorted order. ``grown``: all constants of the types
+    that have got new ones; ``made``: rows of the definitions."""
     domains, moved = dict(facts.domains), dict[str, np.ndarray]()
     for name, array in grown.items():
         domains[name] = Domain.merged(name, [array])

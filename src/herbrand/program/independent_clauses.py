@@ -1,7 +1,7 @@
-"""Each weighted formula as the clauses of its conjunctive normal form, every clause at the formula's weight.
+"""Weighted formulas as the clauses of their conjunctive normal form, each with the formula's weight.
 
-This is the published convention of LogicMP and of Alchemy-like systems, and it changes the model: for ``A
-and B`` two clauses are weighed apart, where the formula itself counts only when both hold.
+This is the published convention of LogicMP and of Alchemy-like systems, and it changes the model: for
+``A and B`` two clauses are weighted separately, while the formula itself counts only if both hold.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Clause = frozenset[tuple[Formula, bool]]
 
 
 def with_independent_clauses(program: Program, unsettled: Collection[str] = ()) -> Program:
-    """The program with clauses for formulas: each counts once for each grounding of its formula.
+    """Replace each formula by its clauses: each clause counts once for each grounding of the formula.
 
     Weights stay those of the formulas; a clause without some of the formula's variables counts as often as
-    the others. ``unsettled``: as :func:`lower` takes them.
+    the others. ``unsettled``: as in :func:`lower`.
     """
     theory = Theory(program.statements)
     return lower(theory, program.signature, program.facts, clauses, unsettled=unsettled)
 
 
 def clauses(formula: Formula) -> Iterator[Formula]:
-    """The clauses of a formula, each once; those that always hold are left out."""
+    """Yield the distinct clauses of a formula; tautologies are left out."""
     try:
         all_clauses = _clauses(_with_equal_leaves(simplified(plain(formula)), {}), True)
     except OverflowError:
@@ -60,14 +60,14 @@ def clauses(formula: Formula) -> Iterator[Formula]:
 
 
 def _with_equal_leaves(formula: Formula, first: dict[Formula, Formula]) -> Formula:
-    """The formula with one value for quantified leaves that differ only in the names they bind."""
+    """Unify quantified subformulas that differ only in the names of their bound variables."""
     if isinstance(formula, Exists | Forall):
         return first.setdefault(Renaming(numbered=True).formula(formula), formula)
     return with_children(formula, [_with_equal_leaves(part, first) for part in children(formula)])
 
 
 def _clauses(formula: Formula, wanted: bool) -> list[Clause]:
-    """Clauses that together say that the formula has the wanted truth value; none that always holds."""
+    """Clauses, without tautologies, whose conjunction states that the formula has the wanted truth value."""
     match formula:
         case Truth(value=value):
             return [] if value == wanted else [frozenset()]
@@ -84,7 +84,7 @@ def _clauses(formula: Formula, wanted: bool) -> list[Clause]:
 
 
 def _crossed(each: Sequence[Sequence[Clause]]) -> list[Clause]:
-    """One clause of every part, joined: for all choices."""
+    """Distribute: for each choice of one clause from every part, their union."""
     crossed: list[Clause] = [frozenset()]
     for part in each:
         crossed = _each_once(one | other for one in crossed for other in part)
@@ -92,7 +92,7 @@ def _crossed(each: Sequence[Sequence[Clause]]) -> list[Clause]:
 
 
 def _each_once(clauses: Iterable[Clause]) -> list[Clause]:
-    """Clauses that can fail; an ``OverflowError`` as soon as they are too many."""
+    """Distinct clauses without tautologies; raise OverflowError as soon as there are too many."""
     kept: dict[Clause, None] = {}
     for clause in clauses:
         if any((leaf, not holds) in clause for leaf, holds in clause):

@@ -1,12 +1,13 @@
-"""Exact probabilities without a circuit: rules as steps that each add up independent events.
+"""Exact probabilities without a circuit: rules as steps that each combine independent events.
 
-A variable may be summed out of a product of atoms where every uncertain one among them has it. Rows that
-differ in it then rest on different facts, so that some of them holds with one less the product of what fails:
-⊕ of the algebra ``independent``. A clause becomes a chain of clauses, a variable summed out in each, and over
-these that algebra is exact. So it goes wherever no two uncertain atoms are of one predicate and the variables
-are nested: of any two that are summed out, one stands in all uncertain atoms of the other or they share none.
-What a rule's atoms share is taken out of them first: ``on(x)`` in ``good(x, y) :- thing(x, y), on(x)``.
-Steps run as joins of whole tables, in memory or in a database.
+A variable may be summed out of a product of atoms if every uncertain atom in the product contains it. Rows
+that differ in it then depend on different facts, so the probability that some row holds is one minus the
+product of the probabilities that each fails: ⊕ of the algebra ``independent``. A clause becomes a chain of
+clauses, each of which sums out one variable, and over these the algebra is exact. This works whenever no two
+uncertain atoms have one predicate and the variables are nested (hierarchical): for any two that are summed
+out, one occurs in all uncertain atoms of the other, or they share none. What the atoms of a rule share is
+taken out of them first: ``on(x)`` in ``good(x, y) :- thing(x, y), on(x)``. Steps run as joins of whole
+tables, in memory or in a database.
 
 >>> from herbrand.facts.load import fact_sources, load_facts
 >>> from herbrand.language.check import check
@@ -44,15 +45,16 @@ from herbrand.relations.relation import Relation
 Told = TypeVar("Told")
 
 Sources = Mapping[str, frozenset[str]]
-"""Each uncertain predicate or rule below, and the variables that tell which of its facts or instances."""
+"""For each uncertain predicate, or rule with a probability, the variables that distinguish its facts or
+instances."""
 
 Pattern = tuple[int | None, ...]
-"""The constants at a predicate's places, where it is asked with some."""
+"""The constants at a predicate's argument places, where it is called with some; else ``None``."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """``clauses`` of each predicate, those first that others rest on; and those of what is asked."""
+    """``clauses`` of each predicate, in order of dependency, and the clause of the goal."""
 
     clauses: Mapping[str, tuple[Clause, ...]]
     goal: Clause
@@ -67,16 +69,17 @@ class Steps:
 
 
 def evaluation_of(source: Source, chances: Sequence[float | str]) -> ClauseRows:
-    """What evaluates steps, over facts with their probabilities."""
+    """The evaluation of steps over facts with their probabilities; ``chances`` are those of weighted
+    rules."""
     return ClauseRows(source, partial(complete_rows, source, {}), algebra_named("independent"), chances)
 
 
 MOST_LITERALS = 64
-"""No more are taken out of derived atoms: each may hold others."""
+"""Most body literals of a clause into which derived atoms are unfolded: each may contain others."""
 
 
 class DependentError(Exception):
-    """Some events that would be added up or multiplied are not independent, or not known to be."""
+    """Raised if events to be combined are not independent, or not known to be."""
 
 
 def steps_of(
@@ -86,10 +89,10 @@ def steps_of(
     uncertain: Collection[str],
     depth: int | None,
 ) -> Steps | None:
-    """The steps to the heads of a goal with these constants; ``None`` where some events depend on others, or
-    proofs may take more calls than ``depth``.
+    """The steps that derive the heads of a goal with these constants; ``None`` if some events depend on each
+    other, or proofs may take more calls than ``depth``.
 
-    ``uncertain``: the predicates with facts that have probabilities, independent of each other but for the
+    ``uncertain``: predicates with probabilistic facts, which are independent of each other except for the
     values of one atom.
     """
     reached = program.reached([goal])
@@ -109,7 +112,7 @@ def steps_of(
 
 @dataclass(frozen=True)
 class _Factor:
-    """A part of a body, its variables, and what of them tells uncertain facts apart."""
+    """A body literal with its variables and the ``sources`` of its uncertainty."""
 
     part: Literal
     variables: frozenset[str]
@@ -117,7 +120,7 @@ class _Factor:
 
 
 class _Making:
-    """Clauses in steps, predicate by predicate, from the goal on."""
+    """Translates clauses to steps, predicate by predicate, beginning with the goal."""
 
     def __init__(self, program: ClauseSet, uncertain: Collection[str]) -> None:
         self._program, self._uncertain = program, uncertain
@@ -126,7 +129,7 @@ class _Making:
         self._places: dict[tuple[str, Pattern], Mapping[str, frozenset[int]] | None] = {}
 
     def in_steps(self, clause: Clause) -> tuple[Clause, Sources]:
-        """The last step to a clause's heads, after those that sum out all that its head has not."""
+        """The last step to a clause's heads, after the steps that sum out all variables not in its head."""
         if clause.ranging() and not self._program.of_choices:
             raise DependentError
         clause = self._with_shared_parts(clause)
@@ -137,7 +140,7 @@ class _Making:
             name = min(left, key=lambda name: (len(_sources_with(factors, name)), name))
             together = [factor for factor in factors if name in factor.variables]
             others = [factor for factor in factors if name not in factor.variables]
-            if chance:  # an instance is of all variables, and is drawn once they are all together
+            if chance:  # an instance is an assignment of all variables: join all of them first
                 if set(clause.variables()).difference(*_with_atoms(together)):
                     raise DependentError
                 joined = self._step(clause, together, clause.variables(), chance)
@@ -151,8 +154,8 @@ class _Making:
         return last, sources
 
     def _with_shared_parts(self, clause: Clause) -> Clause:
-        """The clause with what one of its derived atoms shares with others of the predicate as literals of
-        its own, so that it can be summed up behind what tells the atoms apart."""
+        """Unfold derived atoms whose shared parts are independent of some of their variables, so that these
+        literals can be joined after the variables are summed out."""
         waiting, body = list(clause.body), list[Literal]()
         types, constants = dict(clause.types), dict(clause.constants)
         while waiting:
@@ -178,8 +181,8 @@ class _Making:
         return replace(clause, body=tuple(body), types=types, constants=constants)
 
     def _sharing(self, part: Literal) -> Clause | None:
-        """The one clause of a derived atom, where it leaves no variable out, and something uncertain in its
-        body has not all of them."""
+        """The only clause of a derived atom, if all its variables are in its head and some uncertain body
+        literal lacks one of these; else ``None``."""
         if not isinstance(part, Lookup) or part.stated or not self._program.is_derived(part.predicate):
             return None
         clauses = self._program.clauses[part.predicate]
@@ -198,7 +201,8 @@ class _Making:
         return clause if any(not head <= set(literal.arguments) for literal in shared) else None
 
     def _own_literals(self, clause: Clause) -> tuple[Literal, ...]:
-        """Those of a body that are certain as they stand."""
+        """Body literals that are not uncertain: tests, negated atoms, and certain atoms that are not
+        derived."""
         return tuple(
             part
             for part in clause.body
@@ -207,13 +211,14 @@ class _Making:
         )
 
     def _chance(self, clause: Clause) -> Sources:
-        """The clause's own choices, which all variables tell apart, where it has some."""
+        """Source of the clause's own probability, distinguished by all its variables; empty if it is
+        certain."""
         if clause.weight is None or self._program.chances[clause.weight] == 1:
             return {}
         return {f"{clause.weight}{PART_MARK}": frozenset(clause.variables())}
 
     def _summed(self, clause: Clause, together: Sequence[_Factor], name: str, kept: Sequence[str]) -> _Factor:
-        """The product of factors with a variable summed out."""
+        """Sum a variable out of a product of factors; raise DependentError if some source lacks it."""
         sources = _together(factor.sources for factor in together)
         if not all(name in own for own in sources.values()):
             raise DependentError
@@ -223,9 +228,9 @@ class _Making:
     def _step(
         self, clause: Clause, together: Sequence[_Factor], head: Sequence[str], chance: Sources
     ) -> _Factor:
-        """A clause of its own for the product of factors."""
+        """Add a clause for the product of factors; return its head as a factor."""
         tested = {name for factor in together for name in factor.variables}
-        if tested.difference(*_with_atoms(together)):  # a test of what only other atoms bind
+        if tested.difference(*_with_atoms(together)):  # a test of a variable that only other atoms bind
             raise DependentError
         name = f"{clause.predicate}{PART_MARK}h{len(self.clauses)}"
         weight = clause.weight if chance else None
@@ -256,7 +261,8 @@ class _Making:
         return _Factor(replace(part, predicate=_asked_with(part.predicate, pattern)), variables, sources)
 
     def _derived(self, predicate: str, pattern: Pattern) -> Mapping[str, frozenset[int]]:
-        """The sources of what rules derive, each with the places that tell its facts apart."""
+        """Sources of a derived predicate's uncertainty, each with the argument places that distinguish its
+        facts."""
         key = predicate, pattern
         if key not in self._places:
             self._places[key] = None
@@ -267,12 +273,12 @@ class _Making:
             self.clauses[_asked_with(predicate, pattern)] = tuple(clause for clause, _ in made)
             self._places[key] = own
         places = self._places[key]
-        if places is None:  # it rests on itself
+        if places is None:  # recursive: it depends on itself
             raise DependentError
         return places
 
     def _clauses(self, predicate: str, pattern: Pattern) -> Iterable[Clause]:
-        """A predicate's clauses with constants in their heads; those left out whose heads have others."""
+        """Yield a predicate's clauses with the pattern's constants in their heads, those that match."""
         for clause in self._drawn.get(predicate) or self._program.clauses[predicate]:
             constants = dict(clause.constants)
             asked = [
@@ -283,7 +289,7 @@ class _Making:
 
 
 def _asked_with(predicate: str, pattern: Pattern) -> str:
-    """A name for a predicate that is asked with constants."""
+    """Name of a predicate that is called with constants."""
     if all(index is None for index in pattern):
         return predicate
     return f"{predicate}{PART_MARK}{','.join('' if index is None else str(index) for index in pattern)}"
@@ -297,7 +303,7 @@ def _places_of(clause: Clause, sources: Sources) -> Mapping[str, frozenset[int]]
 
 
 def _together(every: Iterable[Mapping[str, Told]]) -> dict[str, Told]:
-    """The sources of events that must be independent: none may rest on a predicate of another's."""
+    """Merge the sources of events that must be independent; raise DependentError if two share a source."""
     together: dict[str, Told] = {}
     for sources in every:
         if not together.keys().isdisjoint(sources):
@@ -307,10 +313,10 @@ def _together(every: Iterable[Mapping[str, Told]]) -> dict[str, Told]:
 
 
 def _sources_with(factors: Iterable[_Factor], name: str) -> list[str]:
-    """The sources that would be joined to sum out a variable."""
+    """Sources that would be joined to sum out a variable."""
     return [source for factor in factors if name in factor.variables for source in factor.sources]
 
 
 def _with_atoms(factors: Iterable[_Factor]) -> list[frozenset[str]]:
-    """What the atoms among factors bind."""
+    """Sets of variables that the atoms among factors bind."""
     return [factor.variables for factor in factors if isinstance(factor.part, Lookup)]

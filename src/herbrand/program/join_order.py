@@ -1,7 +1,7 @@
-"""In which order a clause's literals are joined: the cheapest by estimate, over all orders.
+"""Choose the order in which a clause's literals are joined: the cheapest by estimate, over all orders.
 
-The estimate after a set of literals depends on the set alone, so the best order is found set by set. Rows
-are expanded by a literal and then summed down to the variables that are still needed.
+The estimated rows after joining a set of literals depend only on the set, so dynamic programming over sets
+gives the best order. Rows are expanded by a literal and then summed down to the variables still needed.
 
 >>> sizes = {"x": 100, "z": 100, "y": 100}
 >>> edge, far = Candidate(("z", "y"), 300.0), Candidate(("x", "z"), 200.0)
@@ -17,27 +17,28 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 KEPT = 4.0
-"""Rows that keep the variable they were joined on are written out; those that sum it at once are not."""
+"""Relative cost of a result row that is stored because nothing is summed out; rows summed at once cost 1."""
 
 CROSSED = 1e3
-"""How much worse a join over no variable is than its number of rows shows."""
+"""Factor on the cost of a join over no shared variable, to avoid cross products unless necessary."""
 
 SORTED = 5.0
-"""What it takes to sort a row of a relation that is loaded whole, but not in the order of what is kept."""
+"""Relative cost of sorting a row of a relation that is loaded first, but not in the order of the outputs."""
 
 DERIVED_SHARE = 0.05
-"""A derived predicate is taken to hold for this share of all rows."""
+"""Share of all possible rows for which a derived predicate is assumed to hold."""
 
 MOST_EXACT = 11
-"""Above so many literals the order is greedy."""
+"""Most literals for which all orders are compared; beyond that the order is greedy."""
 
 MOST_KEPT = 1024
-"""So many orders are kept."""
+"""Size of the cache of orders."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """The variables of a literal and about how many rows it has; ``asked``: a call, better made bound."""
+    """Variables of a literal and its estimated number of rows; ``asked``: a call, better made with bound
+    variables."""
 
     variables: tuple[str, ...]
     rows: float
@@ -46,7 +47,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Order:
-    """The candidates' places in the order to join them, and about what that takes."""
+    """Indices of the candidates in the order to join them, and the estimated cost."""
 
     cost: float
     places: tuple[int, ...]
@@ -58,7 +59,7 @@ def best_order(
     outputs: Collection[str],
     sizes: Mapping[str, int],
 ) -> Order:
-    """``bound`` are known before, ``outputs`` are kept."""
+    """The cheapest order of the candidates: ``bound`` variables are known before, ``outputs`` are kept."""
     if len(candidates) < 2:
         return Order(0.0, tuple(range(len(candidates))))
     return _found(tuple(candidates), frozenset(bound), frozenset(outputs), frozenset(sizes.items()))
@@ -71,14 +72,14 @@ def _found(
     outputs: frozenset[str],
     sizes: frozenset[tuple[str, int]],
 ) -> Order:
-    """Kept, as a rule is joined again in each round of a fixpoint."""
+    """Cached search: a rule is joined again in each round of a fixpoint."""
     search = _Search(candidates, bound, outputs, dict(sizes))
     return search.exact() if len(candidates) <= MOST_EXACT else search.greedy()
 
 
 class _Search:
-    """Sets of literals and of variables are bits of whole numbers: a rule of a few rows is joined sooner than
-    sets of names are made."""
+    """Search over orders. Sets of literals and of variables are bit masks, as building sets of names would
+    take longer than joining a rule of few rows."""
 
     def __init__(
         self,
@@ -121,7 +122,7 @@ class _Search:
         return Order(cost, order)
 
     def _cost(self, done: int, place: int) -> float:
-        """What joining one more literal takes."""
+        """Estimated cost of joining one more literal after the set ``done``."""
         candidate, names = self._candidates[place], self._variables[place]
         known, live, rows = self._after(done)
         _, later, _ = self._after(done | 1 << place)
@@ -142,12 +143,12 @@ class _Search:
         return self._candidates[place].rows / self._count(self._variables[place] & known)
 
     def _count(self, variables: int) -> float:
-        """How many choices of constants these variables have."""
+        """Number of assignments of constants to these variables."""
         return math.prod([float(size) for bit, size in self._sizes if bit & variables])
 
     def _after(self, done: int) -> tuple[int, int, float]:
-        """After a set of literals: the variables that are known, those still needed, and about how many rows
-        are left, for one choice of the bound variables."""
+        """State after joining a set of literals: bound variables, those still needed, and the estimated
+        number of rows, for one assignment of the variables bound before."""
         if done not in self._reached:
             known, waiting, rows = self._bound, self._outputs, 1.0
             for place, names in enumerate(self._variables):

@@ -1,4 +1,4 @@
-"""A theory and its facts, read and lowered as each call needs them.
+"""A theory with its facts, read and lowered on demand for each call.
 
 >>> from herbrand.language.parse import parse_theory
 >>> theory = parse_theory('1.5: smokes(x) and friends(x, y) => smokes(y)')
@@ -67,15 +67,16 @@ _Found = TypeVar("_Found")
 
 _with_computed = later("herbrand.program.computed_rows:with_computed")
 _derived = later("herbrand.program.derive:derived")
-"""For theories that compute, and that have rules."""
+"""Loaded only for theories that compute, and for those that have rules."""
 
 MOST_WORLDS = 16
-"""So many programs are kept, each with other evidence; the one not asked for the longest goes first."""
+"""Most lowered programs kept, each with different evidence; the least recently used one is dropped first."""
 
 
 @dataclass(frozen=True)
 class _World:
-    """Which facts hold in one call: what is given beside those that are known, and what is asked for."""
+    """Key of a lowered program: the evidence ``given`` in a call, the ``queried`` predicates, and whether
+    rules are applied (``derived``)."""
 
     given: tuple[str, ...]
     queried: frozenset[str]
@@ -84,14 +85,16 @@ class _World:
 
 @dataclass(frozen=True)
 class _Loaded:
-    """``counting``: rules that count what is uncertain, where no table could hold what they give."""
+    """Signature and facts of one call. ``counting``: rules that count over uncertain predicates, so that no
+    table could hold their results."""
 
     signature: Signature
     facts: Facts
     counting: tuple[Rule, ...] = ()
 
     def certain(self) -> tuple[Signature, Facts]:
-        """The vocabulary and the facts, for what has no use for rules that count."""
+        """Signature and facts, for commands that cannot use counting rules; raise UnsupportedError if there
+        are any."""
         for rule in self.counting[:1]:
             raise unusable_by("this command", rule, self.signature)
         return self.signature, self.facts
@@ -99,7 +102,8 @@ class _Loaded:
 
 @dataclass(frozen=True)
 class _Lowered:
-    """``resting``: why predicates rest on weights of proofs."""
+    """A lowered program; ``resting`` gives the reason for each predicate that depends on weights of
+    proofs."""
 
     program: Program
     resting: Mapping[str, str]
@@ -111,7 +115,7 @@ class _Lowered:
 
 
 class Knowledge:
-    """Facts are read when first needed, and once for whatever is given beside them.
+    """A theory with its facts, which are read on first use, and only once for all evidence given beside them.
 
     ``open``, ``closed`` and ``header`` are those of :func:`~herbrand.facts.load.load_facts`; ``ignored``:
     kinds of statements (``IGNORABLE``) that are left out.
@@ -147,13 +151,14 @@ class Knowledge:
 
     @cached_property
     def used(self) -> Theory:
-        """The theory without what is ignored; choices that make up a Bayesian network are its tables."""
+        """The theory without ignored statements; choices that make up a Bayesian network are converted to its
+        tables."""
         used = self._with_helpers(self._without_ignored(self.separated.theory))
         return with_network_tables(used, self.signature) if used.choices or used.tables else used
 
     @property
     def used_as_written(self) -> Theory:
-        """The theory without what is ignored, with what it computes, and choices as they are written."""
+        """The theory without ignored statements, with its computations, and choices as they are written."""
         return self._without_ignored(self.theory)
 
     def _without_ignored(self, theory: Theory) -> Theory:
@@ -163,7 +168,7 @@ class Knowledge:
         return Theory(tuple(s for s in theory.statements if not isinstance(s, dropped)))
 
     def _with_helpers(self, theory: Theory) -> Theory:
-        """With what derives atoms that stand in its statements, or in questions."""
+        """Add the helper rules that derive atoms which its statements, or questions, name."""
         if self._ignored and self.separated.helpers:
             named = self._asked.union(*map(predicates_of, theory.statements))
             made = {name for name in named if is_made(name)}
@@ -173,14 +178,15 @@ class Knowledge:
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """What the statements that are used compute."""
+        """Definitions of what the statements in use compute."""
         if not self._ignored:
             return self.separated.definitions
         named = self._asked.union(*map(predicates_of, self.used.statements))
         return tuple(one for one in self.separated.definitions if one.head.predicate in named)
 
     def opening(self, predicates: Collection[str]) -> Knowledge:
-        """The same where what is computed relies on nothing that tables list of these predicates."""
+        """A copy with these predicates open, so that computations do not rely on the facts of their
+        tables."""
         if not self.definitions or not predicates:
             return self
         known = copy(self)
@@ -188,8 +194,8 @@ class Knowledge:
         return known
 
     def asking(self, queries: Sequence[Formula]) -> tuple[Knowledge, tuple[Formula, ...]]:
-        """The same with what queries compute in tables of their own, and the queries over these; those that
-        compute nothing stay as they are."""
+        """A copy that computes what queries contain in separate tables, and the queries rewritten over these;
+        queries without computation stay as they are."""
         asked = tuple(WeightedFormula(0.0, query, span=query.span) for query in queries if computes(query))
         if not asked:
             return self, tuple(queries)
@@ -198,12 +204,12 @@ class Knowledge:
         return known, tuple(next(over_tables) if computes(query) else query for query in queries)
 
     def asking_probabilities(self, queries: tuple[Bound, ...]) -> tuple[Knowledge, tuple[Bound, ...]]:
-        """The same for probabilities in which values are computed, each as a bound from 0 to 1."""
+        """As ``asking``, for probabilities with computed values, each given as a bound from 0 to 1."""
         return self._with_asked(queries, lambda bound: bound) if queries else (self, ())
 
     def asking_goal(self, literals: Sequence[Formula], made: Collection[str]) -> tuple[Knowledge, Formula]:
-        """The same for a goal of rules, whose variables an equation may give their values; those that are
-        ``made`` are not asked for."""
+        """As ``asking``, for a goal of rules, whose variables may get their values by equations; ``made``
+        variables are not part of the answer."""
         compared = {name: x for test in tests_of(literals)[1] for name, x in plain_variables(test).items()}
         head = Atom("`goal`", tuple(x for name, x in compared.items() if name not in made))
         asked = Rule(head, tuple(literals), span=literals[0].span)  # type: ignore[arg-type]
@@ -239,41 +245,41 @@ class Knowledge:
 
     @cached_property
     def _declared(self) -> bool:
-        """Whether declarations give every predicate its world, so that no query decides any."""
+        """Whether declarations give every predicate its world, so that no query can change any."""
         return self.signature.strict and all(declared.tells_world for declared in self.theory.predicates)
 
     @property
     def _in_tables(self) -> set[str]:
-        """Variables whose choices are kept as tables: nothing derives them."""
+        """Variables whose choices were converted to tables, so that nothing derives them."""
         return {table.scope[-1] for table in self.used.tables if table.conditional}
 
     @property
     def _derived_names(self) -> set[str]:
-        """The predicates that rules and choices derive, those that nobody named too."""
+        """Predicates that rules and choices derive, those of generated rules included."""
         helpers = self.separated.helpers
         return self.theory.derived.keys() | (Theory(helpers).derived.keys() if helpers else ())
 
     @property
     def rules(self) -> Sequence[Rule]:
-        """Its rules, unless they are ignored."""
+        """Rules of the theory, unless they are ignored."""
         return self.used.rules
 
     def states(self, *names: str) -> bool:
-        """Whether some statement that is used is of one of these kinds."""
+        """Whether some statement in use is of one of these kinds."""
         kinds = tuple(kind for name in names for kind in KINDS[name])
         return any(isinstance(statement, kinds) for statement in self.used.statements)
 
     @property
     def draws(self) -> bool:
-        """Whether statements draw worlds: choices, or tables of conditional probabilities, as which choices
-        that make up a whole network are read."""
+        """Whether statements sample worlds: choices, or tables of conditional probabilities, to which the
+        choices of a whole network are converted."""
         return any(
             isinstance(statement, Choice) or (isinstance(statement, NetworkTable) and statement.conditional)
             for statement in self.used.statements
         )
 
     def refuse_unusable(self, command: str, *usable: str) -> None:
-        """Statements of a kind that a command cannot use are errors, unless they are ignored."""
+        """Raise UnsupportedError if statements in use are of kinds that the command cannot use."""
         if self.states(*(name for name in KINDS if name not in usable)):
             refuse_unusable(self.used.statements, command, *usable)
 
@@ -286,9 +292,9 @@ class Knowledge:
         whole_tables: bool = False,
         budget: Budget = UNLIMITED,
     ) -> Program:
-        """The theory lowered over its facts and what is ``given``, with what its rules derive, or without.
+        """Lower the theory over its facts and what is ``given``; ``derived``: with what its rules derive.
 
-        ``whole_tables``: tables of networks are kept whole; else each cell is a template.
+        ``whole_tables``: keep tables of networks whole; otherwise each cell becomes a template.
         """
         lowered = self._known(given, queried, derived, budget)
         return lowered.program if whole_tables else lowered.in_cells
@@ -296,7 +302,7 @@ class Knowledge:
     def resting_on_weights(
         self, given: Sequence[str] = (), queried: Collection[str] = ()
     ) -> Mapping[str, str]:
-        """Why predicates of the same program rest on weights of proofs."""
+        """Reasons for the predicates of the same program that depend on weights of proofs."""
         return self._known(given, queried, True).resting
 
     def _known(
@@ -306,34 +312,36 @@ class Knowledge:
         lowered = self._programs.pop(world, None) or self._lowered(world, budget)
         if len(self._programs) >= MOST_WORLDS:
             del self._programs[next(iter(self._programs))]
-        self._programs[world] = lowered  # the last one asked for stands last
+        self._programs[world] = lowered  # the most recently used one is last
         return lowered
 
     def facts(self, given: Sequence[str] = (), budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
-        """The vocabulary and the facts, before rules derive more; what is computed is of what is listed."""
+        """Signature and facts, before rules derive more; computations are over the listed facts, in open
+        worlds too."""
         rows, signature = self.with_given(given)
         return self._listed(rows, signature, None, budget)
 
     def facts_with_derived(self, budget: Budget) -> tuple[Signature, Facts]:
-        """The same with all that rules derive, whatever weights their proofs have."""
+        """Signature and facts with all that rules derive, whatever the weights of proofs."""
         signature, facts = self.facts((), budget)
         return signature, _derived(self.rules, signature, facts, budget)
 
     def facts_apart(self, given: Sequence[str], budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
-        """The same without what is ``given`` as true or false, over domains that have its constants."""
+        """Signature and facts without the evidence ``given`` as true or false, over domains with its
+        constants."""
         rows, signature = self.with_given(given)
         evidence = self.evidence(given)
         others = [row for row in rows if row not in evidence]
         return self._listed(others, signature, mentioned_with(signature, evidence), budget)
 
     def evidence(self, given: Sequence[str]) -> tuple[FactRows, ...]:
-        """What is given as true or false."""
+        """Evidence that is given as true or false."""
         return evidence_of(given, self.signature)
 
     def open_facts(
         self, more: Sequence[FactSource] = (), budget: Budget = UNLIMITED
     ) -> tuple[Signature, Facts]:
-        """The same with those of ``more`` tables, and no world closed: what no table lists is unknown."""
+        """Signature and facts with ``more`` tables, all predicates open: what no table lists is unknown."""
         signature, worlds = self.signature, Worlds(open=self.signature.predicates)
         loaded = self._loaded((), signature, worlds, more, listed=signature.observed, budget=budget)
         certain, facts = loaded.certain()
@@ -341,7 +349,7 @@ class Knowledge:
         return certain, facts
 
     def refuse_unknown_worlds(self, signature: Signature) -> None:
-        """Raise where a predicate that is said to be open or closed is none of these."""
+        """Raise an error if a predicate set open or closed does not exist."""
         self._worlds.check(signature.predicates)
 
     def _listed(
@@ -386,14 +394,15 @@ class Knowledge:
         return _Lowered(lowered, resting)
 
     def _resting(self, weighted: Sequence[str]) -> dict[str, str]:
-        """Why predicates rest on weights: of facts of ``weighted`` predicates, or of rules."""
+        """Reasons for predicates that depend on weights: of facts of ``weighted`` predicates, or of rules."""
         if not weighted and all(rule.weight is None for rule in self.rules):
             return {}
         computing = (one.typing for one in with_inner(self.definitions))
         return resting_on_weights((*self.rules, *as_rules(self.used.choices), *computing), weighted)
 
     def _on_certain(self, world: _World, chosen: Set[str]) -> list[FactRows]:
-        """Evidence on what is derived, and not ``chosen``: no fact, since the rules alone say what holds."""
+        """Evidence on derived predicates that are not ``chosen``: it is no fact, as rules alone decide what
+        holds."""
         if not world.derived or not world.given:
             return []
         heads = {rule.head.predicate for rule in self.rules} - chosen
@@ -407,7 +416,7 @@ class Knowledge:
         signature: Signature,
         budget: Budget,
     ) -> _Loaded:
-        """The facts of one call without the evidence that is kept ``apart``, over domains that have its
+        """Load the facts of one call without the evidence in ``apart``, over domains that include its
         constants."""
         heads = self._derived_names - self._in_tables
         worlds = Worlds(heads, world.queried | self._open_without(rows), self.open, self.closed)
@@ -418,9 +427,11 @@ class Knowledge:
     def _uncertain_with(
         self, loaded: _Loaded, uncertain: tuple[Choice | Rule, ...], chosen: Set[str]
     ) -> tuple[Choice | Rule, ...]:
-        """The rules as well that rest on what the facts leave open, or count what is uncertain.
+        """The uncertain statements with all rules that depend on open predicates, or count over uncertain
+        ones.
 
-        Facts of what rules derive are evidence beside choices: no rule derives them for certain then."""
+        Facts of derived predicates are evidence beside choices, so no rule derives these predicates with
+        certainty."""
         if not uncertain and not loaded.counting:
             return uncertain
         derived = self._derived_names
@@ -440,21 +451,21 @@ class Knowledge:
         try:
             return _derived(rules, loaded.signature, loaded.facts, budget)
         except ContradictionError:
-            # What has a proof with a weight may be false: that is evidence, and no contradiction.
+            # An atom whose proofs have weights may be false: that is evidence, not a contradiction.
             heads = {rule.head.predicate for rule in self.rules}
             denied = [name for name in heads if len(loaded.facts.tables[name].false)]
             refuse_weighted("this command", denied, resting)
             raise
 
     def with_given(self, given: Sequence[str]) -> tuple[tuple[FactRows, ...], Signature]:
-        """What is given, as rows of facts, and the vocabulary with what it names."""
+        """Evidence as rows of facts, and the signature extended by what it names."""
         rows = _literals(given, self.signature)
         if not rows:
             return rows, self.signature
         signature = check(self.theory + Theory(rows))
         if not self._asked:
             return rows, signature
-        # What questions compute has predicates of its own; constants that they alone name are no constants.
+        # Computations of questions have separate predicates; constants that only questions name do not count.
         whole = check(self.theory + self._questions + Theory(rows))
         return rows, replace(whole, mentioned=signature.mentioned)
 
@@ -470,8 +481,9 @@ class Knowledge:
         complete: bool = True,
         budget: Budget = UNLIMITED,
     ) -> _Loaded:
-        """``listed``: predicates of which values are computed by what tables list, in open worlds too;
-        ``complete``: where they are many-valued, only with a value for each atom."""
+        """Load facts and compute definitions. ``listed``: predicates over whose listed rows values are
+        computed, also in open worlds; ``complete``: raise if a many-valued one among them has an atom without
+        a value."""
         signature, facts = load_facts(
             self.theory.facts,
             signature,
@@ -488,7 +500,7 @@ class Knowledge:
         if self.definitions:
             loaded = self._computed(loaded, listed, complete, budget)
         self.tell(loaded.facts.notes)
-        if not more:  # what one world lacks another one may have
+        if not more:  # a remark may be wrong for all worlds together
             self.tell(remarks(self.theory, signature, loaded.facts))
         asked = rows and self._note is not None
         if asked and may_be_new(rows, loaded.facts, signature, self.signature):
@@ -498,7 +510,7 @@ class Knowledge:
         return loaded
 
     def _computed(self, loaded: _Loaded, listed: Collection[str], complete: bool, budget: Budget) -> _Loaded:
-        """With what the theory computes of the facts, each predicate in the world that it had."""
+        """Add the rows that the theory's definitions compute; each predicate keeps its world."""
         signature, before = loaded.signature, loaded.facts.tables
         statements = (*self.used.rules, *self.used.choices)
         stated = _closed(loaded.facts, listed)
@@ -513,7 +525,8 @@ class Knowledge:
     def origin(
         self, predicate: Predicate, row: Sequence[int], holds: bool, given: Sequence[str], facts: Facts
     ) -> str:
-        """Why it is known of an atom, whose ``row`` of indices may end in its value, whether it holds."""
+        """Explanation why the truth value of an atom is known; the ``row`` of indices may end in its
+        value."""
         constants = tuple(
             facts.domains[name].value(i) for name, i in zip(predicate.column_types, row, strict=True)
         )
@@ -530,7 +543,7 @@ class Knowledge:
         return f"holds, as no fact lists the atom and {predicate.name} is closed"
 
     def tell(self, notes: Iterable[str]) -> None:
-        """Each note once, whatever is loaded again."""
+        """Report each note once, however often facts are loaded."""
         for text in notes:
             if text not in self.notes:
                 self.notes[text] = None
@@ -538,7 +551,8 @@ class Knowledge:
                     self._note(text)
 
     def _open_without(self, given: Sequence[FactRows]) -> frozenset[str]:
-        """Predicates of untold worlds that only what is given would close: evidence closes no world."""
+        """Undeclared predicates that only the evidence would close: evidence closes no world, so they stay
+        open."""
         declared = {p.name for p in self.theory.predicates if p.tells_world}
         undeclared = {rows.predicate for rows in given} - declared
         if not undeclared:
@@ -548,7 +562,7 @@ class Knowledge:
 
 
 def _closed(facts: Facts, names: Collection[str]) -> Facts:
-    """The facts where all but opinions is known of these predicates."""
+    """The facts with these predicates closed, except those with soft evidence."""
     tables = {
         name: replace(table, world="closed") if name in names and not len(table.soft) else table
         for name, table in facts.tables.items()
@@ -557,7 +571,7 @@ def _closed(facts: Facts, names: Collection[str]) -> Facts:
 
 
 def mentioned_with(signature: Signature, rows: Sequence[FactRows]) -> dict[str, list[Value]]:
-    """The constants of formulas, and those of facts that are kept apart, by type."""
+    """Constants of formulas, and those of facts that are kept apart, by type."""
     mentioned = {name: list(values) for name, values in signature.mentioned.items()}
     for row in rows:
         types = signature.predicates[row.predicate].column_types
@@ -567,13 +581,13 @@ def mentioned_with(signature: Signature, rows: Sequence[FactRows]) -> dict[str, 
 
 
 def _holds(given: FactRows, signature: Signature, facts: Facts) -> bool:
-    """Whether the facts list the atom of what is given."""
+    """Whether the facts list the atom of a row of evidence."""
     row = facts.indices(signature.predicates[given.predicate].column_types, given.row(0))
     return bool((facts.tables[given.predicate].true == row).all(axis=1).any())
 
 
 def refuse_disagreeing(given: FactRows, holds: bool) -> None:
-    """What rules derive of known facts is certain: raise where what is given of it does not agree."""
+    """Raise ContradictionError if evidence disagrees with what rules derive from certain facts."""
     if holds != (given.kind == "true"):
         atom = show_atom(given.predicate, given.row(0))
         raise ContradictionError(
@@ -585,12 +599,12 @@ def refuse_disagreeing(given: FactRows, holds: bool) -> None:
 
 
 def evidence_of(given: Sequence[str], signature: Signature) -> tuple[FactRows, ...]:
-    """What is given as true or false."""
+    """Evidence that is given as true or false."""
     return tuple(row for row in _literals(given, signature) if row.kind in ("true", "false"))
 
 
 def _literals(given: Sequence[str], signature: Signature) -> tuple[FactRows, ...]:
-    """What is given, of the predicates that it means."""
+    """Parse evidence, with overloaded predicate names resolved by arity."""
     rows = map(parse_literal, given)
     return tuple(
         replace(row, predicate=own)

@@ -1,4 +1,4 @@
-"""From statements and facts to templates: lowered once, exactly, for all engines.
+"""Lower statements and facts to templates, once and exactly for all engines.
 
 >>> import herbrand as hb
 >>> model = hb.Model(hb.parse('1.5: p(x) and f(x, y) => p(y)'), {"f": [("a", "b")]})
@@ -7,7 +7,7 @@
 +w0  {x: thing, y: thing}
 -w0  {x: thing, y: thing}  [x != y]  p(x) and f(x, y) and not p(y)
 
-Tables of networks become templates, a cell each, for engines and learners that read templates only:
+Tables of networks become templates, one for each cell, for engines and learners that read templates only:
 
 >>> from herbrand.language.dialects import read_theory_text
 >>> text = "variable r { type discrete [2] {y, n}; } probability (r) { table 0.2, 0.8; }"
@@ -73,11 +73,11 @@ from herbrand.program.program import (
 from herbrand.program.shatter import shattered
 
 MOST_WEIGHT = 1e9
-"""Beside a larger weight exact probabilities would be off by more than 1e-7, and then by anything."""
+"""Beside a larger weight the rounding error of exact probabilities would exceed 1e-7."""
 
 
 MOST_FACTORS = 2000
-"""So many different numbers may multiply a weight."""
+"""Most different numbers that may multiply a weight, since each of them makes templates."""
 
 
 def lower(
@@ -89,13 +89,13 @@ def lower(
     unsettled: Collection[str] = (),
     final: bool = False,
 ) -> Program:
-    """The program that a theory means over these facts; bounds and rules are left to their own engines.
+    """The program that a theory means over these facts; bounds and rules are left to their engines.
 
-    ``parts``: what to count of each weighted formula in its place; every part counts once for each grounding
-    of the formula, also where it lacks some of its variables. ``uncertain``: choices and what rests on them.
-    ``unsettled``: predicates of a closed world that may turn out to be anything in between false and true, so
-    that an atom of theirs must not stand in a template twice. ``final``: the program keeps these facts, so
-    that formulas which the rows of observed predicates rule out need no templates.
+    ``parts``: splits each weighted formula into the formulas to count in its place; every part counts once
+    for each grounding of the formula, also where it lacks some of its variables. ``uncertain``: choices and
+    the rules that depend on them. ``unsettled``: predicates of a closed world whose atoms may take any degree
+    of truth between false and true, so that no such atom may occur twice in a template. ``final``: the
+    program keeps these facts, so formulas that the rows of observed predicates decide need no templates.
     """
     absent = AbsentRows(signature, facts, unsettled) if final and parts is None else None
     lowering = _Lowering(signature, facts, parts, frozenset(unsettled), chosen_values(uncertain), absent)
@@ -122,7 +122,7 @@ def forbidding(program: Program, formula: Formula) -> tuple[Template, ...]:
 
 @dataclass
 class _Lowering:
-    """Gathers weights and templates; one call of ``add`` a statement."""
+    """Collects weights and templates; ``add`` is called once for each statement."""
 
     signature: Signature
     facts: Facts
@@ -162,7 +162,7 @@ class _Lowering:
         weight: int | None,
         factor: float,
     ) -> None:
-        """The templates of a formula that counts ``factor`` times."""
+        """Add the templates of a formula that counts ``factor`` times."""
         kinds = () if weight is None else self.weights[weight].by
         for case in self._undecided(expanded(formula, where, by, types, self.facts.domains), weight):
             split = None if weight is None else self.parts
@@ -174,8 +174,8 @@ class _Lowering:
                 self.templates += (replace(t, sign=t.sign * factor) for t in templates)
 
     def _undecided(self, cases: Iterable[Expansion], weight: int | None) -> Iterator[Expansion]:
-        """Those that matter: what facts make false weighs nothing, what they make true forbids nothing. A
-        formula that is not written out more than once is left to grounding."""
+        """Yield the cases that matter: a weighted formula that facts make false adds nothing, a hard one that
+        they make true forbids nothing. A formula with only one case is left to grounding."""
         without_effect, cases = weight is None, iter(cases)
         first = list(islice(cases, 2))
         absent = self.absent if len(first) > 1 else None
@@ -201,13 +201,13 @@ class _Lowering:
         return self.outcome_count(predicate)
 
     def outcome_count(self, predicate: str) -> int:
-        """How many values an atom has, none among them where that may be."""
+        """Number of outcomes of an atom: its values, and one more where it may have none."""
         values = value_count(self.signature.predicates[predicate], self.facts)
         return values + (predicate in self.incomplete)
 
 
 def _factors(statement: WeightedFormula, domain: Domain) -> list[float]:
-    """The numbers that a weight is multiplied by: each makes templates of its own."""
+    """The numbers that a weight is multiplied by; each of them gets separate templates."""
     assert statement.times is not None
     shown = shown_name(statement.times.name)
     if len(domain) and domain.kind == "text":
@@ -239,7 +239,8 @@ def _refuse_immense(statement: WeightedFormula, weight: float) -> None:
 
 @dataclass(frozen=True)
 class _Scope:
-    """One statement's variables and conditions, for one choice of values: the ``formula``-th of all."""
+    """Variables and conditions of one statement for one choice of values; ``formula`` is its number among
+    all."""
 
     lowering: _Lowering
     types: Mapping[str, str]
@@ -254,7 +255,8 @@ class _Scope:
         weight: int | None,
         weight_arguments: tuple[Argument, ...],
     ) -> Iterator[Template]:
-        """Pieces that sum to ``weight`` times the formula, for each grounding of the ``whole`` it is part of.
+        """Yield pieces that sum to ``weight`` times the formula, for each grounding of ``whole``, which
+        contains it.
 
         They are the cases of the formula, or 1 minus the cases of its negation.
         """
@@ -284,9 +286,10 @@ class _Scope:
         weight_arguments: tuple[Argument, ...],
         span: Span | None,
     ) -> Iterator[tuple[Conjunction, tuple[Argument, ...], tuple[Argument, ...]]]:
-        """A case as shattered conjunctions, each with what the weight's arguments and the variables became.
+        """Yield a case as shattered conjunctions, each with the images of the weight's arguments and of the
+        variables.
 
-        Both ride along as a literal that is taken off again, so that every substitution reaches them.
+        Both are carried as a literal that is removed again, so that every substitution reaches them.
         """
         rider = Literal("", (*weight_arguments, *(name for name, _ in variables)), TRUE)
         whole = self.conjunction((*self._conditions(), *case), variables, rider)
@@ -310,7 +313,8 @@ class _Scope:
         variables: tuple[tuple[str, str], ...],
         *riders: Literal,
     ) -> Conjunction | None:
-        """All that was decided, equalities carried out; ``None`` where they exclude each other."""
+        """The conjunction of all decided leaves, with equalities substituted; ``None`` if they exclude each
+        other."""
         literals = list(riders)
         equalities: list[tuple[Argument, Argument]] = []
         distinct: set[Pair] = set()
@@ -377,9 +381,10 @@ class _Scope:
 
 
 def _unified(conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argument]]) -> Conjunction | None:
-    """Each equality substituted, in the conjunction and in the equalities still to come.
+    """Substitute each equality, in the conjunction and in the remaining equalities; ``None`` if they
+    conflict.
 
-    One between arguments that belong to enclosing conjunctions is noted, to be settled there.
+    An equality between arguments of enclosing conjunctions is kept in ``equal``, to be settled there.
     """
     if any(left == right for left, right in conjunction.distinct):
         return None
@@ -400,26 +405,26 @@ def _unified(conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argu
     return unified
 
 
-# Tables of networks as templates, a cell each, for engines and learners that read templates only
+# Tables of networks as templates, one for each cell, for engines and learners that read templates only
 
 
 MOST_CELLS = 100_000
-"""Each becomes a template, which takes tens of microseconds in every engine."""
+"""Most cells turned into templates; a template takes tens of microseconds in every engine."""
 
 
 def cell_count(program: Program, only_impossible: bool = False) -> int:
-    """How many cells of a program's tables count, or are impossible."""
+    """Number of table cells that change the weight of a world, or of those that forbid it."""
     return sum(int(np.count_nonzero(_counted(table, only_impossible))) for table in program.tables)
 
 
 def _counted(table: NetworkTable, only_impossible: bool) -> np.ndarray:
-    """[as the table] an entry of 1 adds nothing to the weight of a world."""
+    """Mask of the cells that count, in the table's shape: an entry of 1 adds nothing to a log-weight."""
     return table.values == 0 if only_impossible else table.values != 1
 
 
 def in_cells(program: Program, only_impossible: bool = False) -> Program:
-    """The same program with a template for each cell of its tables that counts in place of these, or for each
-    impossible one beside these; ``BudgetError`` where cells are too many."""
+    """Replace the program's tables by a template for each cell that counts; with ``only_impossible`` keep the
+    tables and add a template for each impossible cell. Raise BudgetError if there are too many cells."""
     if not program.tables:
         return program
     count = cell_count(program, only_impossible)

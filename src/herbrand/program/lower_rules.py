@@ -1,7 +1,7 @@
-"""From rules to clauses: one variable for each constant, no equation left.
+"""Lower rules to clauses: a variable for each constant, equations eliminated.
 
-``x = y`` becomes one variable, a constant becomes a variable with a known index, a many-valued atom a
-relation with one more column, ``not`` an absence. Every evaluation of rules begins here.
+``x = y`` merges two variables, a constant becomes a variable with a known index, a many-valued atom a
+relation with one more column, ``not`` an absence. Every evaluation of rules starts from these clauses.
 
 >>> from herbrand.facts.load import fact_sources, load_facts
 >>> from herbrand.language.check import check
@@ -60,28 +60,28 @@ NO_TYPES: Mapping[str, str] = {}
 
 
 def rule_clause(rule: Rule, signature: Signature, facts: Facts) -> Clause | None:
-    """A theory's rule as a clause, without a place for its weight; ``None`` where its body cannot hold."""
+    """Clause of a theory's rule, with its weight's index not set; ``None`` if its body cannot hold."""
     return _Lowering(rule, signature, facts).clause()
 
 
 def goal_clause(
     rule: Rule, signature: Signature, facts: Facts, types: Mapping[str, str] = NO_TYPES, renamed: bool = False
 ) -> Clause:
-    """A goal's rule as a clause. Its head derives nothing that the vocabulary knows; a body that cannot hold
-    has a literal that says so. ``types``: of variables that no atom of the body types; of all variables where
-    these are ``renamed`` apart already."""
+    """Clause of a goal's rule. Its head need not be a predicate of the signature; a body that cannot hold
+    gets the literal :class:`Never`. ``types``: types of variables that no atom of the body gives; of all
+    variables if they are already renamed apart (``renamed``)."""
     return _Lowering(rule, signature, facts, types, renamed).goal()
 
 
 def stated_clause(predicate: str, signature: Signature) -> Clause:
-    """What is stated of a predicate that rules derive too."""
+    """Clause that derives a predicate from its facts, for predicates that rules derive too."""
     types = signature.predicates[predicate].column_types
     names = tuple(f"x{i}" for i in range(len(types)))
     return Clause(predicate, names, (Lookup(predicate, names, True),), dict(zip(names, types, strict=True)))
 
 
 class _Lowering:
-    """One rule on its way to a clause: constants get names, equations merge them."""
+    """Lowers one rule to a clause: constants get names, equations merge them."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class _Lowering:
         self._possible, self._merged = True, False
 
     def clause(self) -> Clause | None:
-        """``None`` where the body cannot hold."""
+        """The clause; ``None`` if the body cannot hold."""
         clause = self._clause(self._lookup(self._head).arguments, self._rule)
         return clause if self._possible else None
 
@@ -114,7 +114,7 @@ class _Lowering:
         return clause if self._possible else replace(clause, body=(*clause.body, Never()))
 
     def _clause(self, head: Iterable[str], rule: Rule | None = None) -> Clause:
-        """Head and body over the variables that equations leave."""
+        """Head and body with merged variables replaced by their representative."""
         body = [part for literal in self._body for part in self._literals(literal)]  # type: ignore[arg-type]
         if self._merged:
             body = [renamed(part, self._same.leader) for part in body]
@@ -147,7 +147,7 @@ class _Lowering:
         raise LanguageError("a rule's body holds atoms, negated atoms and comparisons", span=self._rule.span)
 
     def _lookup(self, leaf: Atom | ValueIs) -> Lookup:
-        """The atom of a row, which has its value, if its predicate has values, as one more argument."""
+        """Lookup of an atom's row; the value of a many-valued atom is one more argument."""
         predicate = unvalued(leaf).predicate
         types = self._signature.predicates[predicate].column_types
         return Lookup(predicate, tuple(map(self._name, leaf_terms(leaf), types)))
@@ -203,7 +203,7 @@ class _Lowering:
         return []
 
     def _refuse_no_moment(self, sides: Iterable[Term], type_name: str) -> None:
-        """Raise where a variable of a type of dates or times is compared with what is none."""
+        """Raise LanguageError if a variable of a date or time type is compared with something else."""
         known = self._signature.types.get(type_name)
         calendar = None if known is None else known.calendar
         for side in sides:
@@ -243,6 +243,6 @@ class _Lowering:
 
 
 def _limit(number: Value) -> int | float:
-    """A number to compare with: as it is if floats may round it."""
+    """The number to compare with: an ``int`` if floats may round it, else a ``float``."""
     assert not isinstance(number, str), "text is compared apart"
     return number if isinstance(number, int) and abs(number) >= 2**53 else float(number)

@@ -1,13 +1,13 @@
 """Formulas as disjoint conjunctions that add up to exactly the formula.
 
 Deciding one leaf after another (true, false) splits a formula into cases that exclude each other; the cases
-in which it comes out true are conjunctions whose indicator functions sum to its own. That settles two traps
-of the literature: the potential of a conjunction is not the sum of its clauses', and pieces that overlap
-count twice.
+in which it becomes true are conjunctions whose indicator functions sum to its own. This avoids two known
+errors: the potential of a conjunction is not the sum of its clauses' potentials, and pieces that overlap are
+counted twice.
 
-A leaf inside a quantifier that names none of the quantified variables is decided outside of it, so what
-stays inside a block are atoms of its own variables. ``x = y`` decided true makes two variables one, decided
-false it makes them differ.
+A leaf inside a quantifier that names none of the quantified variables is decided outside of it, so a block
+only contains atoms of its own variables. ``x = y`` decided true unifies two variables, decided false it makes
+them differ.
 
 >>> from herbrand.language.parse import parse_formula
 >>> from herbrand.language.show import show_formula
@@ -51,7 +51,7 @@ Case = tuple[tuple[Formula, bool], ...]
 
 MOST_CASES = 20_000
 MOST_LEAVES = 16
-"""A table of so many leaves stands for their cases."""
+"""Most leaves of a formula that may be summed by a table of their truth values in place of its cases."""
 
 
 def cases(formula: Formula, wanted: bool) -> list[Case]:
@@ -60,7 +60,8 @@ def cases(formula: Formula, wanted: bool) -> list[Case]:
 
 
 def _listed(simple: Formula, wanted: bool, span: Span | None) -> list[Case]:
-    """The cases of a simplified formula that is written here."""
+    """List the cases of a simplified formula; raise UnsupportedError with the ``span`` if they are too
+    many."""
     cases: list[Case] = []
     for case in _decided(simple, wanted):
         cases.append(case)
@@ -74,7 +75,8 @@ def _listed(simple: Formula, wanted: bool, span: Span | None) -> list[Case]:
 
 
 def shorter_cases(formula: Formula) -> tuple[list[Case], bool]:
-    """The cases for true or for false, whichever are fewer, and which of the two. One is few enough."""
+    """The cases for true or for false, whichever are fewer, and which of the two. The second list is not
+    computed if the first, which is likely the shorter, has one case at most."""
     simple = simplified(plain(formula))
     likely = isinstance(simple, And)  # a conjunction is true in one case, false in many
     cases = _listed(simple, likely, formula.span)
@@ -86,7 +88,7 @@ def shorter_cases(formula: Formula) -> tuple[list[Case], bool]:
 
 
 def case_count(formula: Formula) -> int:
-    """At most about so many cases make a formula true, or false, whichever are fewer.
+    """Upper estimate of the number of cases that make a formula true, or false, whichever are fewer.
 
     >>> from herbrand.language.parse import parse_formula
     >>> case_count(parse_formula("a and b and c => d")), case_count(parse_formula("a xor b xor c xor d"))
@@ -96,13 +98,13 @@ def case_count(formula: Formula) -> int:
 
 
 def has_many_cases(formula: Formula) -> bool:
-    """Whether a formula is too long to be summed by its cases, or by a table of its leaves."""
+    """Whether a formula has too many cases, and too many leaves for a table of their truth values."""
     leaves = {part for part in walk(formula) if isinstance(part, Leaf)}
     return len(leaves) > MOST_LEAVES and case_count(formula) > MOST_CASES
 
 
 def refuse_many_cases(formulas: Iterable[Formula]) -> None:
-    """Raise where a queried formula has too many cases."""
+    """Raise UnsupportedError if a queried formula has too many cases."""
     for formula in filter(has_many_cases, formulas):
         raise UnsupportedError(
             f"the formula falls into more than {MOST_CASES:,} cases",
@@ -112,7 +114,7 @@ def refuse_many_cases(formulas: Iterable[Formula]) -> None:
 
 
 def _case_counts(formula: Formula) -> tuple[int, int]:
-    """For true and for false: one operand after the other is decided."""
+    """Numbers of cases for true and for false when one operand after the other is decided."""
     counts = [_case_counts(part) for part in children(formula)]
     match formula:
         case Not():
@@ -133,7 +135,7 @@ def _case_counts(formula: Formula) -> tuple[int, int]:
 
 
 def plain(formula: Formula) -> Formula:
-    """The same formula in leaves, not, and, or, xor and exists; ``=>`` and the like spelled out."""
+    """The same formula in leaves, not, and, or, xor and exists; other connectives are rewritten."""
     match formula:
         case Implies(premise=premise, conclusion=conclusion):
             return Or((Not(plain(premise)), plain(conclusion)))
@@ -149,7 +151,7 @@ def plain(formula: Formula) -> Formula:
 
 
 def _equality(left: Term, right: Term) -> Formula:
-    """One form for ``x = y`` and ``y = x``, so that they are one leaf."""
+    """Equality in one form for ``x = y`` and ``y = x``, so that they are one leaf."""
     if left == right:
         return Truth(True)
     if not isinstance(left, Variable) and not isinstance(right, Variable):
@@ -159,7 +161,7 @@ def _equality(left: Term, right: Term) -> Formula:
 
 
 def _decided(formula: Formula, wanted: bool) -> Iterator[Case]:
-    """Decide one leaf after another both ways, until nothing of the (simplified) formula is left."""
+    """Decide one leaf after another both ways, until the (simplified) formula is a truth value."""
     waiting: list[tuple[Formula, Case]] = [(formula, ())]
     while waiting:
         rest, decided = waiting.pop()
@@ -180,7 +182,8 @@ def _decided(formula: Formula, wanted: bool) -> Iterator[Case]:
 
 
 def _literals(formula: Formula) -> Case:
-    """The leaves of a clause or conjunction of literals, each once, and what makes each literal true."""
+    """Leaves of a clause or conjunction of distinct literals, each with the truth value that makes its
+    literal true; empty for any other formula."""
     if not isinstance(formula, And | Or):
         return ()
     literals: dict[Formula, bool] = {}
@@ -193,8 +196,8 @@ def _literals(formula: Formula) -> Case:
 
 
 def _in_a_row(literals: Case, some: bool, wanted: bool, decided: Case) -> Iterator[Case]:
-    """What deciding leaf by leaf gives where literals are joined by ``or`` (``some``) or ``and``: thousands
-    of them are decided without looking at the others again."""
+    """Yield the cases of literals joined by ``or`` (``some``) or ``and``: the same that deciding leaf by leaf
+    gives, but without simplifying the rest after each leaf, so that thousands of literals are fast."""
     before, later = list(decided), []
     for leaf, positive in literals:
         settles = positive == some
@@ -211,7 +214,7 @@ def _in_a_row(literals: Case, some: bool, wanted: bool, decided: Case) -> Iterat
 
 
 def _next_leaf(formula: Formula) -> Formula:
-    """The first leaf that can be decided here; an existential only when all else is."""
+    """The first leaf that can be decided here; an existential only when no other leaf is left."""
     return next(_decidable(formula, frozenset()), None) or next(_existentials(formula))
 
 
@@ -235,14 +238,14 @@ def _existentials(formula: Formula) -> Iterator[Formula]:
 
 
 def _with(formula: Formula, leaf: Formula, value: bool) -> Formula:
-    """The formula where a decided leaf stands for its truth value."""
+    """The formula with a decided leaf replaced by its truth value."""
     if formula == leaf:
         return Truth(value)
     return with_children(formula, [_with(part, leaf, value) for part in children(formula)])
 
 
 def simplified(formula: Formula) -> Formula:
-    """Truth values absorbed; an ``exists`` keeps its body even where that is a truth value."""
+    """Absorb truth values; an ``exists`` keeps its body when that is true, since its domain may be empty."""
     match formula:
         case Not(operand=operand):
             inner = simplified(operand)

@@ -1,9 +1,9 @@
-"""All that an engine may read: the vocabulary, the facts, and the templates of what was stated.
+"""The input of every engine: signature, facts, and templates lowered from the statements.
 
-Made by :func:`herbrand.program.lower.lower`. The log-weight of a world is, over all templates and all
-assignments for which a template's conjunction holds, the sum of ``sign * weight``, plus the soft evidence;
-a world in which a forbidden conjunction holds is impossible. ``tables`` multiply the weight by an entry each;
-:func:`herbrand.program.lower.in_cells` makes templates of them, for all that reads only templates.
+Built by :func:`herbrand.program.lower.lower`. The log-weight of a world is, over all templates and all
+assignments for which a template's conjunction holds, the sum of ``sign * weight``, plus the soft evidence; a
+world in which a forbidden conjunction holds is impossible. Each of the ``tables`` multiplies the weight by
+one entry; :func:`herbrand.program.lower.in_cells` turns tables into templates for code that reads only these.
 
 Templates are the exact pieces that formulas are lowered to: conjunctions over typed variables, each with one
 potential. A :class:`Conjunction` holds for an assignment of its variables when all its literals and blocks
@@ -39,8 +39,8 @@ TRUE: tuple[int, ...] = (1,)
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """The atom has one of the ``allowed`` values: 0 is false and 1 true where it is not many-valued; where an
-    atom may have no value, that is the number after the last."""
+    """States that the atom has one of the ``allowed`` values: 0 is false and 1 true for an atom that is not
+    many-valued; for an atom that may have no value, "none" is the number after the last value."""
 
     predicate: str
     arguments: tuple[Argument, ...]
@@ -61,7 +61,8 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """``some``: one of the pieces holds for some assignment of its own variables; otherwise: none does."""
+    """Existential over ``pieces`` if ``some``: one of them holds for some assignment of its own variables.
+    Otherwise the negation: none of them holds for any assignment."""
 
     pieces: tuple[Conjunction, ...]
     some: bool
@@ -72,10 +73,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Conjunction:
-    """Typed variables, pairs of arguments that must differ, and what must hold.
+    """Typed variables, pairs of arguments that must differ, and the literals and blocks that must hold.
 
-    ``equal``: arguments of enclosing conjunctions that must be one; only while a formula is lowered, since
-    shattering settles them where their variables belong.
+    ``equal``: pairs with arguments of enclosing conjunctions that must be equal; only used during lowering,
+    since shattering settles them in the conjunction that owns the variables.
     """
 
     variables: tuple[tuple[str, str], ...] = ()
@@ -100,14 +101,15 @@ class Conjunction:
 
 @dataclass(frozen=True)
 class Template:
-    """A conjunction and what it is worth: ``sign`` times a weight of the program, or ``None``: forbidden.
+    """A conjunction with its weight: ``sign`` times a weight of the program, or forbidden where it is
+    ``None``.
 
-    The sign is 1 or -1, or these times the number that a statement multiplies its weight by.
+    The sign is 1 or -1, or these times the factor that a statement multiplies its weight by.
 
     ``weight_arguments`` choose among the values of a weight that is learned for each constant. Templates with
-    the same ``formula`` are pieces of one formula; ``instance`` is what its free variables became in this
-    piece, so pieces whose instances are equal, constants put for variables, speak of one ground formula;
-    ``free`` has their names and types.
+    the same ``formula`` are pieces of one formula. ``instance`` holds the arguments that replaced the
+    formula's free variables in this piece: pieces whose instances are equal after grounding belong to one
+    ground formula. ``free`` has the names and types of these variables.
     """
 
     conjunction: Conjunction
@@ -121,7 +123,7 @@ class Template:
 
     @property
     def predicates(self) -> set[str]:
-        """What it speaks of, inside blocks too."""
+        """Predicates of all literals, those inside blocks included."""
         return {literal.predicate for literal in literals_of(self.conjunction)}
 
     def __str__(self) -> str:
@@ -146,7 +148,8 @@ def shown_argument(argument: Argument) -> str:
 
 
 def substituted(conjunction: Conjunction, name: str, by: Argument) -> Conjunction | None:
-    """The conjunction for ``name = by``; ``None`` where a pair that must differ became equal."""
+    """The conjunction with ``name`` replaced by ``by``; ``None`` if arguments that must differ became equal,
+    or arguments that must be equal became different constants."""
 
     def image(argument: Argument) -> Argument:
         return by if argument == name else argument
@@ -189,7 +192,7 @@ def renamed(conjunction: Conjunction, names: Mapping[str, str]) -> Conjunction:
 
 
 def _with_inner(conjunction: Conjunction) -> Iterator[Conjunction]:
-    """The conjunction and those inside its blocks."""
+    """Iterate over the conjunction and those nested inside its blocks."""
     yield conjunction
     for block in conjunction.blocks:
         for piece in block.pieces:
@@ -197,35 +200,36 @@ def _with_inner(conjunction: Conjunction) -> Iterator[Conjunction]:
 
 
 def variables_of(conjunction: Conjunction) -> set[str]:
-    """The names of all variables that it ranges over, those inside blocks included."""
+    """Names of all variables, those inside blocks included."""
     return {name for part in _with_inner(conjunction) for name, _ in part.variables}
 
 
 def literals_of(conjunction: Conjunction) -> Iterator[Literal]:
-    """All literals, those inside blocks included."""
+    """Iterate over all literals, those inside blocks included."""
     return (literal for part in _with_inner(conjunction) for literal in part.literals)
 
 
 def ranged_over(conjunction: Conjunction) -> set[str]:
-    """The types of all variables, those inside blocks included."""
+    """Types of all variables, those inside blocks included."""
     return {kind for part in _with_inner(conjunction) for _, kind in part.variables}
 
 
 def unequal(conjunction: Conjunction) -> tuple[frozenset[tuple[str, str]], list[tuple[str, int]]]:
-    """Variables that must differ, and variables with constants that they must not be; blocks aside."""
+    """Pairs of variables that must differ, and pairs of a variable and a constant; blocks not included."""
     pairs = sorted((different(left, right) for left, right in conjunction.distinct), key=repr)
     variables = frozenset((a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str))
     return variables, [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, int)]
 
 
 def differing(conjunction: Conjunction) -> Iterator[Pair]:
-    """All pairs that must differ, those inside blocks included."""
+    """Iterate over all pairs that must differ, those inside blocks included."""
     return (pair for part in _with_inner(conjunction) for pair in part.distinct)
 
 
 @dataclass(frozen=True)
 class Weight:
-    """A number that templates refer to. ``by``: one number for each value of these types (starts at 0)."""
+    """A number that templates refer to. ``by``: types for each of whose values one number is learned, from
+    0."""
 
     value: float
     learned: bool = False
@@ -233,19 +237,19 @@ class Weight:
 
 
 def value_count(predicate: Predicate, facts: Facts) -> int:
-    """How many values an atom has, two where it is true or false."""
+    """Number of values of an atom: 2 unless the predicate is many-valued."""
     return 2 if predicate.value_type is None else len(facts.domains[predicate.value_type])
 
 
 def chosen_values(statements: Iterable[Choice | Rule]) -> frozenset[str]:
-    """The predicates to whose atoms choices among these statements give values."""
+    """Predicates to whose atoms choices among these statements give values."""
     heads = (a for statement in statements if isinstance(statement, Choice) for a in statement.alternatives)
     return frozenset(head.predicate for head in heads if isinstance(head.head, ValueIs))
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Immutable: a copy is the program itself."""
+    """Templates, weights and tables over the facts of one theory. Immutable: a copy is the program itself."""
 
     signature: Signature
     facts: Facts
@@ -253,7 +257,7 @@ class Program:
     weights: tuple[Weight, ...]
     templates: tuple[Template, ...]
     uncertain: tuple[Choice | Rule, ...] = ()
-    """Choices, and the rules that rest on them: predicates that they derive are open here."""
+    """Choices, and the rules that depend on them: the predicates that these derive are open here."""
     tables: tuple[NetworkTable, ...] = ()
 
     def __deepcopy__(self, memo: object) -> Program:
@@ -269,20 +273,20 @@ class Program:
         return self.facts.tables[predicate]
 
     def atom_text(self, predicate: str, row: Iterable[int]) -> str:
-        """The atom of a row of indices as printed, with its value where it has one."""
+        """Text of the atom of a row of indices, with its value if it is many-valued."""
         return self.facts.atom_text(self.signature.predicates[predicate], row)
 
     def value_count(self, predicate: str) -> int:
-        """How many values an atom of this predicate has: 2 unless it is many-valued."""
+        """Number of values of an atom of this predicate: 2 unless it is many-valued."""
         return value_count(self.signature.predicates[predicate], self.facts)
 
     @cached_property
     def incomplete(self) -> frozenset[str]:
-        """The many-valued predicates whose values are chosen: an atom of theirs may have none."""
+        """Many-valued predicates whose values are chosen by choices: their atoms may have no value."""
         return chosen_values(self.uncertain)
 
     def outcome_count(self, predicate: str) -> int:
-        """The values of an atom, and after them that it has none where that may be so."""
+        """Number of outcomes of an atom: its values, and one more where it may have none."""
         return self.value_count(predicate) + (predicate in self.incomplete)
 
     def is_open(self, predicate: str) -> bool:
@@ -290,17 +294,18 @@ class Program:
 
     @property
     def states_laws(self) -> bool:
-        """Whether some statement always holds, so that there may be no world."""
+        """Whether some statement or table forbids worlds, so that no world may be possible."""
         impossible = any(not table.values.all() for table in self.tables)
         return impossible or any(template.weight is None for template in self.templates)
 
     def worth(self, template: Template) -> float:
-        """What a row of the template adds to the log-weight of a world; minus infinity: it is forbidden."""
+        """Log-weight that a row of the template adds to a world; minus infinity if it is forbidden."""
         if template.weight is None:
             return -math.inf
         return template.sign * self.weights[template.weight].value
 
     def span_of(self, template: Template) -> Span | None:
-        """Where the template was stated; nowhere for one that a query added."""
+        """Span of the statement that the template was lowered from; ``None`` for a template that a query
+        added."""
         stated = template.statement < len(self.statements)
         return self.statements[template.statement].span if stated else None

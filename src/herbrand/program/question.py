@@ -1,7 +1,7 @@
-"""What is asked of a program: atoms, whole predicates, formulas, or the most probable world.
+"""Questions to a program: atoms, whole predicates, formulas, or the most probable world.
 
-Texts become values here, once the vocabulary and the constants are known, so that a misspelt name or a
-constant never seen is an error with the nearest one.
+Texts are parsed here, once the signature and the constants are known, so that a misspelt name or an unknown
+constant is an error that names the nearest known one.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ from herbrand.quick_values import quickly_made
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class AtomPattern:
-    """Atoms of one predicate; ``arguments`` are constants' indices or variables. ``latent``: only these.
-    ``possible``: only those that may hold."""
+    """Atoms of one predicate; ``arguments`` are indices of constants, or variables. ``latent``: only latent
+    atoms; ``possible``: only atoms that may hold."""
 
     predicate: str
     arguments: tuple[Argument, ...]
@@ -64,16 +64,16 @@ class AtomPattern:
 
     @classmethod
     def whole(cls, predicate: Predicate, latent: bool = False) -> AtomPattern:
-        """All atoms of a predicate."""
+        """The pattern of all atoms of a predicate."""
         return cls(predicate.name, tuple(f"x{i}" for i in range(predicate.arity)), latent)
 
     @property
     def is_ground(self) -> bool:
-        """Whether it is one atom."""
+        """Whether the pattern matches exactly one atom."""
         return not self.latent and all(isinstance(argument, int) for argument in self.arguments)
 
     def fits(self, rows: np.ndarray) -> np.ndarray:
-        """Whether each atom, [n, arguments], is among them."""
+        """Whether each atom, [n, arguments], matches."""
         fitting, first = np.ones(len(rows), bool), dict[str, int]()
         for place, argument in enumerate(() if self.latent else self.arguments):
             equal = argument if isinstance(argument, int) else rows[:, first.setdefault(argument, place)]
@@ -83,27 +83,29 @@ class AtomPattern:
 
 @dataclass(frozen=True)
 class Question:
-    """Nothing named: every latent atom. ``value`` is the one to explain of an atom (1: true)."""
+    """A question; without atoms and formulas it asks for every latent atom. ``value``: the value of an atom
+    to explain (1: true)."""
 
     atoms: tuple[AtomPattern, ...] = ()
     formulas: tuple[Formula, ...] = ()
     most_probable: bool = False
     value: int = 1
     summed_out: bool = False
-    """Under ``most_probable``: all that is not asked for is summed out, not fixed at its best."""
+    """With ``most_probable``: sum out all that is not asked for (marginal MAP), rather than maximising over
+    it."""
 
     @property
     def everything(self) -> bool:
         return not self.atoms and not self.formulas
 
     def lists(self, predicate: str) -> bool:
-        """Whether it asks for atoms of a predicate that it does not name one by one."""
+        """Whether the question asks for atoms of a predicate that it does not name one by one."""
         own = (pattern for pattern in self.atoms if pattern.predicate == predicate)
         return self.everything or not all(pattern.is_ground for pattern in own)
 
 
 def refuse_formulas(question: Question, engine: str, instead: str) -> None:
-    """Raise ``UnsupportedError`` where an engine that gives atoms, with all values, is asked a formula."""
+    """Raise UnsupportedError if an engine that only gives probabilities of atoms is asked for a formula."""
     for formula in question.formulas[:1]:
         hint = instead
         if isinstance(formula, ValueIs | ValueIn):
@@ -113,15 +115,14 @@ def refuse_formulas(question: Question, engine: str, instead: str) -> None:
 
 
 def _parsed(query: str | Formula, signature: Signature) -> Formula:
-    """A query as a formula; one that is given as a formula is read already."""
+    """The query parsed to a formula, if it is not one already."""
     if not isinstance(query, str):
         return query
     return with_own_names(parse_formula(query, "<query>", signature.valued_names), signature)
 
 
 def with_own_names(formula: Formula, signature: Signature) -> Formula:
-    """A formula of a question with the predicates that it means, where the file tells them apart by how many
-    arguments they have."""
+    """Replace overloaded predicate names in a question's formula by those that the arities select."""
 
     def named(leaf: Formula) -> Formula:
         if not isinstance(leaf, Atom):
@@ -134,19 +135,19 @@ def with_own_names(formula: Formula, signature: Signature) -> Formula:
 
 @dataclass(frozen=True)
 class ComputingGoal:
-    """A goal that computes: its literals, and the variables that only these equations have."""
+    """A goal that computes: its literals, and the variables that occur only in its equations."""
 
     literals: tuple[Formula, ...]
     made: frozenset[str]
 
 
 _MAY_COMPUTE = re.compile(rf"[-+*/%<>=]|\b(?:{'|'.join((*FUNCTIONS, *AGGREGATES))})\s*\(")
-"""What a text has in which values are computed: to read a goal takes as long as to answer a small one."""
+"""Matches texts that may compute values: parsing a goal takes as long as answering a small one."""
 
 
 @lru_cache(MOST_ASKED)
 def computing_goal(text: str, valued: frozenset[str]) -> ComputingGoal | None:
-    """A goal of rules in which values are computed; None where none is."""
+    """The goal of a text in which values are computed; ``None`` if none are."""
     if not _MAY_COMPUTE.search(text):
         return None
     read = parse_formula(text, "<query>", valued, computes=True)
@@ -160,8 +161,9 @@ def computing_goal(text: str, valued: frozenset[str]) -> ComputingGoal | None:
 
 
 def _absences_of_values(stated: Sequence[Formula]) -> tuple[Formula, ...]:
-    """``y = x + 1 and not s(y)`` with ``not s(x + 1)``: an absence has no say in the type of what is asked
-    for, which may be a value that ``s`` is never true of."""
+    """Replace computed variables of negated atoms by their expressions, as in ``y = x + 1 and not s(x + 1)``:
+    a negated atom must not decide the type of the answer, which may be a value for which ``s`` is never
+    true."""
     joined, tests = tests_of(in_body(stated))
     bound = bound_variables(joined)
     given = (pair for test in tests if (pair := assigned(test, bound)) is not None)
@@ -180,18 +182,18 @@ def _absences_of_values(stated: Sequence[Formula]) -> tuple[Formula, ...]:
 
 
 def queried_predicates(queries: Iterable[str | Formula], signature: Signature) -> frozenset[str]:
-    """The predicates that queries name outright, alone or as one atom; they are open unless declared."""
+    """Predicates that queries name directly, alone or as one atom; these are open unless declared."""
     parsed = (_parsed(query, signature) for query in queries)
     return frozenset(formula.predicate for formula in parsed if isinstance(formula, Atom))
 
 
 def named_predicates(formulas: Iterable[Formula]) -> frozenset[str]:
-    """All predicates that formulas name, in aggregates too."""
+    """All predicates that formulas name, inside aggregates too."""
     return frozenset(atom.predicate for atom in named_atoms(formulas))
 
 
 def named_atoms(formulas: Iterable[Formula]) -> Iterator[Atom]:
-    """All atoms of formulas, in aggregates too."""
+    """Iterate over all atoms of formulas, inside aggregates too."""
     return chain.from_iterable(map(atoms_in, formulas))
 
 
@@ -202,8 +204,8 @@ def read_question(
     most_probable: bool = False,
     possible: bool = False,
 ) -> Question:
-    """The question that queries ask; raises one ``LanguageError`` with every mistake. ``possible``: of atoms
-    with variables only those that may hold."""
+    """The question of some queries; raise one LanguageError with every mistake. ``possible``: of patterns
+    with variables only atoms that may hold."""
     atoms: list[AtomPattern] = []
     formulas: list[Formula] = []
     for query in queries:
@@ -218,7 +220,7 @@ def read_question(
 
 
 def read_explained(text: str, signature: Signature, facts: Facts) -> Question:
-    """The question for one ground atom, or one value of a many-valued one, as an explanation needs it."""
+    """The question for one ground atom, or one value of a many-valued atom, that is to be explained."""
     question = read_question([text], signature, facts)
     match question.formulas:
         case (ValueIs(atom=atom, value=Constant(value=value)),):
@@ -245,9 +247,9 @@ def _not_one_atom(text: str) -> LanguageError:
 
 
 def check_formula(formula: Formula, signature: Signature, facts: Facts) -> None:
-    """Raise unless a formula fits the vocabulary and names known constants only."""
+    """Raise LanguageError unless a formula fits the signature and names known constants only."""
     for atom in named_atoms([formula]) if not signature.predicates else ():
-        signature.predicate(atom.predicate, atom.span)  # beside no declaration any name would do
+        signature.predicate(atom.predicate, atom.span)  # without declarations any name would pass
     own = signature.about(sorted(named_predicates([formula])))
     check(own.declarations() + Theory((WeightedFormula(Hard(), formula),)))
     mistakes: list[Mistake] = []
@@ -284,8 +286,8 @@ def _pattern(atom: Atom, signature: Signature, facts: Facts) -> AtomPattern:
 
 
 def _plainly_fits(atom: Atom, predicate: Predicate, facts: Facts) -> bool:
-    """Whether nothing can be wrong with an atom, so that it need not be checked as a theory is: it has known
-    constants and different variables."""
+    """Whether an atom is correct at first sight, with known constants and distinct variables, so that the
+    slower check of a whole theory can be skipped."""
     if len(atom.arguments) != len(predicate.types):
         return False
     variables: set[str] = set()
@@ -302,7 +304,7 @@ def _plainly_fits(atom: Atom, predicate: Predicate, facts: Facts) -> bool:
 
 
 def _unknown(terms: Sequence[Term], types: Sequence[str], facts: Facts) -> list[Mistake]:
-    """A mistake for each constant that is none of its type's."""
+    """A mistake for each constant that does not belong to its type."""
     mistakes = []
     for term, type_name in zip(terms, types, strict=True):
         domain = facts.domains[type_name]

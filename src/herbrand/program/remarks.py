@@ -1,7 +1,8 @@
-"""What may surprise a user of a theory and its facts, though it is no mistake: a line each, few lines.
+"""Remarks on what may surprise a user of a theory and its facts without being an error: a few lines of text.
 
-Observed predicates without facts, predicates that nothing uses, constants that differ in case, blanks or
-Unicode form alone, predicates and constants that only ``given`` evidence names, queries of closed predicates.
+They are about observed predicates without facts, unused predicates, constants that differ only in case,
+blanks or Unicode form, predicates and constants that only ``given`` evidence names, and queries of closed
+predicates.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question, named_predicates
 
 MOST_COMPARED = 1_000_000
-"""Constants of larger types are not compared with each other."""
+"""Most constants of a type that are compared with each other."""
 MOST_NAMED = 4
 
 
 def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]:
-    """Remarks on a theory over facts, whatever is asked."""
+    """Yield remarks on a theory with its facts that do not depend on the query."""
     filled = {name for name, table in facts.tables.items() if table.fact_count}
     yield from bare_remarks(theory, signature, [name for name in signature.predicates if name not in filled])
     yield from _misspelt(theory, signature, facts, filled)
@@ -45,7 +46,8 @@ def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]
 
 
 def _misspelt(theory: Theory, signature: Signature, facts: Facts, filled: Set[str]) -> Iterator[str]:
-    """Remarks on facts that no statement uses beside a predicate of almost that name without any."""
+    """Yield remarks on unused facts whose predicate has a similar name to one that is used but has no
+    facts."""
     bare = facts.tables.keys() - filled - theory.derived.keys()
     if not (bare and filled):
         return
@@ -59,7 +61,7 @@ def _misspelt(theory: Theory, signature: Signature, facts: Facts, filled: Set[st
 
 
 def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> Iterator[str]:
-    """Remarks on predicates without facts."""
+    """Yield remarks on predicates without facts."""
     known = signature.predicates
     bare = [name for name in bare if known[name].role == "observed" or known[name].declared]
     if not bare:
@@ -75,7 +77,7 @@ def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> I
 
 
 def may_be_new(given: Sequence[FactRows], facts: Facts, signature: Signature, stated: Signature) -> bool:
-    """Whether some predicate or constant of evidence is in no fact but, perhaps, this: cheap to check."""
+    """Whether some predicate or constant may occur only in the evidence: a cheap check."""
     return any(rows.predicate not in stated.predicates for rows in given) or any(
         _occurrences(name, value, facts, signature) <= list(column).count(value)
         for rows in given
@@ -96,7 +98,7 @@ def _occurrences(type_name: str, value: Value, facts: Facts, signature: Signatur
 
 
 def question_remarks(program: Program, question: Question, theory: Theory) -> Iterator[str]:
-    """Remarks on a question about a theory, which its program states lowered."""
+    """Yield remarks on a question about a theory, given with its lowered program."""
     if any(weight.learned for weight in program.weights):
         yield "weights that are to be learned count as 0"
     for name, domain in program.facts.domains.items():
@@ -114,7 +116,7 @@ def question_remarks(program: Program, question: Question, theory: Theory) -> It
 
 
 def _latent_count(program: Program, name: str) -> int:
-    """How many atoms of a predicate are latent, without looking at which."""
+    """Number of latent atoms of a predicate, computed without listing them."""
     table, predicate = program.table(name), program.signature.predicates[name]
     if table.world == "closed":
         return 0
@@ -123,7 +125,7 @@ def _latent_count(program: Program, name: str) -> int:
 
 
 def _named_as_constants(program: Program, question: Question) -> Iterator[str]:
-    """Remarks on variables that bear the name of a constant: most likely quotes are missing."""
+    """Yield remarks on variables with the name of a constant: most likely quotes are missing."""
     for pattern in question.atoms:
         types = program.signature.predicates[pattern.predicate].types
         for argument, kind in zip(pattern.arguments, types, strict=False):
@@ -135,9 +137,9 @@ def _named_as_constants(program: Program, question: Question) -> Iterator[str]:
 def nothing_uncertain(
     question: Question, theory: Theory, facts: Facts, latent_count: Callable[[str], int]
 ) -> Iterator[str]:
-    """Why nothing of what is asked for is uncertain, where that is so; others cover rules' predicates.
-    ``latent_count``: how many latent atoms a predicate has."""
-    inhabited = all(map(len, facts.domains.values()))  # else another remark names what has no constants
+    """Yield the reason why nothing in the question is uncertain, if so; predicates of rules have a separate
+    remark. ``latent_count``: number of latent atoms of a predicate."""
+    inhabited = all(map(len, facts.domains.values()))  # empty types have a separate remark
     if not question.everything:
         asked = dict.fromkeys(pattern.predicate for pattern in question.atoms if pattern.latent)
         yield from _closed_queries(asked, theory, facts)
@@ -171,7 +173,8 @@ def _closed_queries(names: Iterable[str], theory: Theory, facts: Facts) -> Itera
 
 
 def new_predicates(given: Sequence[FactRows], before: Collection[str]) -> Iterator[str]:
-    """Remarks on predicates of evidence that are none of ``before``, the theory's and the facts'."""
+    """Yield remarks on predicates of evidence that are not in ``before``, those of the theory and the
+    facts."""
     for name in dict.fromkeys(rows.predicate for rows in given):
         if name not in before:
             near = nearest(name, before)
@@ -179,7 +182,7 @@ def new_predicates(given: Sequence[FactRows], before: Collection[str]) -> Iterat
 
 
 def new_constants(given: Sequence[FactRows], before: Facts, signature: Signature) -> Iterator[str]:
-    """Remarks on constants of evidence that are none of the theory's and of the facts'."""
+    """Yield remarks on constants of evidence that neither the theory nor the facts name."""
     for name, value in constants_of(given, signature):
         domain = before.domains.get(name)
         if domain is not None and domain.index_of(value) is None:
@@ -187,7 +190,7 @@ def new_constants(given: Sequence[FactRows], before: Facts, signature: Signature
 
 
 def constants_of(given: Sequence[FactRows], signature: Signature) -> dict[tuple[str, Value], None]:
-    """The types and constants that evidence names."""
+    """Types and constants that evidence names."""
     return {
         (name, value): None
         for rows in given
@@ -197,7 +200,7 @@ def constants_of(given: Sequence[FactRows], signature: Signature) -> dict[tuple[
 
 
 def new_constant(domain: Domain, value: Value) -> str:
-    """The remark on a constant that only evidence names; its type has few others, or many."""
+    """The remark on a constant that only evidence names, with the nearest one unless its type is large."""
     few = len(domain) <= MOST_COMPARED // 10
     near = nearest(str(value), (str(one) for one in domain if one != value)) if few else ""
     return f"--given names a new constant of type {domain.name}, {shown_constant(value)}" + (
@@ -206,13 +209,13 @@ def new_constant(domain: Domain, value: Value) -> str:
 
 
 def _used(theory: Theory) -> set[str]:
-    """The predicates that statements name."""
+    """Predicates that statements name."""
     formulas = (formula for statement in theory.statements for formula in formulas_in(statement))
     return {name for table in theory.tables for name in table.scope} | named_predicates(formulas)
 
 
 def _alike(domain: Domain) -> Iterator[str]:
-    """Constants that are one but for case, blanks or Unicode form."""
+    """Yield a remark on constants that differ only in case, blanks or Unicode form."""
     if domain.kind != "text" or not 1 < len(domain) <= MOST_COMPARED:
         return
     if len(domain) <= SMALL and _plainly_differ(domain):
@@ -232,13 +235,14 @@ def _alike(domain: Domain) -> Iterator[str]:
 
 
 def _plainly_differ(domain: Domain) -> bool:
-    """Whether constants, all of ASCII, differ in more, even taking all kinds of blanks for one."""
+    """Whether constants are all ASCII and differ in more than case and blanks."""
     texts = domain.values.to_pylist()
     folded = {" ".join(text.split()).lower() for text in texts}
     return len(folded) == len(texts) and all(map(str.isascii, texts))
 
 
 def _escaped(value: object) -> str:
-    """As a theory writes it, and by numbers where two texts would look the same."""
+    """The text as a theory writes it, with escaped characters if it is not ASCII, where two texts may look
+    alike."""
     text = str(value)
     return shown_constant(text) if text.isascii() else f"{shown_constant(text)} ({ascii(text)[1:-1]})"

@@ -1,10 +1,10 @@
-"""Whether recursion that makes values has an end.
+"""Decide whether recursion that computes values terminates.
 
-``x > 0, y = x - 1`` makes values by whole steps towards a limit, and ``z = x % y`` none that is larger
-(:func:`has_end`). Where one argument of each predicate of a cycle goes on by steps with each round of calls,
-there are so many rounds at most, and what else they make has an end too (:attr:`Rounds.count`). So it has
-where each call of one predicate follows a relation without circles, as only facts can say:
-:meth:`Rounds.calls` tells what has to be linked.
+``x > 0, y = x - 1`` makes values in integer steps towards a limit, and ``z = x % y`` none that is larger
+(:func:`has_end`). If one argument of each predicate of a cycle changes by such steps with each round of
+calls, the number of rounds is bounded, and so are the other values that they make (:attr:`Rounds.count`). The
+same holds if each call of one predicate follows an acyclic relation, which depends on the facts:
+:meth:`Rounds.calls` gives the variables that must be linked.
 
 >>> import herbrand as hb
 >>> text = "total(n, s) :- throw(n, v), total(m, t), n = m + 1"
@@ -42,15 +42,15 @@ from herbrand.language.syntax import Rule, Term
 from herbrand.program.dependencies import body_predicates
 
 MOST_WAYS = 10_000
-"""So many choices of an argument for each predicate of a cycle are tried."""
+"""Most choices of one argument for each predicate of a cycle that are tried."""
 Places = Mapping[str, int]
-"""Of each predicate of a cycle, the argument that goes on."""
+"""For each predicate of a cycle, the place of the argument that changes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The rules by which predicates call themselves and each other. ``group``: the predicates of the cycle,
-    with those of what is computed; ``definitions``: what these compute."""
+    """The rules by which predicates of a cycle call each other. ``group``: the predicates of the cycle, those
+    of definitions included; ``definitions``: the definitions by predicate."""
 
     rules: tuple[Rule, ...]
     group: Collection[str]
@@ -60,8 +60,8 @@ class Rounds:
     def of(
         cls, rules: Iterable[Rule], group: Collection[str], definitions: Mapping[str, Definition]
     ) -> Rounds | None:
-        """Of the rules of a cycle; ``None`` where what a rule calls stands in no atom of its own. What a body
-        negates gives no values."""
+        """The rounds of a cycle's rules; ``None`` if something that a rule calls is no plain atom of its
+        body. Negated literals are ignored, as they bind no values."""
         calls = [(rule, list(_calls(rule, group))) for rule in rules]
         calling = [rule for rule, atoms in calls if atoms]
         if not calling or not all(isinstance(one, Atom | ValueIs) for _, atoms in calls for one in atoms):
@@ -71,19 +71,19 @@ class Rounds:
 
     @cached_property
     def predicates(self) -> dict[str, int]:
-        """Those that rules derive, and how many arguments each has."""
+        """Predicates that the rules derive, with their numbers of arguments."""
         return {rule.head.predicate: len(rule.head.arguments) for rule in self.rules}
 
     @cached_property
     def count(self) -> bool:
-        """Whether each round is some whole steps along one argument that has limits."""
+        """Whether each round makes integer steps along one argument that has a limit."""
         choices = islice(product(*map(range, self.predicates.values())), MOST_WAYS)
         ways = (dict(zip(self.predicates, chosen, strict=True)) for chosen in choices)
         return any(self._counts(places, up) for places in ways for up in (True, False))
 
     def calls(self, place: int) -> Iterator[tuple[Rule, str, str]]:
-        """What stands in this place of a head and of each call in its body; equal names for what is no
-        variable, or ``_``."""
+        """Yield each rule with the variables at this place of its head and of each call in its body; two
+        empty names if one of them is ``_`` or no variable."""
         for rule in self.rules:
             for call in self._called(rule):
                 match rule.head.arguments[place], call.arguments[place]:
@@ -93,16 +93,16 @@ class Rounds:
                         yield rule, "", ""
 
     def free(self, rule: Rule) -> list[Atom]:
-        """The atoms of a body that rest on nothing of the cycle."""
+        """Atoms of a body whose predicates are not in the group."""
         return [part for part in rule.body if isinstance(part, Atom) and part.predicate not in self.group]
 
     def _called(self, rule: Rule) -> list[Atom]:
-        """What a body calls, a value as the last argument."""
+        """Atoms of a body that call the rules' predicates, a value as the last argument."""
         atoms = (row_atom(part) for part in rule.body if isinstance(part, Atom | ValueIs))
         return [atom for atom in atoms if atom.predicate in self.predicates]
 
     def _tests(self, rule: Rule) -> Iterator[Test]:
-        """What a body compares and computes."""
+        """Yield the comparisons and computations of a body."""
         for part in rule.body:
             if isinstance(part, Comparison | Computed):
                 yield part
@@ -110,8 +110,8 @@ class Rounds:
                 yield from self.definitions[part.predicate].tests
 
     def _counts(self, places: Places, up: bool) -> bool:
-        """Whether every rule goes on by steps, or with the value of what it calls, and no circle of rules
-        does the latter alone."""
+        """Whether in every rule the argument steps up (or down) or is passed on unchanged from each call, and
+        no cycle of calls only passes it on."""
         numbers = {name: number for number, name in enumerate(self.predicates)}
         staying = list[tuple[int, int]]()
         for rule in self.rules:
@@ -129,7 +129,8 @@ class Rounds:
         return is_without_circle(len(numbers), np.array(staying, np.int64).reshape(-1, 2))
 
     def _steps(self, rule: Rule, own: Variable, called: Sequence[Term], up: bool) -> bool:
-        """Whether an argument of the head is whole steps above those of calls, or below, and has a limit."""
+        """Whether an argument of the head is integer steps above (or below) those of calls, and has a
+        limit."""
         tests = list(self._tests(rule))
         names = {term.name for term in called if isinstance(term, Variable)}
         if len(names) < len(set(called)):
@@ -138,15 +139,15 @@ class Rounds:
         steps = [step for test in tests for step in steps_in(test)]
         above = {(one, other) if step > 0 else (other, one) for one, other, step in steps if step}
         listed = own.name in variables_of(self.free(rule))
-        if listed:  # of so many values, whatever lies between them
+        if listed:  # finitely many values, so anything strictly between them is bounded too
             above |= {pair for test in tests for pair in _shrunk(test, tests)}
         has_limit = listed or any(_limits(test, {own.name, *names}, fixed, below=not up) for test in tests)
         return has_limit and {(own.name, name) if up else (name, own.name) for name in names} <= above
 
     @cached_property
     def _kept(self) -> set[int]:
-        """The places of which every call of the one predicate hands on what the head has there, so that no
-        round changes it."""
+        """Places at which every call of the only predicate passes on the head's argument, so that no round
+        changes it."""
         places = set(range(len(self.rules[0].head.arguments))) if len(self.predicates) == 1 else set[int]()
         for rule in self.rules:
             for call in self._called(rule):
@@ -155,16 +156,17 @@ class Rounds:
 
 
 def _calls(rule: Rule, group: Collection[str]) -> Iterator[Formula]:
-    """The literals of a body that call one of a group, but for negated ones."""
+    """Yield the literals of a body that call a predicate of the group, negated ones left out."""
     for name, literal in body_predicates(rule):
         if name in group and not isinstance(literal, Not):
             yield literal
 
 
 def has_end(made: str, definition: Definition, fixed: Collection[str] = ()) -> bool:
-    """Whether a value is made by whole steps towards a limit, ``x > 0, y = x - 1``, or by a division, which
-    makes none larger, ``z = x % y``. Where all rules of a cycle make theirs so, all values are within the
-    first ones and fixed limits, and whole steps or remainders of these. ``fixed``: variables of limits."""
+    """Whether a value is made by integer steps towards a limit, ``x > 0, y = x - 1``, or by a division, which
+    makes none larger, ``z = x % y``. If all rules of a cycle make their values so, all values lie within the
+    first ones and fixed limits, and are integer steps from these or remainders. ``fixed``: variables that may
+    be limits."""
     tests, body = definition.tests, definition.body
     return any(made == one for test in tests for one in _divided(test, body)) or any(
         one == made and _limits(part, {made, old}, fixed, below=step < 0)
@@ -175,8 +177,8 @@ def has_end(made: str, definition: Definition, fixed: Collection[str] = ()) -> b
 
 
 def _divided(test: Test, body: Sequence[Formula]) -> Iterator[str]:
-    """The variable that is what a division leaves, by a constant or by what an atom of the body has; or how
-    often a number from 1 on is in what an atom has."""
+    """Yield a variable that is the remainder of a division by a constant or by a value from an atom of the
+    body, or the quotient of a value from an atom by a constant number of at least 1."""
     atoms = variables_of([part for part in body if isinstance(part, AnyAtom)])
     for made, value in equated(test):
         match value:
@@ -191,7 +193,8 @@ def _divided(test: Test, body: Sequence[Formula]) -> Iterator[str]:
 
 
 def _shrunk(test: Test, tests: Sequence[Test]) -> Iterator[tuple[str, str]]:
-    """Two variables, of which the first is above 0 and the second, less, what a division of it comes to."""
+    """Yield pairs of a positive variable and the result of a division of it, or of a remainder by it, which
+    is smaller."""
     for made, value in equated(test):
         match value:
             case Arithmetic(sign="//", operands=(Variable(name=old), Constant(value=int() as by))) if by > 1:
@@ -205,7 +208,7 @@ def _shrunk(test: Test, tests: Sequence[Test]) -> Iterator[tuple[str, str]]:
 
 
 def _is_positive(name: str, part: Test) -> bool:
-    """Whether a test keeps a variable above 0."""
+    """Whether a test implies that a variable is above 0."""
     least, most = (part.right, part.left) if part.operator in (">", ">=") else (part.left, part.right)
     if not isinstance(most, Variable) or most.name != name or not isinstance(least, Constant):
         return False
@@ -215,7 +218,7 @@ def _is_positive(name: str, part: Test) -> bool:
 
 
 def _limits(part: object, names: Collection[str], fixed: Collection[str], below: bool) -> bool:
-    """Whether a comparison keeps one of these variables above or below a constant or what is ``fixed``."""
+    """Whether a comparison keeps one of these variables above or below a constant or a ``fixed`` variable."""
     if not isinstance(part, Comparison) or part.operator not in ("<", "<=", ">", ">="):
         return False
     least = (part.left, part.right) if part.operator in (">", ">=") else (part.right, part.left)

@@ -1,9 +1,9 @@
-"""Make sure that different literals of a conjunction are different ground atoms.
+"""Split conjunctions so that different literals are different ground atoms.
 
-Where a = b, ``not s(a) or not f(a, b) or s(b)`` speaks of one atom twice, and any product of messages that
-does not know it is wrong. So two literals of one latent predicate that some assignment makes equal split
-their conjunction: one part in which the arguments are equal (and the literals merge), one in which they
-differ. Only the equalities that unify two literals are split.
+Where a = b, ``not s(a) or not f(a, b) or s(b)`` contains one atom twice, and a product of messages that
+treats the two as independent is wrong. So two literals of one latent predicate that some assignment makes
+equal split their conjunction into a part in which the arguments are equal (and the literals merge), and a
+part in which they differ. Only the equalities that unify two literals are split.
 
 >>> there, back = Literal("f", ("x", "y"), (1,)), Literal("f", ("y", "x"), (1,))
 >>> pair = Conjunction((("x", "t"), ("y", "t")), (there, back))
@@ -30,11 +30,12 @@ from herbrand.program.program import (
 )
 
 ValueCount = Callable[[str], int | None]
-"""How many values a latent predicate's atoms have; ``None`` for a known one, which needs no splitting."""
+"""Number of values of a latent predicate's atoms; ``None`` for an observed one, which needs no splitting."""
 
 
 MOST_PARTS = 50_000
-"""Ten atoms of one predicate about as many variables are equal or different in twice as many ways."""
+"""Most parts of one formula: ten atoms of one predicate over as many variables already make about twice as
+many."""
 
 
 def shattered(
@@ -45,8 +46,8 @@ def shattered(
 ) -> list[Conjunction]:
     """Disjoint conjunctions that together hold exactly where the given one does.
 
-    ``outer_distinct``: pairs that differ in the conjunctions around it. ``span``: of the formula, for where
-    there are too many.
+    ``outer_distinct``: pairs that differ in the enclosing conjunctions. ``span``: position of the formula,
+    for the error raised if there are too many parts.
     """
     parts: list[Conjunction] = []
     waiting = [conjunction]
@@ -71,7 +72,7 @@ def shattered(
 
 
 def split(conjunction: Conjunction, pair: Pair) -> Iterator[Conjunction]:
-    """The part where two arguments are equal, and the part where they differ."""
+    """Yield the part where two arguments are equal, if any, and the part where they differ."""
     left, right = pair
     own = conjunction.types
     name, other = (right, left) if isinstance(right, str) and right in own else (left, right)
@@ -83,7 +84,7 @@ def split(conjunction: Conjunction, pair: Pair) -> Iterator[Conjunction]:
 
 
 def _merged(conjunction: Conjunction, value_count: ValueCount) -> Conjunction | None:
-    """Literals of one atom become one; ``None`` where they exclude each other."""
+    """Merge literals of one atom; ``None`` if they exclude each other."""
     allowed: dict[tuple[object, ...], Literal] = {}
     for literal in conjunction.literals:
         known = allowed.get(literal.atom)
@@ -100,7 +101,8 @@ def _merged(conjunction: Conjunction, value_count: ValueCount) -> Conjunction | 
 def _splits(
     conjunction: Conjunction, outer_distinct: frozenset[Pair], value_count: ValueCount
 ) -> Iterator[Pair]:
-    """Pairs of arguments, one of them a variable of this conjunction, that decide whether atoms are equal."""
+    """Yield pairs of arguments, one a variable of this conjunction, whose equality decides whether atoms are
+    equal."""
     for pair in _unifying_pairs(conjunction, outer_distinct, value_count):
         if any(isinstance(argument, str) and argument in conjunction.types for argument in pair):
             yield pair
@@ -124,7 +126,8 @@ def _unifying_pairs(
 
 
 def _first_difference(left: Literal, right: Literal, distinct: frozenset[Pair]) -> Pair | None:
-    """The first pair of arguments to be equal for the atoms to be; ``None`` where they cannot be, or are."""
+    """The first pair of arguments that must be equal for the atoms to be; ``None`` if they cannot be equal,
+    or are."""
     pairs = [different(a, b) for a, b in zip(left.arguments, right.arguments, strict=True) if a != b]
     for pair in pairs:
         if pair in distinct or all(isinstance(argument, int) for argument in pair):
@@ -135,7 +138,8 @@ def _first_difference(left: Literal, right: Literal, distinct: frozenset[Pair]) 
 def _with_shattered_blocks(
     conjunction: Conjunction, value_count: ValueCount, outer_distinct: frozenset[Pair]
 ) -> Conjunction:
-    """The blocks' pieces shattered; one that needs two arguments equal that differ out here is none."""
+    """The conjunction with its blocks' pieces shattered; a piece that needs arguments to be equal which
+    differ in an enclosing conjunction is dropped."""
     distinct = conjunction.distinct | outer_distinct
     blocks = tuple(
         Block(

@@ -1,7 +1,7 @@
-"""Functions of texts that rules may compute: how alike two are, and keys to compare by.
+"""Functions of texts that rules may compute: similarities, distances, and keys for comparison.
 
-DuckDB compares texts of ASCII, all rows at once. It counts bytes, so that other texts are compared here, by
-the same definitions over characters. Equal pairs are compared once.
+DuckDB compares ASCII texts, all rows at once. It counts bytes, so other texts are compared here, by the same
+definitions over characters. Equal pairs are compared once.
 
 >>> import numpy as np
 >>> names, others = np.array(["martha", "über"]), np.array(["marhta", "ueber"])
@@ -22,12 +22,14 @@ import pyarrow as pa
 
 Array = np.ndarray[Any, Any]
 BOOSTED, PREFIX, LONGEST_PREFIX = 0.7, 0.1, 4
-"""Winkler's: above this likeness each of so many equal first characters takes off this share of the rest."""
+"""Winkler's constants: above similarity ``BOOSTED`` each equal leading character, up to ``LONGEST_PREFIX``,
+removes the share ``PREFIX`` of the remaining distance to 1."""
 
 
 def jaro_winkler(one: str, other: str) -> float:
-    """From 0 to 1: characters that match within half the longer text, less half of those out of order, and
-    more for equal beginnings (Winkler 1990). Two empty texts have nothing that matches: 0."""
+    """Jaro-Winkler similarity (Winkler 1990), from 0 to 1: based on the characters that match within half the
+    longer text, less half of those out of order, and raised for equal prefixes. 0 for two empty texts, as no
+    character matches."""
     reach = max(max(len(one), len(other)) // 2 - 1, 0)
     taken = [False] * len(other)
     matched = []
@@ -54,7 +56,7 @@ def jaro_winkler(one: str, other: str) -> float:
 
 
 def levenshtein(one: str, other: str) -> int:
-    """The fewest characters to insert, delete or replace."""
+    """Fewest characters to insert, delete or replace to turn one text into the other."""
     row = list(range(len(other) + 1))
     for place, letter in enumerate(one, 1):
         before, row[0] = row[0], place
@@ -64,7 +66,7 @@ def levenshtein(one: str, other: str) -> int:
 
 
 def jaccard(one: str, other: str) -> float:
-    """The share of words, in any case, that both have, among those that either has."""
+    """Jaccard similarity of the sets of words, ignoring case; 0 for two texts without words."""
     words, others = set(one.casefold().split()), set(other.casefold().split())
     return len(words & others) / len(words | others) if words or others else 0.0
 
@@ -91,7 +93,7 @@ def _compared(name: str, sql: str, single: Callable[[str, str], Any], kind: type
 
 
 def _by_duckdb(sql: str, pairs: list[tuple[str, str]]) -> Array:
-    """The values of a function of DuckDB, in the order of the pairs."""
+    """Compute a function of DuckDB for each pair, in the order of the pairs."""
     table = pa.table({"a": [a for a, _ in pairs], "b": [b for _, b in pairs], "n": np.arange(len(pairs))})
     with duckdb.connect() as connection:
         connection.register("pairs", table)
@@ -111,4 +113,4 @@ TEXT_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     ),
     "lower": lambda texts: _texts([text.lower() for text in texts.tolist()]),
 }
-"""By name; all take texts, but the second of ``prefix``, which says how many characters."""
+"""Functions by name. All arguments are texts, except the second of ``prefix``, a number of characters."""

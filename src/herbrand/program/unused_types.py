@@ -1,8 +1,7 @@
-"""What a definition computes of types that hold nothing: no constants, and not even a kind.
+"""Definitions over types without any constants, whose kind is still unknown.
 
-An open type learns from its first constant whether it holds text or numbers. Until then a value of it fits
-every operation, as there is none: a conjunction that needs one has no rows, and what is aggregated of one is
-nothing.
+An open type gets its kind, text or numbers, from its first constant. Until then there is no value for an
+operation to reject: a conjunction that needs one has no rows, and an aggregate is over no rows.
 """
 
 from __future__ import annotations
@@ -15,22 +14,23 @@ from herbrand.language.formulas import Aggregate, Arithmetic, Computed, Constant
 from herbrand.language.scope import bound_variables
 
 NOTHING = Constant(0)
-"""The count and the sum of no rows."""
+"""Count or sum of no rows."""
 
 
 class NoRowsError(Exception):
-    """Raised where a test needs a value that no row has."""
+    """Raised if a test needs a value that no row has."""
 
 
 @dataclass(frozen=True)
 class UnusedTypes:
-    """Takes variables without a possible value out of the tests of a body; ``unused`` tells them by name."""
+    """Removes variables of empty types from the tests of a body; ``unused`` decides by the variable's
+    name."""
 
     unused: Callable[[str], bool]
 
     def tests(self, tests: Iterable[Test]) -> list[Test]:
-        """The tests with what nothing adds up to in place of aggregates of nothing; raises
-        :class:`NoRowsError` where one has no value."""
+        """The tests with 0 in place of counts and sums of no rows; raise :class:`NoRowsError` if a test has
+        no value."""
         return [self._test(test) for test in tests]
 
     def _test(self, test: Test) -> Test:

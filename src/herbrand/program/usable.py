@@ -1,4 +1,4 @@
-"""Kinds of statements: which of them a command, or a layer, has a use for.
+"""Kinds of statements, and which of them a command or a layer can use.
 
 >>> from herbrand.language.parse import parse_theory
 >>> refuse_unusable(parse_theory("1.5: smokes(x)").statements, "infer", "weights")
@@ -37,13 +37,14 @@ KINDS: dict[str, tuple[type[Statement], ...]] = {
     "choices": (Choice,),
 }
 USED_BY, ANSWERING = {"weights": "infer", "bounds": "bound"}, ("infer", "bound", "query", "sample")
-"""Who answers by statements of a kind, where another command that answers has no use for any statement."""
+"""The command that answers by statements of a kind, named in the hint of another that can use none of
+them."""
 IGNORABLE = ("weights", "bounds", "rules")
-"""The kinds that ``--ignore`` leaves out; a theory without its choices would mean something else."""
+"""Kinds that ``--ignore`` leaves out; without its choices a theory would mean something else."""
 
 
 def refuse_unusable(statements: Iterable[Statement], command: str, *usable: str) -> None:
-    """Statements of a kind that a command cannot use are errors."""
+    """Raise UnsupportedError for statements of kinds that a command cannot use."""
     statements = list(statements)
     used = tuple(chain.from_iterable(KINDS[name] for name in usable))
     elsewhere = command in ANSWERING and not any(isinstance(statement, used) for statement in statements)
@@ -57,9 +58,9 @@ def refuse_unusable(statements: Iterable[Statement], command: str, *usable: str)
 
 
 def refuse_no_model(call: str, given: object) -> None:
-    """Refuse what a program gives to a call in place of a model.
+    """Raise UnsupportedError if ``given`` to a call is not a model.
 
-    Rooms below that of models call this too, so that a model is known by what it does, not by its class.
+    Modules below that of models call this too, so a model is recognised by a method, not by its class.
     """
     if not hasattr(type(given), "stated_with_open"):
         hint = "hb.Model(theory, facts) makes one"
@@ -67,7 +68,7 @@ def refuse_no_model(call: str, given: object) -> None:
 
 
 def _unusable(command: str, kind: str, statements: Sequence[Statement], elsewhere: bool) -> Mistake:
-    """Names the first statement of a kind that the command has no use for; ``elsewhere``: another one has."""
+    """Name the first statement of a kind that the command cannot use; ``elsewhere``: another command can."""
     first, more = statements[0], sum(map(_size, statements)) - 1
     others = f" (and {more:,} more of its kind)" if more else ""
     hint = f"leave such statements out by --ignore {kind}" if kind in IGNORABLE else ""
