@@ -1,4 +1,4 @@
-"""Answers of ``query`` under choices: the marginals of a goal's atoms as bindings of its variables."""
+"""Answers of ``query`` for theories with choices: bindings of a goal's variables, each with its marginal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ PASSED_ON = ("memory", "time_limit", "seed")
 
 
 def request_of(options: Mapping[str, Any]) -> tuple[Request, dict[str, Any]]:
-    """How the answers are wanted, and which options ``infer`` is to have."""
+    """The request, with the default algebra filled in, and the options to pass on to ``infer``.
+
+    Raises ``UnsupportedError`` for any algebra but ``probability``.
+    """
     known = {name: value for name, value in options.items() if value is not None}
     algebra = known.setdefault("algebra", PROBABILITY)
     if algebra != PROBABILITY:
@@ -38,7 +41,7 @@ def request_of(options: Mapping[str, Any]) -> tuple[Request, dict[str, Any]]:
 
 
 def goal_atom(goal: str, signature: Signature) -> Atom:
-    """The goal as one atom over named variables and constants: a database answers no other."""
+    """The goal as one atom over named variables and constants, the only kind of goal a database answers."""
     atom, rules = read_goal(goal, signature)
     if rules:
         raise UnsupportedError(
@@ -49,7 +52,7 @@ def goal_atom(goal: str, signature: Signature) -> Atom:
 
 
 def read_goal(goal: str, signature: Signature) -> tuple[Atom, tuple[Rule, ...]]:
-    """The atom whose instances are the answers, and the rule that derives it where it is not the goal."""
+    """The atom whose instances are the answers, and the rule that derives it unless the goal is that atom."""
     computing = computing_goal(goal, signature.valued_names)
     if computing is not None:
         computed = tuple(with_own_names(one, signature) for one in computing.literals)
@@ -78,7 +81,7 @@ def _derived(variables: tuple[Variable, ...], literals: tuple[Formula, ...]) -> 
 
 
 def answers(atom: Atom, marginals: Marginals, request: Request) -> Bindings:
-    """Every answer that is possible, likeliest first."""
+    """The answers of positive probability, likeliest first, normalized and cut as the request says."""
     names = tuple(dict.fromkeys(term.name for term in atom.arguments if isinstance(term, Variable)))
     rows: list[tuple[float, tuple[Value, ...]]] = []
     named = (replace(table, predicate="goal") for table in marginals.tables)  # else rows leave arguments out

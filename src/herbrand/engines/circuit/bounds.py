@@ -1,16 +1,16 @@
 """Lower and upper probabilities while a circuit is too large to be compiled at once.
 
-The worlds are divided into cases, each a few decided variables. The heaviest case is compiled with a little
-work; where that does not end, a variable divides it in two that is on the likeliest way to settle something
-asked (:mod:`~herbrand.engines.circuit.likeliest_way`). What was compiled counts exactly, and a case that is
-open weighs at most the product of its decided weights and of the sums of all others: a gate follows from its
-inputs, so it adds at most the larger of its two. With ``T`` and ``F`` the weight of the compiled worlds in
-which an atom is true and false, and ``t`` and ``f`` what open cases may have of either, its probability is
-between T / (T + F + f) and (T + t) / (T + t + F). Cases are divided by what is no gate: its two weights share
-the case's, so that bounds only narrow.
+The worlds are divided into cases, each given by a few decided variables. The heaviest case is compiled with a
+small limit of work. Where that is not enough, a variable divides it in two: one on the likeliest way to
+settle a queried literal (:mod:`~herbrand.engines.circuit.likeliest_way`). Compiled cases count exactly. An
+open case weighs at most the product of its decided weights and of the sums of all others: a gate follows from
+its inputs, so it adds at most the larger of its two. With ``T`` and ``F`` the weight of the compiled worlds
+in which an atom is true and false, and ``t`` and ``f`` the most that open cases may add to either, its
+probability is between T / (T + F + f) and (T + t) / (T + t + F). Cases are divided by variables that are no
+gates: their two weights share the case's, so that bounds only narrow.
 
 An open case in which nothing but decisions weighs worlds, and nothing excludes any, has all of that weight.
-It counts as if it were compiled for the atoms that are known in it.
+It counts as compiled for the atoms that are known in it.
 
 >>> from herbrand.budget import UNLIMITED
 >>> from herbrand.engines.circuit.choices import ChoiceConstraints
@@ -49,17 +49,17 @@ from herbrand.errors import BudgetError
 from herbrand.language.collection import collector_paused
 
 DIAGRAMS_FROM = 20_000
-"""After how much work of the search diagrams begin: early, as it is early that either may be done."""
+"""Work of the search after which diagrams begin: early, since either of the two may be done early."""
 ELIMINATED_AFTER = 1.5e-4
-"""Seconds for each variable, half of what it takes to eliminate one: circuits that are found sooner are found
-by then, and others wait for little."""
+"""Seconds for each variable before elimination is tried, half of what it takes to eliminate one: most
+circuits that are found sooner than by elimination are found by then, and others wait little."""
 LEAST_WORK, SHARE = 4_000, 0.0005
-"""The work for one case, and the share of all work so far if that is more. What was compiled in vain is lost:
-dividing soon narrows faster than trying long, which pays only where cases stay large."""
+"""Work allowed for one case, and the share of all work so far if that is more. Work on a case that is not
+finished is lost: dividing soon narrows faster than trying long, which pays only where cases stay large."""
 
 
 class Cases:
-    """The cases into which the worlds are divided; weights are logarithms, as unlikely worlds weigh less than
+    """The cases into which the worlds are divided. Weights are logarithms, as unlikely worlds weigh less than
     the least float."""
 
     def __init__(self, task: Task, budget: Budget, order: Order | None = None) -> None:
@@ -73,7 +73,7 @@ class Cases:
         self._most_together = float(self._most.sum())
         self._known = -math.inf
         self._shares = np.zeros(2 * len(task.net))
-        """Of each literal in the worlds of the compiled cases, whose weight is ``known``."""
+        """Probability of each literal within the compiled cases, whose total log-weight is ``_known``."""
         self._open: list[_Open] = []
         self._work, self._made = 0, 0
         self.least_work = LEAST_WORK
@@ -83,7 +83,7 @@ class Cases:
 
     @property
     def log_total(self) -> float:
-        """A lower bound of the logarithm of all weight."""
+        """Lower bound of the logarithm of the total weight."""
         return float(np.logaddexp.reduce([self._known, *(one.weight for one in self._open if one.is_free)]))
 
     @property
@@ -91,7 +91,7 @@ class Cases:
         return not self._open
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and the upper probability of each literal of variables that are written."""
+        """Lower and upper probability of each literal of written variables."""
         rest, known, certain = 0.0, np.zeros(len(self._shares)), np.zeros(len(self._shares))
         heaviest = max([self._known, *(one.weight for one in self._open)])
         for one in self._open:
@@ -110,7 +110,7 @@ class Cases:
         return np.nan_to_num(lower, nan=0.0), np.minimum(np.nan_to_num(upper, nan=1.0), 1.0)
 
     def narrow(self, seconds: float, least: int = 0) -> None:
-        """Compile or divide the heaviest cases for about so long, but as many as ``least``."""
+        """Compile or divide the heaviest cases for about ``seconds``, but at least ``least`` of them."""
         until, done = time_beside_compiling() + seconds, 0
         while self._open and (done < least or time_beside_compiling() < until) and not self._budget.ended:
             done += 1
@@ -127,13 +127,14 @@ class Cases:
                 self._count(weight, circuit.shares(self._task.log_weights, values))
 
     def _count(self, weight: float, shares: np.ndarray) -> None:
-        """A compiled case beside those before."""
+        """Add a compiled case to those before."""
         total = float(np.logaddexp(self._known, weight))
         self._shares = self._shares * math.exp(self._known - total) + shares * math.exp(weight - total)
         self._known = total
 
     def _divide(self, case: _Open, part: np.ndarray, fixed: np.ndarray) -> None:
-        """Two cases for one, whose open ``part`` and ``fixed`` literals a search found."""
+        """Replace an unfinished case by two. ``part``: its open variables; ``fixed``: literals that hold in
+        it."""
         variable, is_free = self._ways.divided(fixed)
         if variable is None:
             inputs = part[~self._gates[part]]
@@ -151,13 +152,13 @@ class Cases:
 
 
 def _of_opposites(numbers: np.ndarray) -> np.ndarray:
-    """For each literal the number of its opposite."""
+    """Reorder numbers of literals so that each literal has the number of its negation."""
     return numbers.reshape(-1, 2)[:, ::-1].reshape(-1)
 
 
 class _Open(NamedTuple):
-    """An open case, the heaviest first. ``fixed``: the literals that are known to hold in it, those that were
-    ``decided`` among them; ``is_free``: it has all of its weight."""
+    """An open case; the order puts the heaviest first. ``fixed``: all literals known to hold in it, with the
+    ``decided`` ones; ``is_free``: whether it certainly has all of ``weight``."""
 
     order: float
     number: int
@@ -171,7 +172,7 @@ class _Open(NamedTuple):
 
 
 def probabilities(made: ChoiceConstraints, literals: Sequence[int], budget: Budget) -> list[float]:
-    """The probability of each literal, given the evidence, however long that takes.
+    """Compute the probability of each literal given the evidence, without a limit of time.
 
     Raises ``ContradictionError`` where the evidence holds in no world.
     """
@@ -188,9 +189,12 @@ def probabilities(made: ChoiceConstraints, literals: Sequence[int], budget: Budg
 
 @dataclass(eq=False)
 class Unfinished:
-    """A compilation that goes on while bounds narrow beside it; ``failure``: why it cannot.
+    """A compilation that can be continued, with bounds that narrow beside it. ``failure``: why it cannot go
+    on.
 
-    Its task is over one variable for all literals that are equal; ``spread`` gives what is found to each."""
+    Its task has one variable for all equal literals; ``spread`` gives each literal of the original task its
+    number.
+    """
 
     unified: Unified
     budget: Budget
@@ -198,20 +202,21 @@ class Unfinished:
     cases: Cases | None = None
     failure: BudgetError | None = None
     beside: Beside | None = None
-    """The diagrams beside the search, once that has done some work."""
+    """Diagrams beside the search, from the first time they are tried."""
     is_eliminated: bool = False
-    """Whether that was tried, once."""
+    """Whether elimination was considered; that is done at most once."""
 
     @classmethod
     @collector_paused()
     def of(cls, task: Task, budget: Budget) -> Unfinished:
-        """Nothing done yet."""
+        """A compilation that has not begun."""
         return cls(unified(task), budget)
 
     @cached_property
     @collector_paused()
     def search(self) -> Compilation:
-        """The search for the circuit, where constraints leave something to search for."""
+        """The search for the circuit, made when first needed: without restrictions there is nothing to search
+        for."""
         task = self.task
         return Compilation(
             problem_of(task.net, task.written, task.normal, (), order=self._order), self.budget
@@ -226,7 +231,7 @@ class Unfinished:
         return self.unified.task
 
     def spread(self, numbers: np.ndarray) -> np.ndarray:
-        """A number for each literal of the task as it was given."""
+        """Spread numbers of the unified task's literals to the literals of the original task."""
         return self.unified.spread(numbers)
 
     @property
@@ -234,7 +239,8 @@ class Unfinished:
         return time_beside_compiling() - self.began
 
     def solved(self, seconds: float) -> Counted | None:
-        """What is asked for, if so much more time is enough; ``None`` for good where memory ends."""
+        """The log-weight and the shares, if ``seconds`` more are enough; always ``None`` once memory has run
+        out."""
         if not self.task.net.consistent:
             return -math.inf, np.zeros(2 * len(self.task.net))
         if not self.task.net.restrictions:
@@ -276,17 +282,18 @@ class Unfinished:
         return counted
 
     def counted(self, circuit: Circuit) -> Counted:
-        """What the circuit gives."""
+        """The total log-weight and the share of each literal in the circuit."""
         weights = self.task.log_weights
         values = circuit.values(weights)
         return float(values[circuit.root]), circuit.shares(weights, values)
 
     def advanced(self, work: int) -> Circuit | None:
-        """The circuit, if so much more work is enough."""
+        """The circuit, or ``None`` if it takes more than ``work`` from here on."""
         return self.search.advanced(work)
 
     def narrowed(self, seconds: float) -> Cases:
-        """The cases after so much more time; raises where memory leaves neither a circuit nor bounds."""
+        """The cases after ``seconds`` more; raises ``BudgetError`` where memory leaves neither a circuit nor
+        bounds."""
         if self.cases is None:
             self.cases = Cases(self.task, self.budget, self._order)
         try:

@@ -1,4 +1,4 @@
-"""Independent choices and evidence as constraints with weights, compiled and summed.
+"""Independent choices and evidence as weighted constraints, compiled to a circuit that sums over worlds.
 
 >>> from herbrand.budget import UNLIMITED
 >>> made = ChoiceConstraints()
@@ -31,15 +31,15 @@ from herbrand.language.collection import collector_paused
 from herbrand.quick_values import quickly_made
 
 CERTAIN = 1e-12
-"""Where several probabilities leave less than this to 1, it is rounding."""
+"""Where several probabilities leave less than this to 1, the rest is rounding and counts as 0."""
 FEW_STATEMENTS = 64
-"""Up to so many pieces of evidence are searched for a smallest set that has probability 0."""
+"""Most pieces of evidence among which a smallest contradictory set is searched for."""
 
 
 def probability_left(chances: Sequence[float]) -> list[float]:
-    """The probability of each outcome and all behind it, none of them included; last that of none.
+    """Probability that each outcome, a later one or none holds; the last entry is that of none.
 
-    Summed from the end, since 1 less the outcomes before would round rare ones off.
+    Summed from the end, since 1 less the earlier outcomes would round rare ones off.
 
     >>> probability_left([0.5, 0.25]), probability_left([1 - 1e-13, 1e-13])[1:]
     ([1.0, 0.5, 0.25], [1e-13, 0.0])
@@ -57,7 +57,8 @@ def probability_left(chances: Sequence[float]) -> list[float]:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Stipulation:
-    """A literal that evidence fixes, the text that names it, and whether that says that an atom holds."""
+    """A piece of evidence: the literal that must hold, its text, and whether the text states that an atom is
+    true."""
 
     literal: int
     text: str
@@ -67,8 +68,8 @@ class Stipulation:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One choice: the probability and the literal of each outcome, and the variable that draws it, -1 where
-    none is needed."""
+    """One choice: the probability and the literal of each outcome, and the variable that decides on it, -1
+    where none is needed."""
 
     chances: tuple[float, ...]
     variables: tuple[int, ...]
@@ -76,7 +77,7 @@ class Drawn:
 
     @property
     def decisions(self) -> Iterator[tuple[int, float, float]]:
-        """Each variable that decides on an outcome, and the probabilities of this and of all behind it."""
+        """Each deciding variable, the probability of its outcome, and that of all later outcomes or none."""
         behind = probability_left(self.chances)[1:]
         every = zip(self.variables, self.chances, behind, strict=True)
         return (decision for decision in every if decision[0] >= 0)
@@ -84,8 +85,8 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Constraints to be compiled for their sum; ``written``: variables whose literals the circuit has;
-    ``normal`` ones weigh 1."""
+    """Constraints and log-weights to be summed. ``written``: variables whose literals the circuit has;
+    ``normal``: variables whose two weights add up to 1."""
 
     net: Constraints
     log_weights: np.ndarray
@@ -94,13 +95,13 @@ class Task:
 
     @property
     def weighted(self) -> list[int]:
-        """The gates with weights of their own."""
+        """Gates with weights of their own."""
         return np.flatnonzero(self.log_weights.any(axis=1) & np.array(self.net.gates, bool)).tolist()
 
     def unrestricted(self) -> tuple[float, np.ndarray]:
-        """The logarithm of the sum over all assignments and the share of each literal, without constraints.
+        """The log-sum over all assignments and the share of each literal, where there are no restrictions.
 
-        As of a circuit, gates that nobody asks for and normal variables add nothing to the sum.
+        As in a circuit, gates that are not written and normal variables add nothing to the sum.
         """
         sums = np.logaddexp(self.log_weights[:, 0], self.log_weights[:, 1])
         with np.errstate(invalid="ignore"):
@@ -112,12 +113,14 @@ class Task:
 
 
 class ChoiceConstraints(WeightedConstraints):
-    """``normal``: variables whose two weights add up to 1; ``evidence``: literals that were required.
+    """Constraints with choices and evidence. ``normal``: variables whose two weights add up to 1;
+    ``evidence``: the literals that were required.
 
-    ``whole``: single worlds are looked at, so that choices weigh by ``weigh_made`` only where they are made;
-    sums over worlds need not care, and are cheaper without. ``scaled``: probabilities will be made smaller,
-    so that every choice may come to nothing. ``unweighed``: which probabilities lie between 0 and 1 only
-    weights that come later tell. ``has_laws``: more than choices weighs worlds.
+    ``whole``: single worlds are wanted, so choices are weighed by ``weigh_made`` only where they are made;
+    sums over worlds do not depend on that, and are cheaper without. ``scaled``: probabilities will be made
+    smaller, so every choice may have no outcome. ``unweighed``: weights come later, and until then it is
+    unknown which probabilities lie strictly between 0 and 1. ``has_laws``: whether factors weigh worlds
+    beside choices.
     """
 
     def __init__(self, whole: bool = False, scaled: bool = False, unweighed: bool = False) -> None:
@@ -134,12 +137,13 @@ class ChoiceConstraints(WeightedConstraints):
 
     @property
     def conditions(self) -> list[Restriction]:
-        """What a draw of all choices has to meet, but for what settles a choice where nothing is chosen."""
+        """The restrictions that a draw of all choices has to meet, without those that fix choices not
+        made."""
         restrictions = enumerate(self.net.restrictions)
         return [one for place, one in restrictions if one.owner == NO_OWNER and place not in self._unmade]
 
     def choice(self, chances: Sequence[float]) -> Drawn:
-        """Its outcomes, of which at most one holds: the first or a later one, and so on."""
+        """Add a choice with these probabilities; at most one outcome holds, decided one after the other."""
         outcomes: list[int] = []
         variables: list[int] = []
         later = TRUE
@@ -156,7 +160,7 @@ class ChoiceConstraints(WeightedConstraints):
         return Drawn(tuple(chances), tuple(variables), tuple(outcomes))
 
     def _drawn_once(self, chance: float, behind: float) -> int:
-        """A two-way choice, of an outcome and what is left ``behind`` it."""
+        """The literal of a new variable that decides between an outcome and all ``behind`` it."""
         variable = self.net.variable()
         yes, no = 2 * variable, 2 * variable + 1
         if not (self.unweighed or self.whole):  # else the weights come later
@@ -166,10 +170,10 @@ class ChoiceConstraints(WeightedConstraints):
         return yes
 
     def weigh_made(self, drawn: Drawn, later: int) -> None:
-        """Weigh a choice where its body holds, ``later``, and each outcome where none before it was taken.
+        """Weigh a choice where its body holds (``later``), and each outcome where none before it was taken.
 
-        Elsewhere nothing is chosen: one value stands for both, and has no weight, so that a world's weight is
-        the product of what was chosen in it.
+        Where the body fails nothing is chosen: the variable is fixed to one value, which has no weight, so
+        that a world's weight is the product of the probabilities chosen in it.
         """
         for variable, chance, behind in drawn.decisions:
             yes = 2 * variable
@@ -181,7 +185,8 @@ class ChoiceConstraints(WeightedConstraints):
             self._weigh_shares(taken, later, chance, behind)
 
     def _weigh_shares(self, taken: int, later: int, chance: float, behind: float) -> None:
-        """Weigh an outcome and what comes behind it by their shares of both."""
+        """Weigh an outcome and all behind it by their shares of the sum of both."""
+        # The smaller share is computed and log1p gives the other: 1 less a rare share would round it off.
         if chance <= behind:
             share = chance / (chance + behind)
             self.weigh(taken, math.log(share))
@@ -192,18 +197,18 @@ class ChoiceConstraints(WeightedConstraints):
             self.weigh(later, math.log(share))
 
     def weigh(self, literal: int, log_weight: float) -> None:
-        """A choice that a formula weighs as well has weights that no longer add up to 1."""
+        """Weigh a literal; a choice that a formula weighs too has weights that no longer add up to 1."""
         super().weigh(literal, log_weight)
         self.normal.discard(literal >> 1)
 
     def stipulate(self, literal: int, text: str, holds: bool = True) -> None:
-        """Keep only worlds in which the literal holds. ``holds``: whether ``text`` says that an atom does."""
+        """Require the literal as evidence. ``holds``: whether ``text`` states that an atom is true."""
         self.evidence.append(Stipulation(literal, text, holds))
         self.net.require([literal])
 
     @collector_paused()
     def task(self, literals: Collection[int]) -> Task:
-        """What a circuit that tells of these literals is compiled from."""
+        """The constraints and weights from which a circuit with these literals is compiled."""
         written = self._written(literals)
         net = factored(used(self.net, written), written)
         reduction = reduced(net, self.log_weights(), self.normal, written)
@@ -216,10 +221,10 @@ class ChoiceConstraints(WeightedConstraints):
     def circuit(
         self, literals: Collection[int], budget: Budget, sums: bool = True, maximized: bool = False
     ) -> tuple[Circuit, np.ndarray]:
-        """The circuit that tells of these literals, and the log-weights of its variables.
+        """The circuit with these literals, and the log-weights of its variables.
 
-        Without ``sums`` it tells of every choice too. ``maximized``: the best values of these literals are
-        wanted, and the rest is summed out.
+        Without ``sums`` it has the literals of every choice too. ``maximized``: the best values of these
+        literals are wanted, and the rest is summed out.
         """
         wanted = {literal >> 1 for literal in literals if literal >= 0} if maximized else ()
         if not sums:
@@ -229,8 +234,8 @@ class ChoiceConstraints(WeightedConstraints):
         return compiled(task.net, budget, task.written, task.normal, wanted), task.log_weights
 
     def smallest_evidence(self, budget: Budget) -> list[Stipulation]:
-        """Evidence that holds together in no world, while it may without any one of them; empty where no
-        world is left without any evidence."""
+        """A minimal set of evidence that holds in no world; not minimised beyond ``FEW_STATEMENTS`` pieces,
+        and empty where no world is left even without evidence."""
         stated = self.evidence
         if not _possible(self.net, budget, {s.literal for s in stated}):
             return []
@@ -245,7 +250,8 @@ class ChoiceConstraints(WeightedConstraints):
 
 
 def share_of(shares: np.ndarray, literal: int) -> float:
-    """The probability of a literal by the shares of all, of which a variable's two may miss 1 by rounding."""
+    """The probability of a literal from the shares of all, normalised, as a variable's two may miss 1 by
+    rounding."""
     if literal in (TRUE, FALSE):
         return float(literal == TRUE)
     holds, fails = float(shares[literal]), float(shares[negated(literal)])
@@ -253,7 +259,8 @@ def share_of(shares: np.ndarray, literal: int) -> float:
 
 
 def impossible_evidence(needed: Sequence[Stipulation], of: str = "") -> ContradictionError:
-    """Names the evidence that holds in no world. ``of``: whose it is, where there is other evidence too."""
+    """The error that names evidence holding in no world. ``of``: whose evidence it is, if there is other
+    too."""
     shown = " and ".join(s.text for s in needed)
     hint = "give other evidence"
     if len(needed) == 1 and not needed[0].holds:

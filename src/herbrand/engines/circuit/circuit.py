@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
-    """``starts`` and ``kids`` list each node's kids; ``written`` which variables are written;
-    ``maximized``, whose best values are wanted, the rest summed out."""
+    """``starts`` and ``kids`` list each node's kids; ``written``: how each variable's literals are written;
+    ``maximized``: variables whose best values are wanted while the rest is summed out."""
 
     variables: int
     kinds: np.ndarray
@@ -35,7 +35,7 @@ class Circuit:
 
     @classmethod
     def nothing(cls, variables: int) -> Circuit:
-        """The circuit that nothing fulfils."""
+        """The circuit of constraints that no assignment satisfies."""
         nodes = 2 + 3 * variables
         empty = np.zeros(0, np.int64)
         return cls(
@@ -50,16 +50,16 @@ class Circuit:
 
     @property
     def size(self) -> int:
-        """How many links there are between nodes."""
+        """Number of links between nodes."""
         return len(self.kids)
 
     def _walk(self, walk: Callable[..., None], *rest: object) -> None:
-        """Walk over all links, compiled where they are many, here or in all circuits so far."""
+        """Run ``walk`` over all links, compiled if there are many, in this circuit or in all so far."""
         run_often(walk, 2 * (self.size + len(self.kinds)), self.kinds, self.starts, self.kids, *rest)
 
     def values(self, log_weights: Floats, largest: bool = False) -> Floats:
         """The log-weight of every node; ``log_weights`` [variable, (false, true)]. ``largest``: of the best
-        assignment alone."""
+        assignment alone instead of the sum."""
         values = np.empty(len(self.kinds))
         values[:2] = -np.inf, 0.0
         base = 2 + 2 * self.variables
@@ -76,8 +76,8 @@ class Circuit:
         return float(self.values(log_weights)[self.root])
 
     def shares(self, log_weights: Floats, values: Floats) -> Floats:
-        """The probability of each literal of variables that are written, each summed up by itself: 1 less the
-        other would lose what is rare."""
+        """The probability of each literal of written variables. Each is summed up by itself: 1 less the other
+        would lose what is rare."""
         flows, base = self.flows(values), 2 + 2 * self.variables
         shares = flows[2:base].reshape(-1, 2)
         (free,) = flows[base : base + self.variables].nonzero()
@@ -88,16 +88,18 @@ class Circuit:
         return flows[2:base]
 
     def flows(self, values: Floats) -> Floats:
-        """Which part of the total goes through each node: one part of a sum, all those of a product."""
+        """The part of the total that goes through each node: a sum divides its part among its kids by weight,
+        a product passes all of it to each."""
         flows = np.zeros(len(values))
         flows[self.root] = 1.0
         self._walk(_downward, 2 + 3 * self.variables, values, flows)
         return flows
 
     def best(self, log_weights: Floats, summed_out: bool = False) -> tuple[NDArray[np.int8], float]:
-        """One assignment of the largest weight, and the logarithm of that; -1: not written, or summed out.
+        """One assignment of the largest weight, -1 where not written or summed out, and the logarithm of that
+        weight.
 
-        ``summed_out``: all variables but the ``maximized`` ones are, of which none may be left undecided.
+        ``summed_out``: sum out all variables but the ``maximized`` ones, of which none may be left undecided.
         """
         values = self.values(log_weights, largest=not summed_out)
         best = np.full(self.variables, -1, np.int8)
@@ -105,8 +107,8 @@ class Circuit:
         return best, float(values[self.root])
 
     def samples(self, log_weights: Floats, values: Floats, uniform: Floats) -> NDArray[np.int8]:
-        """Assignments drawn in proportion to their weight, one for each row of numbers between 0 and 1, of
-        which there is one for each variable; -1: not written."""
+        """Assignments drawn in proportion to their weight, one for each row of ``uniform`` [draw, variable],
+        numbers between 0 and 1; -1: not written."""
         drawn = np.full(uniform.shape, -1, np.int8)
         links = self.kinds, self.starts, self.kids
         rest = self.root, self.variables, values, log_weights, uniform, drawn
@@ -161,7 +163,7 @@ def _descend(
     chosen: np.ndarray,
     sums_stay: bool,
 ) -> None:
-    """Follow the best kid of each sum and all kids of each product; where sums stay, of each maximum."""
+    """Follow the best kid of each sum and all kids of each product; where ``sums_stay``, of maxima alone."""
     stack = np.empty(len(kids) + 1, np.int64)
     stack[0] = root
     height = 1
@@ -197,9 +199,9 @@ def _draw(
     uniform: np.ndarray,
     drawn: np.ndarray,
 ) -> None:
-    """Follow one kid of each sum, by its share, and all kids of each product.
+    """Follow one kid of each sum, drawn by its share, and all kids of each product.
 
-    Each sum on the way decides another variable, so there are numbers enough.
+    Each sum on the way decides a different variable, so one number for each variable is enough.
     """
     stack = np.empty(len(kids) + 1, np.int64)
     for row in range(len(uniform)):
@@ -214,6 +216,7 @@ def _draw(
                 drawn[row, (node - 2) >> 1] = 1 - (node & 1)
             elif node < 2 + 3 * variables:
                 free = node - 2 - 2 * variables
+                # The exponential of a negative number cannot overflow, and keeps the share of a rare value.
                 apart = log_weights[free, 1] - log_weights[free, 0]
                 rarer = math.exp(-abs(apart)) / (1.0 + math.exp(-abs(apart)))
                 share = 1.0 - rarer if apart > 0.0 else rarer

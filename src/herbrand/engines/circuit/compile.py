@@ -1,4 +1,4 @@
-"""Constraints become a circuit: the order in which to decide, the search, and its memory.
+"""Compile constraints into a circuit: the order of decisions, the search, and the growth of its memory.
 
 >>> from herbrand.budget import UNLIMITED
 >>> from herbrand.engines.circuit.constraints import Constraints
@@ -52,23 +52,26 @@ from herbrand.engines.circuit.search import (
 )
 
 PLAIN_WORK = 200_000
-"""Up to so much the search runs as plain Python, about a second; compiling it takes twenty, once a machine,
-and loading what was compiled more than half of one."""
+"""Work up to which the search runs as plain Python, about a second: compiling it takes twenty, once a
+machine, and loading the compiled loop more than half of one."""
 WORK_AT_ONCE = 2_000_000
-"""Between two looks at the clock: some hundredths of a second."""
+"""Work between two looks at the clock: some hundredths of a second."""
 CIRCUITS_FROM = 250_000
-"""After how much work of the search diagrams are made beside it: circuits of these are longer."""
+"""Work of the search after which diagrams are made beside it; late, as circuits of diagrams are longer."""
 WIDE = 4
-"""A constraint over more variables links them only through a vertex of its own: decided gates cut it."""
+"""A constraint over more variables than this links them through one vertex that stands for the constraint, as
+deciding its gate cuts it."""
 THIN = 2
-"""Degrees up to this are one: chains are then halved again and again, and not cut off link by link."""
+"""Degrees up to this count as equal: chains are then halved again and again, and not cut off link by link."""
 DENSE = 30
-"""Neighbours from which on degrees say nothing more."""
+"""Degree above which elimination by degree ends, since degrees say nothing more; the remaining variables keep
+the order of the program."""
 LEAST_DENSE, CORE = 10, 5
-"""Nor do they among atoms alone, from fewer neighbours on, where each has a fifth of all that are left: pairs
-of elements under transitivity. Gates have no order of their own, and keep that by degree."""
+"""Where no gates are left it ends earlier: from degree ``LEAST_DENSE`` on, if more than one in ``CORE`` of
+the remaining vertices is a neighbour, as among pairs of elements under transitivity. Gates have no order in
+the program, and stay ordered by degree."""
 FEW = 1000
-"""Keys of so many variables and constraints are kept."""
+"""Random keys are cached for problems of at most so many variables and constraints."""
 SEED = 20261123
 
 
@@ -81,15 +84,15 @@ def compiled(
     assumed: Collection[int] = (),
     one_world: bool = False,
 ) -> Circuit:
-    """The circuit of all assignments that fulfil the constraints.
+    """The circuit of all assignments that satisfy the constraints.
 
     ``written``: gates whose literals are written; those of other gates are not, as their weights are 1.
-    ``normal``: variables whose two weights add up to 1 and that nobody asks about. ``maximized``: variables
+    ``normal``: variables whose two weights add up to 1 and that are not queried. ``maximized``: variables
     whose best values are wanted while the others are summed out; they are decided before all others, so that
-    no sum stands above a maximum. ``assumed``: literals that hold. ``one_world``: of what the first
-    assignment that is found leaves open, if there is one, not of all.
+    no sum stands above a maximum. ``assumed``: literals that hold. ``one_world``: stop at the first
+    satisfying assignment, if any, and compile only what it leaves open.
 
-    Diagrams are made beside the search, of which that of what is known is a circuit as well.
+    Diagrams are made beside the search, as the diagram of all constraints is a circuit as well.
     """
     if not net.consistent:
         return Circuit.nothing(len(net))
@@ -109,12 +112,12 @@ def compiled(
 
 
 def is_possible(net: Constraints, budget: Budget) -> bool:
-    """Whether some assignment fulfils the constraints; the search ends at the first that does."""
+    """Whether some assignment satisfies the constraints; the search ends at the first that does."""
     return compiled(net, budget, one_world=True).total(np.zeros((len(net), 2))) > -math.inf
 
 
 class Compilation:
-    """One search for a circuit, in parts. ``assumed``: literals that hold from the beginning."""
+    """One resumable search for a circuit. ``assumed``: literals that hold from the beginning."""
 
     def __init__(self, problem: Problem, budget: Budget, assumed: Iterable[int] = ()) -> None:
         self._problem, self._budget = problem, budget
@@ -123,7 +126,7 @@ class Compilation:
 
     @property
     def rank(self) -> np.ndarray:
-        """The order in which variables are decided."""
+        """Rank of each variable in the order of decisions."""
         return self._problem.rank
 
     @property
@@ -131,7 +134,8 @@ class Compilation:
         return int(self._state.at[WORK])
 
     def advanced(self, work: int) -> Circuit | None:
-        """The circuit, or ``None`` if that takes more than so much work from here on."""
+        """The circuit, or ``None`` if it takes more than ``work`` from here on; a later call goes on from
+        there."""
         before = self.work
         circuit = self._advanced(before + work)
         loops.spend(search, self.work - before)  # many small searches are worth compiling the loop as well
@@ -156,14 +160,14 @@ class Compilation:
         return self._circuit()
 
     def begun(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of an unfinished search: the variables of the part that it is at, and the literals that hold in all
-        of it."""
+        """For an unfinished search: the variables of the outermost part being compiled, and the literals
+        fixed before it."""
         first = self._state.frames[1]
         part = self._state.pool[int(first[LOW]) : int(first[HIGH])].copy()
         return part, self._state.trail[: int(first[TRAIL_BASE])].copy()
 
     def forget(self) -> None:
-        """Give the memory back of a search that will not go on."""
+        """Free the memory of a search that will not go on."""
         self._state = _state(self._problem)
 
     def _circuit(self) -> Circuit:
@@ -237,7 +241,7 @@ def _keys(variables: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _few_keys() -> np.ndarray:
-    """Drawn once a process: making a generator takes as long as compiling a small program."""
+    """Keys drawn once per process: making a generator takes as long as compiling a small program."""
     return _drawn_keys(FEW)
 
 
@@ -246,12 +250,13 @@ def _drawn_keys(count: int) -> np.ndarray:
 
 
 class Order(NamedTuple):
-    """Variables in reverse of an elimination order by least degree: the first cut the rest into parts.
+    """The order of decisions: the reverse of an elimination order by least degree, so that the first
+    decisions cut the rest into parts.
 
     Where every vertex has many neighbours no order by degree is better than another one, and variables keep
     the order of the program, element by element: the relation of one element with all others leaves sets of
-    elements, each of which is then one case. ``width``: the most neighbours that a vertex has where it is
-    eliminated, without end where some are not.
+    elements, each of which is then one case. ``width``: the largest degree of a vertex when it is eliminated,
+    infinite where some vertices are not eliminated.
     """
 
     ranks: np.ndarray
@@ -296,7 +301,8 @@ class Order(NamedTuple):
 
 
 def _depth_first(later: Mapping[int, set[int]]) -> list[int]:
-    """The vertices from the last to the first that was eliminated, but each followed by all below it."""
+    """The vertices in reverse order of elimination, each followed by its whole subtree of the elimination
+    tree."""
     place = {v: number for number, v in enumerate(later)}
     below: dict[int, list[int]] = {}
     for v, others in later.items():
@@ -311,10 +317,10 @@ def _depth_first(later: Mapping[int, set[int]]) -> list[int]:
 
 
 def _neighbours(net: Constraints) -> list[set[int]]:
-    """For each vertex those that share a restriction with it: variables, and wide restrictions.
+    """Neighbours of each vertex; vertices are variables and wide restrictions.
 
-    A wide restriction links its variables through a vertex of its own, as pairs of them are not independent
-    only through it.
+    A wide restriction links its variables through a vertex of its own, since they depend on each other only
+    through it.
     """
     variables = len(net)
     around: list[set[int]] = [set() for _ in range(variables + len(net.restrictions))]
@@ -358,7 +364,7 @@ def _state(problem: Problem) -> SearchState:
 
 
 def _grown(state: SearchState, variables: int, budget: Budget) -> SearchState:
-    """The same state in arrays that have room again."""
+    """The same state in larger arrays, so that the search has room again."""
     at = state.at
     budget.claim(2 * sum(array.nbytes for array in state), "the circuit")
     kinds = _longer(state.node_kind, int(at[NODES]) + 4)
@@ -380,7 +386,7 @@ def _grown(state: SearchState, variables: int, budget: Budget) -> SearchState:
 
 
 def _longer(array: np.ndarray, needed: int) -> np.ndarray:
-    """The array itself where it has room, else one of twice the length."""
+    """The array itself if it is long enough, else a copy of at least twice its length."""
     if needed <= len(array):
         return array
     longer = np.zeros((max(needed, 2 * len(array)), *array.shape[1:]), array.dtype)

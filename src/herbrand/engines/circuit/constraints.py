@@ -1,7 +1,7 @@
-"""What a circuit is compiled from: two-valued variables, and what restricts them.
+"""The constraints from which a circuit is compiled: two-valued variables and the restrictions over them.
 
 A literal is ``2 * variable`` for true and ``2 * variable + 1`` for false. There is one kind of restriction:
-the weights of the literals that hold add up to so much or more. Of a clause each weighs 1, and 1 is needed.
+the weights of the literals that hold add up to a number or more. In a clause each weighs 1, and 1 is needed.
 A *gate* is a variable that others define: restrictions that only define one carry it as their owner, so that
 the compiler can leave out definitions that nothing depends on any more. Gates are built bottom up and shared
 where they are equal.
@@ -28,16 +28,17 @@ from herbrand.language.syntax import Operator
 TRUE = -1
 """The literal that always holds."""
 FALSE = -2
-"""The literal that never does."""
+"""The literal that never holds."""
 
 NO_OWNER = -1
 BYTES_A_NEED = 1000
 MOST_WEIGHT = 2**61
-"""Sums of weights beyond it do not fit the search; gates for what is still to be reached take their place."""
+"""Largest sum of weights that fits the 64 bits of the search; for larger sums there is a gate for each amount
+still to be reached."""
 
 
 def negated(literal: int) -> int:
-    """The literal's opposite; of the constants too."""
+    """The negation of a literal, or of ``TRUE`` and ``FALSE``."""
     return literal ^ 1
 
 
@@ -64,7 +65,7 @@ class Restriction(NamedTuple):
 
 
 class Constraints:
-    """Variables and what restricts them; grows while a program is read, and is compiled as it stands."""
+    """Variables and restrictions over them; it grows while a program is read."""
 
     def __init__(self) -> None:
         self.gates: list[bool] = []
@@ -73,7 +74,7 @@ class Constraints:
         self._shared: dict[tuple[object, ...], int] = {}
 
     def __len__(self) -> int:
-        """How many variables there are."""
+        """Number of variables."""
         return len(self.gates)
 
     @property
@@ -82,25 +83,26 @@ class Constraints:
         return [one for one in self.restrictions if one.owner == NO_OWNER]
 
     def variable(self) -> int:
-        """A new variable that nothing defines."""
+        """Add a variable that no restriction defines."""
         self.gates.append(False)
         return len(self.gates) - 1
 
     def require(self, literals: Iterable[int]) -> None:
-        """One of the literals holds."""
+        """Require that at least one of the literals holds."""
         self.require_sum([(1, literal) for literal in literals], 1)
 
     def exactly_one(self, literals: Sequence[int]) -> None:
-        """One of the literals holds, and no other."""
+        """Require that exactly one of the literals holds."""
         self.require(literals)
         self.at_most_one(literals)
 
     def at_most_one(self, literals: Sequence[int]) -> None:
-        """No two of the literals hold. Equal ones, as atoms of one cause have them, hold both or neither."""
+        """Require that no two of the literals hold. Equal ones, as atoms of one cause have them, count each,
+        so that they must be false."""
         self.require_sum([(1, negated(literal)) for literal in literals], len(literals) - 1)
 
     def require_sum(self, weighted: Iterable[tuple[int, int]], least: int, owner: int = NO_OWNER) -> None:
-        """The weights of the literals that hold add up to ``least`` or more."""
+        """Require that the weights of the literals that hold add up to ``least`` or more."""
         weights, least = _positive(weighted, least)
         if least > 0:
             values = tuple(weights.values())
@@ -109,11 +111,11 @@ class Constraints:
             self.restrictions.append(row)
 
     def either(self, literals: Iterable[int]) -> int:
-        """The literal of the gate that holds where one of the literals does."""
+        """The literal of the gate that is true where at least one of the literals holds."""
         return negated(self.every([negated(literal) for literal in literals]))
 
     def every(self, literals: Iterable[int]) -> int:
-        """The literal of the gate that holds where all of the literals do."""
+        """The literal of the gate that is true where all of the literals hold."""
         kept = {literal for literal in literals if literal != TRUE}
         if len(kept) < 2:
             return kept.pop() if kept else TRUE
@@ -127,7 +129,7 @@ class Constraints:
         return self._shared[key]
 
     def at_least(self, weighted: Iterable[tuple[int, int]], least: int) -> int:
-        """The literal of the gate that holds where the weights of the literals that hold reach ``least``.
+        """The literal of the gate that is true where the weights of the literals that hold reach ``least``.
 
         >>> net = Constraints()
         >>> one, other = 2 * net.variable(), 2 * net.variable()
@@ -158,7 +160,7 @@ class Constraints:
         number: float | Fraction,
         budget: Budget,
     ) -> int:
-        """The literal of the gate that holds where the weights of the literals that hold add up so.
+        """The literal of the gate that compares the total weight of the literals that hold with ``number``.
 
         >>> from herbrand.budget import UNLIMITED
         >>> net = Constraints()
@@ -175,8 +177,8 @@ class Constraints:
         return self._compared(at_least, operator, Fraction(number) / unit)
 
     def _reaching(self, weighted: Iterable[tuple[int, int]], budget: Budget, least: int) -> int:
-        """The same as ``at_least`` by more gates: for each weight, what is still to be reached before it, as
-        far as that depends on what follows."""
+        """The same as ``at_least``, by more gates: for each weight, one per amount still to be reached before
+        it that is positive and within the sum of the remaining weights."""
         weights, number = _positive(weighted, least)
         rest = list(accumulate(reversed(weights.values()), initial=0))[::-1]
         levels, made = [{number}], 0
@@ -220,7 +222,7 @@ class Constraints:
         return gate
 
     def define(self, gate: int, literals: Sequence[int]) -> None:
-        """The gate holds where all of the literals do."""
+        """Define a gate that is true where all of the literals hold."""
         for literal in literals:
             self.restrictions.append(Restriction((2 * gate + 1, literal), owner=gate))
         opposites = (negated(literal) for literal in literals)
@@ -235,9 +237,10 @@ class Constraints:
 
 
 def _positive(weighted: Iterable[tuple[int, int]], least: int) -> tuple[dict[int, int], int]:
-    """Positive weights of literals of different variables, none larger than what they have to reach.
+    """Merge weights by literal: positive, of different variables, none above ``least``; and what is left of
+    ``least``.
 
-    A weight of what does not hold is that of its opposite, negative, and as much less to reach.
+    A negative weight of a literal is a positive one of its negation, with as much more to reach.
     """
     weights = dict[int, int]()
     for weight, literal in weighted:
@@ -256,5 +259,5 @@ def _positive(weighted: Iterable[tuple[int, int]], least: int) -> tuple[dict[int
 
 
 def _reached(need: int, most: int, gates: Mapping[int, int]) -> int:
-    """The gate of what is still to be reached, of which at most so much can be."""
+    """The gate for an amount still to be reached; constant where it is not positive or more than ``most``."""
     return TRUE if need <= 0 else FALSE if need > most else gates[need]

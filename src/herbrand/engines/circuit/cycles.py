@@ -1,4 +1,4 @@
-"""Least models of atoms that rest on each other, as definitions without cycles.
+"""Least models of atoms that depend on each other, as definitions without cycles.
 
 A strongly connected set of atoms is solved as a system of equations is, by elimination (Bekic's lemma): an
 atom's bodies take its place in the bodies of the others, and a body that needs its own head is dropped, since
@@ -25,11 +25,12 @@ from herbrand.graphs import strong_components
 
 Atom = TypeVar("Atom", bound=Hashable)
 Body = tuple[frozenset[Atom], int]
-"""Atoms of the same set that must hold, and the literal of all else."""
+"""Atoms of the same component that must hold, and the literal of the rest of the body."""
 Users = dict[Atom, dict[Atom, None]]
-"""Of each atom those that need it, in an order that does not differ from process to process.
+"""The atoms whose bodies need each atom, in an order that is the same in every process.
 
-Gates are made in it, and number the variables that compiling decides: by hashes a run took thrice as long.
+Gates are made in this order, and their numbers affect the order of decisions: ordered by hashes, a run took
+three times as long.
 """
 
 
@@ -40,10 +41,10 @@ def least_model(
     literals: dict[Atom, int],
     budget: Budget = UNLIMITED,
 ) -> None:
-    """Add to ``literals`` the truth of each atom, after all that it rests on (``below``).
+    """Add the literal of each atom to ``literals``, after those of all atoms that it depends on (``below``).
 
-    ``bodies``: those of an atom, given the atoms that are solved together with it; the literals of all other
-    atoms that it rests on are there.
+    ``bodies``: gives the bodies of an atom, for the atoms that are solved together with it; the literals of
+    all other atoms that it depends on are there by then.
     """
     for component in strong_components(below):
         budget.check()
@@ -60,7 +61,7 @@ def least_model(
 def acyclic(
     net: Constraints, bodies: Mapping[Atom, Sequence[Body[Atom]]], budget: Budget = UNLIMITED
 ) -> dict[Atom, int]:
-    """The literal of each atom's truth in the least model."""
+    """The literal of each atom in the least model."""
     system = {
         atom: _joined(net, [body for body in own if atom not in body[0]]) for atom, own in bodies.items()
     }
@@ -96,12 +97,12 @@ def acyclic(
 
 
 def _cost(system: Mapping[Atom, Mapping[frozenset[Atom], int]], users: Users[Atom], atom: Atom) -> int:
-    """How many bodies elimination makes."""
+    """Number of bodies that eliminating the atom makes."""
     return len(system[atom]) * len(users[atom])
 
 
 def _joined(net: Constraints, bodies: Sequence[Body[Atom]]) -> dict[frozenset[Atom], int]:
-    """One literal for all bodies that need the same atoms."""
+    """Join all bodies that need the same atoms into one literal."""
     together: dict[frozenset[Atom], list[int]] = {}
     for needed, literal in bodies:
         together.setdefault(needed, []).append(literal)
@@ -115,7 +116,7 @@ def _eliminate(
     users: Users[Atom],
     atom: Atom,
 ) -> None:
-    """Put an atom's bodies in its place; its own definition stays for the way back."""
+    """Replace the atom by its bodies in all others; its own definition stays for the way back."""
     own = system[atom]
     for user in users.pop(atom):
         bodies = system[user]

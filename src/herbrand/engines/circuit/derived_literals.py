@@ -1,8 +1,9 @@
-"""The literals of atoms that rules and choices derive, given by ground instances: when each atom holds.
+"""Literals of derived atoms, built from ground instances of rules and choices.
 
-Each instance of a statement with probabilities is a choice of its own, whose outcomes are its alternatives.
-Atoms that rest on each other are solved together, as the least model; an absent atom is complete before what
-rests on it. Whoever asks says what else there is: facts, latent atoms, or facts with probabilities.
+Each instance of a statement with probabilities is a separate choice, whose outcomes are its alternatives.
+Atoms that depend on each other are solved together, as the least model; an atom under ``not`` is complete
+before what depends on it. The caller supplies the literals of all other atoms: facts, latent atoms, or facts
+with probabilities.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from herbrand.errors import LanguageError, UnsupportedError
 
 
 class DerivedLiterals:
-    """``stated``: the literal of an atom that no instance derives; ``text``: an atom as printed.
+    """Literals of derived atoms. ``stated``: gives the literal of an atom that no instance derives; ``text``:
+    an atom as printed.
 
-    ``literals`` are those of the atoms asked for so far and of all that they rest on; ``drawn``: the choices
-    made for them; ``exhaustive``: outcomes of which one always holds; ``instances``: those of each atom.
+    ``literals``: those of the atoms asked for so far and of all that they depend on; ``drawn``: the choices
+    made for them; ``exhaustive``: sets of outcomes of which one always holds; ``instances``: those that
+    derive each atom.
     """
 
     def __init__(
@@ -45,7 +48,7 @@ class DerivedLiterals:
         self.exhaustive: set[frozenset[int]] = set()
 
     def solve(self, asked: Iterable[tuple[str, Sequence[int]]]) -> None:
-        """Give literals to all derived atoms that these patterns rest on."""
+        """Add literals of all derived atoms that match these patterns, and of all that they depend on."""
         for predicate, pattern in asked:
             self._grounding.ask(predicate, tuple(pattern))
         if self._grounding.size == self._solved:
@@ -63,12 +66,12 @@ class DerivedLiterals:
             self._weighed = len(self.drawn)
 
     def literal(self, atom: Atom) -> int:
-        """An atom's literal; one that statements may derive is asked for first."""
+        """The literal of an atom; one that statements may derive must have been solved for first."""
         known = self.literals.get(atom)
         return self._stated(atom) if known is None else known
 
     def values(self, predicate: str) -> dict[Row, list[int]]:
-        """The literals of all values that each atom of a many-valued predicate may have."""
+        """The literals of the values that each atom of a many-valued predicate may have."""
         literals: dict[Row, list[int]] = {}
         for (name, row), literal in self.literals.items():
             if name == predicate and literal != FALSE:
@@ -76,7 +79,8 @@ class DerivedLiterals:
         return literals
 
     def _body(self, instance: Instance, atom: Atom, members: Set[Atom]) -> Body[Atom]:
-        """What one instance needs for an atom: those solved together with it, and the literal of all else."""
+        """One instance as a body for an atom: the atoms solved together with it, and the literal of all
+        else."""
         if not members.isdisjoint(chain(instance.absent, *instance.counted)):
             self._refuse_own_negation(instance, atom)
         needed = frozenset(part for part in instance.held if part in members)
@@ -90,7 +94,7 @@ class DerivedLiterals:
         )
 
     def _alternative(self, instance: Instance, atom: Atom, members: Set[Atom]) -> int:
-        """The literal of all that one instance needs for an atom, but for atoms of the same component."""
+        """The literal of all that one instance needs for an atom, except atoms of the same component."""
         outcomes = self._outcomes(instance)
         chosen = self._made.net.either(
             outcome for outcome, head in zip(outcomes, instance.heads, strict=True) if head == atom
@@ -98,7 +102,7 @@ class DerivedLiterals:
         return self._made.net.every([*self._parts(instance, members), chosen])
 
     def _parts(self, instance: Instance, members: Set[Atom] = frozenset()) -> list[int]:
-        """The literals of an instance's body, but for those of some atoms."""
+        """The literals of an instance's body, except those of ``members``."""
         parts = [self.literal(part) for part in instance.held if part not in members]
         parts += [negated(self.literal(part)) for part in instance.absent]
         counted = iter(instance.counted)

@@ -1,8 +1,9 @@
-"""A diagram as a circuit: a node decides a variable, and each side is a product with what lies below it.
+"""Convert a decision diagram into a circuit: each node is a sum over the two values of its variable.
 
-What a side passes over is free there: its products have the free nodes of all variables between, so that both
-sides speak of the same ones. Of variables whose weights add up to 1, and that nobody asks about, there is
-none. Sides that pass over the same variables to the same node share these products.
+The levels that an edge skips are free: its product has the free nodes of all variables between, so that both
+sides of a sum have the same variables (smoothness). Variables that are not fully written, since their weights
+add up to 1 and they are not queried, have none. Edges that skip the same levels to the same node share these
+products.
 
 >>> from herbrand.engines.circuit.search import FULL
 >>> nodes = np.array([[2, 0, 0], [1, 1, 0], [0, 2, 0]])  # a or b: where a fails, b decides
@@ -23,7 +24,7 @@ from herbrand.engines.circuit.search import FALSE_NODE, FULL, PRODUCT, SUM, TRUE
 
 
 def circuit_of(nodes: np.ndarray, root: int, decided: Sequence[int], written: np.ndarray) -> Circuit:
-    """The circuit of an edge, for the variables that are ``decided`` by their levels."""
+    """The circuit of the edge ``root``; ``decided``: the variable of each level."""
     writing = _Writing(nodes, decided, written)
     for edge in writing.below(root):
         writing.decide(edge)
@@ -42,10 +43,11 @@ class _Writing:
         self._next_full = np.minimum.accumulate(
             np.where([*full, True], np.arange(len(full) + 1), len(full))[::-1]
         )[::-1].tolist()
-        """For each level the first one from there on whose variable is free where it is passed over."""
+        """For each level, the first level from there on whose variable needs a free node where it is
+        skipped."""
 
     def below(self, root: int) -> list[int]:
-        """All edges on the way from the root, each after those below it."""
+        """All edges below the root, each after those below it."""
         met, left = set[int](), [root]
         while left:
             edge = left.pop()
@@ -55,7 +57,7 @@ class _Writing:
         return sorted(met)
 
     def decide(self, edge: int) -> None:
-        """Write the sum over both sides of a decision."""
+        """Write the sum over both values of an edge's variable."""
         level = int(self._nodes[edge >> 1, 0])
         variable, sides = self._decided[level], list[int]()
         for literal, side in zip((2 * variable + 1, 2 * variable), self._sides(edge), strict=True):
@@ -67,7 +69,7 @@ class _Writing:
         self._made[edge] = sides[0] if len(sides) == 1 else self._write(SUM, *sides)
 
     def circuit(self, root: int) -> Circuit:
-        """All that was written."""
+        """The circuit of all nodes written, with ``root`` as its root."""
         top = self._from(0, root)
         counts = [0] * self._first + [len(kids) for kids in self._kids]
         return Circuit(
@@ -81,11 +83,11 @@ class _Writing:
         )
 
     def _sides(self, edge: int) -> list[int]:
-        """What an edge is where its decision does not hold, and where it does."""
+        """The edges where the decision is false and where it is true."""
         return (self._nodes[edge >> 1, 1:] ^ (edge & 1)).tolist()
 
     def _from(self, level: int, edge: int) -> int:
-        """The node of an edge together with all that is free from a level on to its own."""
+        """The node of an edge times the free nodes of the levels from ``level`` up to its own."""
         if edge == NEVER:
             return FALSE_NODE
         end = len(self._decided) if edge == ALWAYS else int(self._nodes[edge >> 1, 0])

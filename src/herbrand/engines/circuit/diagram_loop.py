@@ -1,11 +1,11 @@
-"""The loop that makes binary decision diagrams: conjunctions of what was made before, row after row.
+"""The compiled loop that builds binary decision diagrams: conjunctions of earlier results, row after row.
 
-An *edge* is twice a node's number, and one more where it stands for the opposite. A node is a decision's
-level and the edges where it does not hold and where it does; the second is of no opposite, so that a function
-and its opposite are one node, and equal functions are one edge.
+An *edge* is twice a node's number, plus one where it is the negation. A node is the level of a decision and
+the edges for false and for true; the second is never a negation, so that a function and its negation share a
+node, and equal functions are one edge.
 
 As the search does (:mod:`~herbrand.engines.circuit.search`), the loop keeps all its state in arrays and never
-allocates: it returns ``GROW`` where something may become too small, and ``PAUSE`` after so many steps, and
+allocates: it returns ``GROW`` where an array may become too small, and ``PAUSE`` after so many steps, and
 goes on where it stopped.
 """
 
@@ -22,22 +22,22 @@ from herbrand.engines.circuit.search import DONE, GROW, PAUSE
 from herbrand.loops import in_place, loop
 
 ALWAYS, NEVER = 0, 1
-"""Edges."""
+"""Constant edges: true and false."""
 
 ROW, PLACE, FOUND, DEPTH, NODES, ENTRIES, STEPS = range(7)
-"""Places in :attr:`Diagrams.at`. ``FOUND``: the edge that was found last."""
+"""Places in :attr:`Diagrams.at`. ``FOUND``: the edge computed last."""
 LEVEL, LOW, HIGH = range(3)
 """Columns of :attr:`Diagrams.nodes`."""
 ONE, OTHER, BELOW, WHERE_NOT, PHASE = range(5)
-"""Columns of :attr:`Diagrams.stack`: two edges, the upper level of theirs, the edge found for where its
-decision does not hold, and how far the pair is."""
+"""Columns of :attr:`Diagrams.stack`: two edges, the upper of their levels, the result where its decision is
+false, and the number of steps done for the pair."""
 PAIR = np.uint64(0)
-"""The second key of a pair of edges; a node has its level and one more."""
+"""Second key of a pair of edges; that of a node is its level plus one, so never 0."""
 
 
 class Rows(NamedTuple):
-    """Conjunctions as compressed rows. The literal ``2 * slot`` is the edge of that slot, ``2 * slot + 1``
-    its opposite; each row fills the slot that is its target."""
+    """Conjunctions as compressed rows. The literal ``2 * slot`` is the edge in that slot, ``2 * slot + 1``
+    its negation; each row fills the slot that is its target."""
 
     starts: Array
     literals: Array
@@ -45,7 +45,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(rows: Iterable[Sequence[int]], targets: Sequence[int]) -> Rows:
-    """Lists of literals as compressed rows."""
+    """Convert lists of literals to compressed rows."""
     every = list(rows)
     starts = np.array([*accumulate(map(len, every), initial=0)], np.int64)
     literals = np.fromiter(chain.from_iterable(every), np.int64, int(starts[-1]))
@@ -53,7 +53,7 @@ def rows_of(rows: Iterable[Sequence[int]], targets: Sequence[int]) -> Rows:
 
 
 class Diagrams(NamedTuple):
-    """All nodes, the edge of each slot, the pairs that are under way, and the table of nodes and of pairs."""
+    """Nodes, the edge in each slot, the stack of pairs being conjoined, and the table of nodes and pairs."""
 
     at: Array
     nodes: Array
@@ -64,7 +64,7 @@ class Diagrams(NamedTuple):
 
     @classmethod
     def empty(cls, rows: Rows, levels: int, slots: int) -> Diagrams:
-        """No node, but room for the decisions of so many levels."""
+        """Diagrams without nodes, with room for the decisions of ``levels``."""
         nodes = np.zeros((4 * levels + 64, 3), np.int64)
         nodes[0, LEVEL] = levels
         at = np.zeros(7, np.int64)
@@ -75,20 +75,23 @@ class Diagrams(NamedTuple):
 
 @in_place
 def _part(d: Diagrams, edge: Any, level: Any, side: Any) -> Any:
-    """What an edge is where a level's decision does not hold, or where it does."""
+    """The edge that a function becomes where a level's decision is false or true; ``side``: ``LOW`` or
+    ``HIGH``."""
     node = edge >> 1
     return d.nodes[node, side] ^ (edge & 1) if d.nodes[node, LEVEL] == level else edge
 
 
 @in_place
 def _node(d: Diagrams, level: Any, low: Any, high: Any) -> Any:
-    """The edge of what is ``high`` where a level's decision holds, and ``low`` where it does not."""
+    """The edge of the function that is ``high`` where a level's decision is true, ``low`` where it is
+    false."""
     if low == high:
         return low
     opposite = high & 1
     low, high = low ^ opposite, high ^ opposite
     two = np.uint64(level + 1)
-    one = mixed(low, high) ^ (two * FIRST_SPREAD)  # many levels have a node of the same two edges
+    # The level is in the first key too: many levels have a node of the same two edges, as all decisions do.
+    one = mixed(low, high) ^ (two * FIRST_SPREAD)
     node = look_up(d.keys, d.values, one, two)
     if node < 0:
         node = d.at[NODES]
@@ -101,14 +104,14 @@ def _node(d: Diagrams, level: Any, low: Any, high: Any) -> Any:
 
 @in_place
 def decide(d: Diagrams, slots: Array) -> None:
-    """Make the nodes of decisions, for slots by their levels."""
+    """Make the nodes of the decisions themselves, one for each level."""
     for level in range(len(slots)):
         d.edges[slots[level]] = _node(d, level, NEVER, ALWAYS)
 
 
 @in_place
 def _meet(d: Diagrams, one: Any, other: Any) -> None:
-    """Find the edge of two together where it is known, or put them on the stack."""
+    """Look up the conjunction of two edges, or push the pair on the stack."""
     if one > other:
         one, other = other, one
     if one <= NEVER or one >> 1 == other >> 1:
@@ -127,7 +130,8 @@ def _meet(d: Diagrams, one: Any, other: Any) -> None:
 
 @in_place
 def conjoin(rows: Rows, d: Diagrams, steps: Any) -> Any:
-    """Go on until all rows are made (``DONE``), or something ends."""
+    """Continue until all rows are made (``DONE``), an array is full (``GROW``) or ``steps`` are done
+    (``PAUSE``)."""
     until = d.at[STEPS] + steps
     while d.at[ROW] < len(rows.targets):
         if d.at[NODES] + 1 > len(d.nodes) or 2 * d.at[ENTRIES] + 4 > len(d.values):
@@ -164,9 +168,9 @@ def conjoin(rows: Rows, d: Diagrams, steps: Any) -> Any:
 
 @loop
 def measure(nodes: Array, count: Any, chances: Array, weights: Array) -> None:
-    """Write the probability of each edge, for those of each decision, [level, (false, true)].
+    """Compute the probability of each edge from those of the decisions, ``chances`` [level, (false, true)].
 
-    Of a function and of its opposite each for itself: 1 less the other would lose what is rare.
+    A function and its negation are summed separately: 1 less the other would lose what is rare.
     """
     weights[ALWAYS], weights[NEVER] = 1.0, 0.0
     for node in range(1, count):

@@ -1,12 +1,13 @@
-"""Probabilities by binary decision diagrams, from the bottom up: of each gate which decisions make it true.
+"""Probabilities by binary decision diagrams, built bottom up: each gate as a function of the decisions.
 
-The search from the top (:mod:`~herbrand.engines.circuit.search`) meets a case again where the same
-constraints are left. Gates say one thing in many ways where atoms rest on each other, as paths in a graph
-with circles do. Here cases that go on alike are one node, however gates say it: a graph that takes the search
-minutes has some ten thousand nodes. It is the other way round where clauses exclude much, as in matchings.
+The search from the top (:mod:`~herbrand.engines.circuit.search`) recognises a case only where the same
+constraints are left. Where atoms depend on each other, as paths in a graph with circles do, different gates
+express the same function, and the search repeats work. In a diagram equal functions are one node, whatever
+gates express them: a graph that takes the search minutes has some ten thousand nodes. The search is better
+where clauses exclude much, as in matchings.
 
-A gate may be decided too, as those with weights of their own must be: then clauses say that it is what its
-inputs make of it. Where all that is written is decided, the diagram of what is known is a circuit.
+A gate may be decided too, as those with weights must be: then clauses equate it with its definition. Where
+all written variables are decided, the diagram of all constraints is a circuit.
 
 >>> from herbrand.budget import UNLIMITED
 >>> from herbrand.engines.circuit.choices import ChoiceConstraints
@@ -54,24 +55,24 @@ from herbrand.engines.circuit.search import DONE, GROW
 from herbrand.errors import BudgetError
 
 STEPS_AT_ONCE = 20_000
-"""Between two looks at the clock."""
+"""Steps between two looks at the clock."""
 PLAIN_STEP = 10.0
 """Microseconds of a step in plain Python."""
 STEPS_A_WORK, AHEAD, BEHIND = 0.25, 0.5, 0.125
-"""How many steps of each order are made for each work of the search beside them: together they take a few
-times as long as that. Beyond ``EVEN`` steps the order that has come further gets more, the other fewer."""
+"""Steps of each order for each work of the search beside them: together they take a few times as long as it.
+Beyond ``EVEN`` steps the order that has come further gets more, the other fewer."""
 EVEN = 40_000
 MOST_NODES = 2_000_000
-"""Beyond it tables are copied for longer than a clock may wait, and the search goes on alone."""
+"""Nodes beyond which copying tables takes longer than a clock may wait, so that the search goes on alone."""
 
 Counted = tuple[float, np.ndarray]
-"""The logarithm of all weight, and the probability of each literal that is written."""
+"""The logarithm of the total weight, and the probability of each written literal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What diagrams are of. ``gates``: those that are decided; ``written``: literals whose probabilities are
-    wanted without."""
+    """The constraints that diagrams are built for. ``gates``: those to be decided; ``written``: literals
+    whose probabilities are wanted without being decided."""
 
     net: Constraints
     gates: frozenset[int] = frozenset()
@@ -83,20 +84,21 @@ class Subject:
 
     @cached_property
     def clauses(self) -> list[tuple[int, ...]]:
-        """Those that define no gate."""
+        """The clauses that define no gate."""
         return [one.literals for one in self.net.required]
 
     @property
     def fits(self) -> bool:
-        """Whether diagrams may be small: all restrictions are clauses, and those that define no gate, these
-        of ``gates`` among them, are no more than the gates."""
+        """Whether diagrams may be small: all restrictions are clauses, and those of two or more literals that
+        define no gate, with two for each of ``gates``, are no more than the gates."""
         own = sum(len(clause) > 1 for clause in self.clauses) + 2 * len(self.gates)
         return own <= sum(self.net.gates) and all(one.least == 1 for one in self.net.restrictions)
 
 
 class Beside:
     """Diagrams beside a search, if they may be small, in two orders of decisions: the search's, and the
-    nearest to what is written first. In one of them they may be a thousand times as large as in the other."""
+    nearest to the written literals first. In one of them they may be a thousand times as large as in the
+    other."""
 
     def __init__(self, subject: Subject, rank: np.ndarray, budget: Budget) -> None:
         self._left: list[Making] = []
@@ -104,7 +106,7 @@ class Beside:
             self._left = [Making(subject, order, budget) for order in (rank, _nearest_first(subject))]
 
     def advanced(self, work: int, until: float) -> Making | None:
-        """What is made, if as many steps are enough as the search's work allows."""
+        """The diagrams that are complete, if the steps allowed for the search's ``work`` are enough."""
         for making, steps in [(each, self._allowed(each, work)) for each in self._left]:
             try:
                 if making.advanced(steps, until):
@@ -117,7 +119,7 @@ class Beside:
         return None
 
     def _allowed(self, making: Making, work: int) -> int:
-        """The steps of one order from the beginning."""
+        """Total number of steps that one order may have taken by now."""
         alike = int(STEPS_A_WORK * work)
         if alike <= EVEN:
             return alike
@@ -125,12 +127,12 @@ class Beside:
         return max(EVEN, int((AHEAD if ahead else BEHIND) * work))
 
     def give_up(self) -> None:
-        """Let the search go on alone."""
+        """Drop both diagrams; the search goes on alone."""
         self._left.clear()
 
 
 def _nearest_first(subject: Subject) -> np.ndarray:
-    """The rank of each variable by the gates that lie between it and what is written or required."""
+    """Rank of each variable by the number of gates between it and what is written or required."""
     written = sorted({*subject.gates, *(x >> 1 for x in subject.written)})
     order = list(dict.fromkeys([*written, *(x >> 1 for clause in subject.clauses for x in clause)]))
     met = set(order)
@@ -144,7 +146,7 @@ def _nearest_first(subject: Subject) -> np.ndarray:
 
 
 class Making:
-    """Diagrams that are made in one order of decisions, a part at a time."""
+    """Diagrams built in one order of decisions, a part at a time."""
 
     def __init__(self, subject: Subject, rank: np.ndarray, budget: Budget) -> None:
         net, gates = subject.net, subject.gates
@@ -160,8 +162,8 @@ class Making:
         self.too_large = False
 
     def advanced(self, steps: int, until: float) -> bool:
-        """Whether so many steps from the beginning are enough, and the time until then; it goes on where it
-        stopped."""
+        """Whether building is complete after ``steps`` in all or at the time ``until``; a later call
+        continues."""
         at = self._made.at
         with np.errstate(over="ignore"):  # keys are numbers modulo 2^64
             while at[STEPS] < steps:
@@ -180,11 +182,11 @@ class Making:
 
     @property
     def part(self) -> float:
-        """The part of the conjunctions that are made."""
+        """Fraction of the conjunctions that are made."""
         return self._made.at[ROW] / len(self._rows.targets)
 
     def counted(self, log_weights: np.ndarray) -> Counted | None:
-        """What a circuit gives; ``None`` where all weight is too little for a number."""
+        """The log-weight and the shares; ``None`` where the total weight underflows to 0."""
         made, weights = self._made, log_weights[self._decided]
         sums = np.logaddexp(weights[:, 0], weights[:, 1])
         numbers = np.empty(2 * int(made.at[NODES]))
@@ -198,25 +200,26 @@ class Making:
         return float(sums.sum()) + (math.log(weight) if weight > 0 else -math.inf), shares
 
     def circuit(self, written: np.ndarray) -> Circuit:
-        """The circuit of what is known. ``written``: how each variable is written, as the search has it."""
+        """The circuit of all constraints. ``written``: how each variable is written, as in the search."""
         edge = int(self._made.edges[self._known])
         return circuit_of(self._made.nodes, edge, self._decided, written)
 
 
 class _Writing:
-    """Rows as they are written, for decisions at slots by their levels. Literals are those of slots."""
+    """Writer of rows, whose literals are those of slots. ``decided``: the slot of each level's decision."""
 
     def __init__(self, decided: Sequence[int], slots: int) -> None:
         self._decided = np.array(decided, np.int64)
         self._levels = [len(decided)] * slots
-        """No slot's edge is of a node above its level here."""
+        """For each slot a level above which its edge has no node."""
         for level, slot in enumerate(decided):
             self._levels[slot] = level
         self._rows: list[list[int]] = []
         self._targets: list[int] = []
 
     def every(self, literals: Iterable[int], slot: int | None = None) -> int:
-        """The literal of all together; the deepest meet first."""
+        """The literal of the conjunction of all, written to ``slot`` or a new one; literals of the deepest
+        level meet first."""
         row = sorted(literals, key=lambda literal: -self._levels[literal >> 1])
         level = self._levels[row[-1] >> 1] if row else len(self._decided)
         if slot is None:
@@ -228,7 +231,8 @@ class _Writing:
         return 2 * slot
 
     def knowledge(self, subject: Subject, own: dict[int, int]) -> int:
-        """The literal of what is known: clauses, and that a gate with a decision of its ``own`` is that."""
+        """The literal of all constraints: clauses, and each gate with a decision (in ``own``) equal to its
+        definition."""
         for gate, inputs in subject.conjunctions.items():
             self.every(inputs, gate)
         decided = [(2 * gate + no, 2 * slot + 1 - no) for gate, slot in own.items() for no in (0, 1)]
@@ -236,7 +240,7 @@ class _Writing:
         return self.every(negated(self.every(map(negated, clause))) for clause in clauses)
 
     def begun(self) -> tuple[Rows, Diagrams]:
-        """The rows, and diagrams of the decisions alone."""
+        """The rows, and diagrams that hold the decisions alone."""
         rows = rows_of(self._rows, self._targets)
         made = Diagrams.empty(rows, len(self._decided), len(self._levels))
         with np.errstate(over="ignore"):

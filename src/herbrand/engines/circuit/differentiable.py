@@ -1,6 +1,7 @@
-"""Circuits over torch tensors: one pass up gives what the roots weigh, one down the slopes of all leaves.
+"""Circuits over torch tensors: one pass up computes the roots' weights, one down the gradients of all leaves.
 
-A row is an example: all examples of one form go up together, level by level, on whatever device they are.
+Rows are examples: all examples of one form are evaluated together, level by level, on whatever device they
+are.
 
 >>> from herbrand.engines.circuit.forms import Nodes
 >>> nodes = Nodes()
@@ -31,14 +32,14 @@ from herbrand.loops import often
 
 SECOND = "second derivatives of probabilities", "take gradients without create_graph=True"
 KEPT = 64
-"""Of so many forms and devices the lists of kids are kept there."""
+"""Number of pairs of a form and a device whose lists of kids are cached there."""
 NEAR = 200_000
-"""Numbers of one block of examples: they stay in a processor's cache."""
+"""Numbers in one block of examples, few enough to stay in a processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Which column of a table each leaf is: its ``places``. It is 1 less that one where ``less`` says so."""
+    """The column of a table for each leaf (``places``); the leaf is 1 less that column where ``less``."""
 
     places: Tensor
     less: Tensor
@@ -57,14 +58,15 @@ class Leaves:
 
 
 def evaluated(form: Form, table: Tensor, leaves: Leaves | None = None) -> Tensor:
-    """The weight of each root [example, root], from a table [example, column]; without ``leaves`` of a column
-    for each leaf."""
+    """Compute the weight of each root [example, root] from a table [example, column]; without ``leaves`` the
+    table has a column for each leaf."""
     return _Evaluated.apply(table, form, leaves)  # type: ignore[no-any-return]
 
 
 class _Level(NamedTuple):
-    """A level on a device. ``kids``: of products all first and then all second ones; ``others``: of each kid
-    of a product the other one, of each kid of a sum which sum it is of; ``starts``: where a sum's begin."""
+    """A level on a device. ``kids``: of products, all first ones and then all second ones; ``others``: for
+    each kid of a product the other one, for each kid of a sum the place of that sum; ``starts``: where each
+    sum's kids begin."""
 
     is_product: bool
     first: int
@@ -91,22 +93,22 @@ def _level(form: Form, low: int, high: int, device: torch.device) -> _Level:
 
 
 class _Roots(NamedTuple):
-    """The nodes of those roots that are not 0 whatever the weights are, and which these roots are; ``None``
-    where all are."""
+    """Nodes of the roots that are not constantly 0, and the places of these roots; ``None`` where none is
+    0."""
 
     nodes: Tensor
     places: Tensor | None
     distinct: bool
 
     def of(self, values: Tensor, count: int) -> Tensor:
-        """What all ``count`` roots weigh, by the values of nodes."""
+        """The weights of all ``count`` roots, from the values of nodes."""
         kept = values.index_select(0, self.nodes)
         if self.places is None:
             return kept
         return kept.new_zeros((count, kept.shape[1])).index_copy_(0, self.places, kept)
 
     def add_to(self, slopes: Tensor, slope: Tensor) -> None:
-        """To the slopes of nodes, which are 0, those of the roots."""
+        """Add the slopes of the roots to those of nodes, which are 0."""
         known = slope if self.places is None else slope.index_select(0, self.places)
         _add_rows(slopes, self.nodes, known, self.distinct)
 
@@ -121,7 +123,7 @@ def _roots_on(form: Form, device: torch.device) -> _Roots:
 
 
 def _add_rows(zeros: Tensor, rows: Tensor, values: Tensor, distinct: bool) -> None:
-    """Values added to rows of zeros; writing rows that are ``distinct`` is cheaper."""
+    """Add values to rows of zeros; where rows are ``distinct`` they are written, which is cheaper."""
     if distinct:
         zeros.index_copy_(0, rows, values)
     else:
@@ -149,7 +151,7 @@ class _Evaluated(torch.autograd.Function):
 
 
 def _blocks(form: Form, table: Tensor) -> Sequence[Tensor]:
-    """Some examples at a time; all of them at once where there is no cache to stay in."""
+    """Blocks of examples that fit the processor's cache; on other devices all examples at once."""
     width = max(16, NEAR // form.size)
     if table.shape[1] <= width or not _is_near(table):
         return [table]
@@ -157,7 +159,7 @@ def _blocks(form: Form, table: Tensor) -> Sequence[Tensor]:
 
 
 def _up(form: Form, table: Tensor, leaves: Leaves | None) -> Tensor:
-    """The values of all nodes."""
+    """Compute the values of all nodes."""
     values = table.new_empty((form.size, table.shape[1]))
     values[0] = 1.0
     own = values[1 : form.first]
@@ -182,12 +184,12 @@ def _up(form: Form, table: Tensor, leaves: Leaves | None) -> Tensor:
 
 
 def _is_near(table: Tensor) -> bool:
-    """Whether loops of the processor's own reach the numbers; other devices take whole levels at once."""
+    """Whether the processor's own loops can read the table; other devices take whole levels at once."""
     return table.device.type == "cpu"
 
 
 def _down(form: Form, values: Tensor, slope: Tensor, leaves: Leaves | None, into: Tensor) -> None:
-    """Adds the slopes of a table's rows, by those of the roots."""
+    """Add the slopes of a table's columns to ``into``, from those of the roots."""
     slopes = torch.zeros_like(values)
     _roots_on(form, slope.device).add_to(slopes, slope)
     if _is_near(slope):

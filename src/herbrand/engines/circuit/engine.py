@@ -1,9 +1,9 @@
-"""Engine ``circuit``: the ground program compiled once, then every marginal from one pass up and one down.
+"""Engine ``circuit``: the ground program compiled once, then all marginals from one pass up and one down.
 
 Guarantee: ``exact``, up to rounding; ``bound`` where the circuit is too large for the time or the memory, or
-Ctrl-C ends it. It is the engine of theories with choices (``::``), and of weighted
-theories whose hard statements leave few worlds: matchings, functions, orders. Its cost is the size of the
-circuit, which nothing tells beforehand; the memory and the time of the call bound it.
+Ctrl-C ends it. It is the engine of theories with choices (``::``), and of weighted theories whose hard
+statements leave few worlds: matchings, functions, orders. Its cost is the size of the circuit, which is not
+known beforehand; the memory and the time of the call bound it.
 """
 
 from __future__ import annotations
@@ -52,23 +52,24 @@ from herbrand.quick_values import quickly_made
 from herbrand.row_keys import places_among
 
 MOST_LISTED = 1_000_000
-"""Of a derived predicate with more atoms only those are listed that may hold; of the others it is 0."""
+"""Derived predicates with more atoms list only those that may hold; all others have probability 0."""
 
 TRIED_ROWS, TRIED_WORK = 3_000, 100_000_000
-"""So many groundings a statement may have, and so much work the search, where ``auto`` tries the engine on a
-theory without choices: about a second. It does where most groundings are of hard statements."""
+"""Most groundings of a statement, and most work of the search, for which ``auto`` tries the engine on a
+theory without choices: about a second. It tries only where most groundings are of hard statements."""
 
 PATIENCE, EARLY = 5.0, 0.25
-"""Seconds, or the share of all time if that is less, for which a circuit is compiled before bounds begin."""
+"""Seconds, or the share of the time left if that is less, for which a circuit is compiled before bounds
+begin."""
 
 
 @quickly_made
 @dataclass(frozen=True, slots=True, eq=False)
 class CircuitState:
-    """A ground program and what was asked of it; after the one step the circuit and what it gives.
+    """A ground program and its question; after the one step also the shares and the total of its circuit.
 
-    ``listed``: the predicates asked for and the codes of their atoms, and ``asked`` the latent ones among
-    these; ``formulas``: texts and literals of the instances of formulas.
+    ``listed``: the predicates asked for and the codes of their atoms; ``asked``: the latent ones among these;
+    ``formulas``: texts and literals of the instances of formulas.
     """
 
     worlds: Worlds
@@ -80,7 +81,7 @@ class CircuitState:
     total: float = -math.inf
     unfinished: Unfinished | None = None
     reach: np.ndarray | None = None
-    """How far the truth may lie from each share, where the circuit is not compiled yet."""
+    """Half the distance between the bounds of each share, where the circuit is not compiled yet."""
 
     @property
     def certified(self) -> bool:
@@ -89,26 +90,26 @@ class CircuitState:
 
     @property
     def settled(self) -> bool:
-        """Whether all that is asked for is known exactly."""
+        """Whether all answers are exact."""
         return self.shares is not None and self.reach is None
 
     @property
     def literals(self) -> list[int]:
-        """Those of all that is asked for."""
+        """The literals of all that is asked for."""
         literals = [literal for axis in self.asked for literal in self.worlds.axis(axis)]
         return literals + [literal for _, literal in self.formulas]
 
     @property
     def constant(self) -> float:
-        """What every world's log-weight has beside its literals'."""
+        """Part of every world's log-weight that no literal carries."""
         return self.worlds.made.constant + _left_out(self, False)
 
     def begun(self) -> Unfinished:
-        """The compilation of all that is asked for."""
+        """The compilation of all that is asked for, not begun."""
         return Unfinished.of(self.worlds.made.task(self.literals), self.worlds.budget)
 
     def with_counts(self, counted: Counted, compilation: Unfinished) -> CircuitState:
-        """The state with the probabilities that were found."""
+        """The state with exact probabilities. Raises ``ContradictionError`` where no world has weight."""
         total, shares = counted[0], compilation.spread(counted[1])
         if total == -math.inf:
             raise _contradiction(self.worlds)
@@ -139,12 +140,12 @@ class CircuitEngine:
         return self._started(program, question, whole)
 
     def _started(self, program: Program, question: Question, whole: bool) -> CircuitState:
-        """``whole``: single worlds are wanted, not sums over them."""
+        """The first state; ``whole``: single worlds are wanted, not sums over them."""
         return self._over(program, question, ChoiceConstraints(whole))
 
     @collector_paused()
     def _over(self, program: Program, question: Question, made: ChoiceConstraints) -> CircuitState:
-        """The program and what is asked, as constraints."""
+        """Express the program and the question as constraints."""
         worlds = Worlds(ground(in_cells(program), self.budget, MOST_GROUNDINGS), self.budget, made)
         evidence = worlds.ground.evidence
         refuse_long_answer(evidence, question, self.budget, _sparse(evidence, worlds.derived))
@@ -174,8 +175,8 @@ class CircuitEngine:
         )
 
     def _gone_on(self, state: CircuitState) -> CircuitState:
-        """Compile for a while. What takes longer has bounds beside it, which narrow; what needs more memory
-        than there is goes on with these alone."""
+        """Compile for a while; narrow bounds beside a compilation that takes longer, and bounds alone where
+        memory has run out."""
         left = state.unfinished or state.begun()
         seconds = max(min(PATIENCE, EARLY * self.budget.seconds_left), left.elapsed / 2)
         counted = left.solved(seconds)
@@ -210,7 +211,8 @@ class CircuitEngine:
         return Samples(self.name, Guarantee.EXACT, status, drawn_worlds, dict(atoms.values()))
 
     def _telling(self, state: CircuitState) -> Circuit:
-        """The circuit that tells of every choice; raises where no world is left."""
+        """The circuit with the literals of every choice; raises ``ContradictionError`` where no world is
+        left."""
         made, budget = state.worlds.made, state.worlds.budget
         circuit, weights = made.circuit(state.literals, budget, sums=False)
         if circuit.total(weights) == -math.inf:
@@ -218,7 +220,7 @@ class CircuitEngine:
         return circuit
 
     def residual(self, state: CircuitState | WholeTables) -> float:
-        """How far apart the bounds of some answer are; 0 once the circuit is compiled."""
+        """The widest distance between the bounds of an answer; 0 once the circuit is compiled."""
         if isinstance(state, WholeTables) or state.reach is None:
             return 0.0
         return 2 * max((_reach_of(state.reach, literal) for literal in state.literals), default=math.inf)
@@ -250,7 +252,7 @@ class CircuitEngine:
         )
 
     def _read_tables(self, state: WholeTables, status: Status) -> Marginals:
-        """The same where no circuit was needed."""
+        """The marginals of a question answered by whole tables."""
         evidence, question = state.evidence, state.question
         sparse = _sparse(evidence, state.possible)
         refuse_long_answer(evidence, question, self.budget, sparse)
@@ -261,7 +263,8 @@ class CircuitEngine:
         )
 
     def _tables(self, state: CircuitState, number_of: Callable[[int], float]) -> list[AtomTable]:
-        """The tables asked for, with a number for each literal; what is known is 1 or 0."""
+        """The tables asked for, with ``number_of`` each literal; for atoms without a variable this is 1 or
+        0."""
         ground, places = state.worlds.ground, np.array(sorted(state.asked), np.int64)
         widest = max((ground.program.value_count(name) for name, _ in state.listed), default=1)
         numbers = np.zeros((len(places) + 1, widest))  # the last is of atoms that are impossible
@@ -277,7 +280,7 @@ class CircuitEngine:
         return list(_marked(tables, state.question, _sparse(ground.evidence, state.worlds.derived)))
 
     def explain(self, state: CircuitState | WholeTables, status: Status) -> Explanation:
-        """The probability of the atom asked for, shared out among the choices that it rests on."""
+        """Share out the probability of the queried atom among the choices that it depends on."""
         state = self._drawn(state)
         ground = state.worlds.ground
         uncertain = ground.program.uncertain
@@ -295,13 +298,13 @@ class CircuitEngine:
         return Explanation(asked.text, "probability", shared_out.value, self.name, Guarantee.EXACT, *numbers)
 
     def _drawn(self, state: CircuitState | WholeTables) -> CircuitState:
-        """A state that tells what every answer rests on."""
+        """The state with choices and literals; made now if the question was answered by whole tables."""
         if isinstance(state, CircuitState):
             return state
         return self.started(state.evidence.program, state.question)
 
     def proofs(self, state: CircuitState | WholeTables, most: int) -> Proofs:
-        """At most so many proofs of the one atom asked for, the likeliest first."""
+        """At most ``most`` proofs of the one queried atom, the likeliest first."""
         state = self._drawn(state)
         worlds, evidence = state.worlds, state.worlds.ground.evidence
         asked = ExplainedAtom.of(state.question, evidence)
@@ -313,7 +316,7 @@ class CircuitEngine:
 
 @dataclass(eq=False)
 class _Trial:
-    """A run that may begin with what was found when it was asked what it costs."""
+    """A run that reuses the circuit compiled, if any, when its cost was estimated."""
 
     engine: CircuitEngine
     program: Program
@@ -329,8 +332,12 @@ class _Trial:
         return self.tried or self.engine.started(self.program, self.question)
 
     def cost(self) -> Cost | Refusal:
-        """Of choices, and of queries that others would take apart into too many cases, this is the engine,
-        whatever the cost, which nothing tells beforehand. Of others it is where little work compiles them."""
+        """Cost of the run, or a refusal.
+
+        With choices, counts of uncertain atoms, or queries that other engines would split into too many
+        cases, this engine is taken at whatever cost, as it is not known beforehand. Other theories are
+        compiled with little work to see whether that is enough.
+        """
         if self.program.uncertain or any(map(has_many_cases, self.question.formulas)):
             return Cost(guarantee=Guarantee.EXACT)
         if self.question.most_probable or not self.program.states_laws:
@@ -362,12 +369,13 @@ def _only_by_name(why: str) -> Refusal:
 
 
 def _reach_of(reach: np.ndarray, literal: int) -> float:
-    """How far the truth may lie from a literal's share; certain ones have no variable."""
+    """Distance of a literal's probability from its share, at most; 0 for constant literals, which have no
+    variable."""
     return float(reach[literal]) if literal >= 0 else 0.0
 
 
 def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndarray], ...], tuple[int, ...]]:
-    """The atoms that a question names, and the latent ones among them, their literals made."""
+    """The atoms that a question names, and the latent ones among them; makes their literals."""
     ground, axes = worlds.ground, list[int]()
     sparse = _sparse(ground.evidence, worlds.derived)
     named = {pattern.predicate for pattern in question.atoms if pattern.possible}
@@ -385,7 +393,7 @@ def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndar
 
 
 def _patterns(worlds: Worlds, question: Question) -> Iterator[tuple[str, Sequence[int]]]:
-    """What to solve: the derived atoms that may be asked for."""
+    """The patterns to solve: derived atoms that may be asked for."""
     signature = worlds.program.signature
     predicates = signature.predicates
     if question.everything:
@@ -399,14 +407,14 @@ def _patterns(worlds: Worlds, question: Question) -> Iterator[tuple[str, Sequenc
 
 
 def _sparse(evidence: Evidence, derived: Iterable[str]) -> set[str]:
-    """The derived predicates of which only atoms that may hold are listed: all would be too many."""
+    """The derived predicates that list only atoms that may hold, as all would be too many."""
     return {name for name in derived if evidence.known(name).latent_count() > MOST_LISTED}
 
 
 def _marked(
     tables: Iterable[AtomTable], question: Question, sparse: Collection[str]
 ) -> tuple[AtomTable, ...]:
-    """The tables, marked where they list only what may hold."""
+    """The tables, marked where they list only atoms that may hold."""
     if not sparse:
         return tuple(tables)
     short = {name for name in sparse if question.lists(name)}
@@ -414,7 +422,8 @@ def _marked(
 
 
 def _left_out(state: CircuitState, likeliest: bool) -> float:
-    """What latent atoms that nothing names add to the logarithm of the total: each its number of values."""
+    """Log-weight of latent atoms that have no literals, each with its number of values; 0 for the likeliest
+    world."""
     if likeliest:
         return 0.0
     ground = state.worlds.ground
@@ -426,7 +435,7 @@ def _left_out(state: CircuitState, likeliest: bool) -> float:
 
 
 def _contradiction(worlds: Worlds) -> ContradictionError:
-    """Names the evidence, or the hard statements, that hold in no world."""
+    """The error that names a minimal set of evidence, or of hard statements, that holds in no world."""
     needed = worlds.made.smallest_evidence(worlds.budget)
     if needed:
         return impossible_evidence(needed)

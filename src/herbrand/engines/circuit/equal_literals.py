@@ -1,7 +1,7 @@
-"""Literals that are equal in every world become one variable before compilation.
+"""Merge literals that are equal in every world into one variable before compilation.
 
 ``friends(x, y) <=> friends(y, x)`` and ``before(x, y) xor before(y, x)`` leave one variable a pair where
-there were two: clauses that say the same then are one, and every case of the search has half as many
+there were two: clauses that then are equal become one, and every case of the search has half as many
 variables to look at. Two literals are equal where each implies the other by clauses of two literals.
 
 >>> net = Constraints()
@@ -27,13 +27,14 @@ from herbrand.graphs import strong_components
 
 @dataclass(frozen=True, eq=False)
 class Unified:
-    """``task``: over fewer variables; ``places``: for each literal the one whose numbers are its own."""
+    """A task with merged variables, and for each literal of the original task the literal with its
+    numbers."""
 
     task: Task
     places: np.ndarray
 
     def spread(self, numbers: np.ndarray) -> np.ndarray:
-        """A number for each literal, by those that the task's circuit gives."""
+        """Spread numbers of the task's literals to the literals of the original task."""
         return numbers[self.places]
 
 
@@ -56,8 +57,8 @@ def unified(task: Task) -> Unified:
 
 
 def equal_literals(net: Constraints) -> dict[int, int]:
-    """For each variable that is left out the literal of a kept one that it equals. Gates stay, which
-    others define."""
+    """For each variable to be left out, the equal literal of a kept one. Gates are kept, as restrictions
+    define them."""
     below = defaultdict[int, list[int]](list)
     for literals, least, _, owner in net.restrictions:
         if owner == NO_OWNER and len(literals) == 2 and least == 1:
@@ -75,8 +76,8 @@ def equal_literals(net: Constraints) -> dict[int, int]:
 
 
 def _with(net: Constraints, left_out: Collection[int], places: list[int]) -> Constraints:
-    """The constraints over the literals that are kept, each restriction once. Nothing is written of variables
-    that are left out, as of gates."""
+    """The constraints over the kept literals, each restriction once. Variables left out become gates, so that
+    the circuit does not write them."""
     smaller = net.keeping(())
     smaller.gates = [gate or variable in left_out for variable, gate in enumerate(net.gates)]
     for one in net.restrictions:

@@ -1,14 +1,14 @@
-"""What each choice adds to a probability: the theory is let in gradually, and each choice has its part of it.
+"""Contribution of each choice to a probability, integrated while all choices are scaled up from 0 to 1.
 
-At scale s every probability ``p`` of a ``::`` statement is ``s * p``; at 0 no choice comes to anything, at 1
-all is as it stands. On the way P(q | e) changes at the rate of the sum, over outcomes, of ``p`` times the
+At scale s every probability ``p`` of a ``::`` statement is ``s * p``: at 0 no choice has an outcome, at 1 the
+theory is as stated. On the way P(q | e) changes at the rate of the sum, over outcomes, of ``p`` times the
 derivative by that outcome's probability. The integral of each summand is the outcome's contribution (its
-Aumann-Shapley value): they add up to P(q | e) less what it is at scale 0. Weighted formulas count whole at
-every scale, so theirs is the base.
+Aumann-Shapley value): they add up to P(q | e) less its value at scale 0. Weighted formulas count whole at
+every scale, so their effect is in the base.
 
-Where the evidence needs a choice, the base is the limit where all choices vanish alike. It rests on ratios of
-probabilities, so it has derivatives of its own, which grow as 1 / s towards 0 and add up to nothing at any
-scale. They are no part of the contributions.
+Where the evidence needs a choice, the base is the limit where all choices vanish alike. It depends on ratios
+of probabilities, so it has derivatives too, which grow as 1 / s towards 0 and add up to 0 at any scale. They
+are subtracted from the contributions.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from herbrand.language.show import statement_text
 from herbrand.language.syntax import Choice
 
 VANISHING = -3000.0
-"""The logarithm of a scale at which choices are rarer by far than any of them is beside another."""
+"""Logarithm of a scale far below the ratio of any two choices' probabilities."""
 
 
 @dataclass(frozen=True)
 class Attributed:
-    """``value`` is ``base`` + the contributions of ``reasons`` + ``remainder``."""
+    """An explained probability: ``value`` is ``base`` + the contributions of ``reasons`` + ``remainder``."""
 
     value: float
     base: float
@@ -45,9 +45,9 @@ class Attributed:
 
 
 def attributed(worlds: Worlds, literal: int) -> Attributed:
-    """The probability of a literal, given the evidence, shared out among the outcomes of choices.
+    """Share out the probability of a literal, given the evidence, among the outcomes of choices.
 
-    ``worlds`` are made with choices that may all come to nothing (``ChoiceConstraints(scaled=True)``).
+    ``worlds`` must be made with choices that may have no outcome (``ChoiceConstraints(scaled=True)``).
     """
     choices = list(worlds.drawn)
     if literal in (TRUE, FALSE):
@@ -62,8 +62,8 @@ def attributed(worlds: Worlds, literal: int) -> Attributed:
 
 
 class _Rates:
-    """What an outcome's probability changes in that of the literal while the scale grows by a small share of
-    itself, less what it changes in the base."""
+    """Rates at which outcomes change the literal's probability as the scale grows, by a relative change of
+    the scale, less the rates at the base."""
 
     def __init__(self, worlds: Worlds, literal: int, choices: Sequence[Drawn]) -> None:
         self._literal, self._choices, self._budget = literal, choices, worlds.budget
@@ -82,7 +82,7 @@ class _Rates:
         return self._shares(self._scaled(math.log(scale) if scale else self._nothing))[0]
 
     def at(self, scales: Floats) -> Floats:
-        """The rates at scales, [scale, outcome]."""
+        """The rates at these scales, [scale, outcome]."""
         logs = self._budget.each(np.log(scales).tolist())
         return np.array([self._at(log_scale) - self._of_base for log_scale in logs])
 
@@ -105,7 +105,7 @@ class _Rates:
         return np.array(slopes)
 
     def _scaled(self, log_scale: float) -> Floats:
-        """The log-weights with every outcome's probability times the scale, beside what formulas weigh."""
+        """The log-weights with every outcome's probability scaled, and the weights of formulas unchanged."""
         weights, scale = self._weights.copy(), math.exp(log_scale)
         with np.errstate(divide="ignore"):
             for drawn in self._choices:
@@ -116,7 +116,8 @@ class _Rates:
         return weights
 
     def _shares(self, weights: Floats) -> tuple[float, Floats]:
-        """The probability of the literal and the shares of all."""
+        """The probability of the literal, and the shares of all literals; ``nan`` where no world has
+        weight."""
         values = self._circuit.values(weights)
         if values[self._circuit.root] == -np.inf:
             return math.nan, np.zeros(weights.size)

@@ -1,8 +1,8 @@
-"""What alternatives share is taken out of them: a b or a c becomes a (b or c), where no other gate has a.
+"""Factor out literals that alternatives share: a b or a c becomes a (b or c), if no other gate has a.
 
-Grounding gives each proof a gate of its own. Where a cause stands in many proofs of one atom and nowhere
-else, one gate over what is left of them takes their place. Then each variable stands in one gate alone, and
-:mod:`~herbrand.engines.circuit.reduction` makes one choice of them, whatever their number.
+Grounding gives each proof a separate gate. Where a literal is in several proofs of one atom and nowhere else,
+these gates are replaced by one over it and what is left of them. Then each variable is an input of one gate
+alone, and :mod:`~herbrand.engines.circuit.reduction` makes one choice of them, whatever their number.
 
 >>> net = Constraints()
 >>> a, b, c = (2 * net.variable() for _ in range(3))
@@ -22,18 +22,19 @@ from types import MappingProxyType
 from herbrand.engines.circuit.constraints import NO_OWNER, Constraints, negated
 
 ELSEWHERE = 2
-"""Counts as so many gates, as no gate may be changed that something else than a gate rests on."""
+"""Use by anything but a conjunction counts as so many gates, since such a literal may not be moved."""
 
 
 def factored(net: Constraints, kept: Collection[int]) -> Constraints:
-    """The same constraints, with new gates numbered behind the others. What is ``kept`` means what it did."""
+    """The same constraints with shared literals factored out; new gates come last. Gates in ``kept`` keep
+    their meaning."""
     making = _Factoring(net, kept)
     changed = [making.changes(gate) for gate in making.before]
     return making.made() if any(changed) else net
 
 
 def conjunctions(net: Constraints) -> dict[int, list[int]]:
-    """The gates that hold where all of some literals do, and these; a gate comes after its inputs."""
+    """Inputs of each gate that is a conjunction; a gate comes after its inputs."""
     return {
         owner: [negated(literal) for literal in literals if literal != 2 * owner]
         for literals, least, _, owner in net.restrictions
@@ -48,9 +49,9 @@ def redefined(
     gates: Sequence[bool],
     new: Mapping[int, Sequence[int]] = MappingProxyType({}),
 ) -> Constraints:
-    """The constraints with these ``inputs`` of conjunctions for those ``before``, each after its inputs.
+    """The constraints with ``inputs`` of conjunctions in place of ``before``, each defined after its inputs.
 
-    ``new``: conjunctions by the one that they were made for; ``gates``: which variables are gates now.
+    ``new``: the conjunctions added for another one, by that; ``gates``: which variables are gates now.
     """
     changed, met = net.keeping(()), set[int]()
     changed.gates, changed.consistent = list(gates), net.consistent
@@ -80,17 +81,17 @@ class _Factoring:
             for literal in literals:
                 self._uses[literal >> 1] += 1
         self._new: dict[int, list[int]] = defaultdict(list)
-        """New gates, by the gate that they were made for and come before."""
+        """New gates, by the gate that they were made for and are defined before."""
         self._gates = list(net.gates)
 
     def changes(self, gate: int) -> bool:
-        """Whether something could be taken out of the alternatives of a gate; it is then."""
+        """Factor out what the alternatives of a gate share; whether there was anything."""
         if gate in self.inputs:
             self.inputs[gate] = self._taken_out(gate, self.inputs[gate])
         return gate in self._new
 
     def _taken_out(self, place: int, literals: Sequence[int]) -> list[int]:
-        """The literals of a gate, with new gates for alternatives that share something."""
+        """The literals of a gate, with new gates for alternatives that share a literal."""
         own = [x >> 1 for x in literals if x & 1 and self._is_own(x >> 1)]
         if len(own) < 2:
             return list(literals)
@@ -112,11 +113,11 @@ class _Factoring:
         return [*(x for x in literals if not (x & 1 and x >> 1 in taken)), *made]
 
     def _is_own(self, gate: int) -> bool:
-        """Whether it is an alternative of one gate and nothing else."""
+        """Whether a gate is an alternative of one gate and used nowhere else."""
         return gate in self.inputs and self._uses[gate] == 1 and gate not in self._kept
 
     def _shared(self, place: int, shared: int, gates: Sequence[int]) -> int:
-        """The literal of what is shared together with some of what is left of the gates."""
+        """The literal of ``shared`` and at least one of what is left of the gates."""
         rests = list[int]()
         for gate in gates:
             rest = [literal for literal in self.inputs[gate] if literal != shared]

@@ -1,9 +1,11 @@
-"""Several circuits over shared nodes, level by level: what is evaluated for many rows of weights at once.
+"""Forms: several circuits over shared nodes, level by level, to be evaluated for many rows of weights at
+once.
 
 Weights are ordinary numbers, not logarithms: those of choices are probabilities, so that no node is above 1,
 and what underflows would not show in a sum beside it. Node 0 is 1; then come the leaves, each the weight of a
-literal, then products of two and sums of any number, each level after those that it rests on. What is 1 or 0
-whatever the weights are is gone, equal nodes are one, and a sum within one other sum is part of that.
+literal, then products of two and sums of any number, each level after those that it depends on. Nodes that
+are 1 or 0 for all weights are removed, equal nodes are one, and a sum that only one other sum uses is merged
+into it.
 
 >>> nodes = Nodes()
 >>> a, b, c = (nodes.leaf(literal) for literal in (0, 2, 4))
@@ -27,18 +29,19 @@ from herbrand.engines.circuit.search import FALSE_NODE, PRODUCT, TRUE_NODE
 from herbrand.loops import loop
 
 ZERO, ONE = -1, 0
-"""The numbers of these two; only the second is ever a node of a form."""
+"""Numbers of the constants 0 and 1; of these only 1 is ever a node of a form."""
 LEAF, TIMES, PLUS = range(3)
 
 Node = tuple[int, tuple[int, ...]]
-"""What it is, and its kids; of a leaf its literal."""
+"""Kind of a node, and its kids; for a leaf, its literal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """``literals``: whose weight each leaf is; ``roots``: the node of each circuit, -1 where it is 0. Of the
-    nodes behind the leaves, ``is_product``, ``starts`` and ``kids``, of products two; ``levels`` are runs of
-    them, from one place to another, all products or all sums. ``largest``: for sums stand maxima."""
+    """``literals``: the one whose weight each leaf is; ``roots``: the node of each circuit, -1 where it is 0.
+    For the nodes behind the leaves: ``is_product``, and ``starts`` and ``kids``, two for a product.
+    ``levels``: runs of these nodes, from one place to another, all products or all sums. ``largest``: sums
+    are maxima."""
 
     literals: tuple[int, ...]
     is_product: np.ndarray
@@ -55,12 +58,12 @@ class Form:
 
     @property
     def size(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return self.first + len(self.is_product)
 
 
 class Nodes:
-    """Nodes as they are made, those that are equal once, kids before what rests on them."""
+    """Nodes of circuits, equal ones shared, kids before the nodes that use them."""
 
     def __init__(self) -> None:
         self._nodes: list[Node] = [(LEAF, ())]
@@ -71,7 +74,8 @@ class Nodes:
         return self._number((LEAF, (literal,)), 0)
 
     def product(self, kids: Sequence[int]) -> int:
-        """Of any number of nodes, two at a time: those of the least height first."""
+        """The product of any number of nodes, as products of two; nodes of the least height are multiplied
+        first."""
         if ZERO in kids:
             return ZERO
         queue = [(self._heights[kid], kid) for kid in kids if kid != ONE]
@@ -89,10 +93,10 @@ class Nodes:
         return self._number((PLUS, kept), 1 + max(self._heights[kid] for kid in kept))
 
     def without_common(self, roots: Sequence[int]) -> tuple[list[int], list[int]]:
-        """The roots, each without the factors that all share which are not 0, and these factors.
+        """The roots divided by the factors that all nonzero ones share, and these factors.
 
-        A ratio of two roots does not depend on them: by rounding alone it would, and a weight of 1e-300 would
-        have a slope of 1e284 instead of 0.
+        A ratio of two roots does not depend on them. With them it would by rounding, and a weight of 1e-300
+        would have a slope of 1e284 instead of 0.
         """
         divided, common = [*roots], list[int]()
         factors = list[frozenset[int]]()
@@ -102,7 +106,7 @@ class Nodes:
         return divided, common
 
     def _shared(self, roots: Sequence[int], factors: list[frozenset[int]]) -> frozenset[int]:
-        """The factors of all roots but those of 0; ``factors`` of each node are completed."""
+        """Factors that all nonzero roots share; completes the ``factors`` of each node."""
         for number in range(len(factors), len(self._nodes)):
             below = [factors[kid] for kid in self._below(number)]
             if self._nodes[number][0] == TIMES:
@@ -114,7 +118,7 @@ class Nodes:
         return frozenset.intersection(*kept) if kept else frozenset()
 
     def _divided(self, root: int, factor: int, factors: Sequence[frozenset[int]]) -> int:
-        """A node without one of its factors."""
+        """The node divided by one of its factors."""
         made = {factor: ONE}
         for node in range(factor + 1, root + 1):
             if factor not in factors[node]:
@@ -127,7 +131,7 @@ class Nodes:
         return made[root]
 
     def circuit(self, circuit: Circuit, leaf: Callable[[int], int]) -> int:
-        """The root of a circuit; ``leaf`` gives the node of a literal's weight."""
+        """Add a circuit and return its root; ``leaf`` gives the node of a literal's weight."""
         made = {FALSE_NODE: ZERO, TRUE_NODE: ONE}
         free = 2 + 2 * circuit.variables
         for node in _below(circuit):
@@ -144,7 +148,7 @@ class Nodes:
         return made[circuit.root]
 
     def form(self, roots: Sequence[int], largest: bool = False) -> Form:
-        """What these roots rest on, level by level."""
+        """The form of all nodes that these roots use, level by level."""
         kids = self._joined(roots)
         heights = dict[int, int]()
         for node, own in kids.items():
@@ -166,7 +170,8 @@ class Nodes:
         )
 
     def _joined(self, roots: Sequence[int]) -> dict[int, tuple[int, ...]]:
-        """The kids of each node that roots rest on, in order; a sum that only one sum needs is part of it."""
+        """Kids of each node that the roots use, in order; a sum that only one other sum uses is merged into
+        it."""
         uses = Counter(root for root in roots if root != ZERO)
         for node in range(len(self._nodes) - 1, ONE, -1):
             if uses[node]:
@@ -203,7 +208,7 @@ def upward(
     largest: bool,
     values: np.ndarray,
 ) -> None:
-    """Fills in the values [node, example] of the nodes behind the leaves."""
+    """Compute the values [node, example] of the nodes behind the leaves."""
     for number in range(len(is_product)):
         low, high = starts[number], starts[number + 1]
         own, one, other = values[first + number], values[kids[low]], values[kids[low + 1]]
@@ -232,7 +237,8 @@ def downward(
     values: np.ndarray,
     slopes: np.ndarray,
 ) -> None:
-    """Adds to the slopes of all kids, from those of the roots; what is largest more than once shares one."""
+    """Add to the slopes of all kids, from the roots down; where several kids are largest they share the slope
+    equally."""
     for number in range(len(is_product) - 1, -1, -1):
         low, high = starts[number], starts[number + 1]
         own, total = slopes[first + number], values[first + number]
@@ -256,7 +262,7 @@ def downward(
 
 
 def _below(circuit: Circuit) -> list[int]:
-    """The nodes that the root rests on, kids first."""
+    """Nodes that the root depends on, kids first."""
     used = np.zeros(len(circuit.kinds), bool)
     used[circuit.root] = True
     for node in range(circuit.root, -1, -1):

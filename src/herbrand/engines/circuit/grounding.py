@@ -1,9 +1,9 @@
-"""The ground instances that goals rest on: statements run backwards from the goals, each call tabled once.
+"""Ground the instances that goals depend on: statements run backwards from the goals, each call tabled once.
 
-A call is a predicate and a constant or nothing for each argument. Its answers are all atoms that hold in some
-world; every answer is handed to each body that waits for it, so that recursion of any form ends. What stands
-behind ``not`` never rules an instance out here: it may be false in some world, and its atoms are looked up
-when all answers are known.
+A call is a predicate and a constant or ``ANY`` for each argument. Its answers are all atoms that hold in some
+world; every answer is handed to each body that waits for it, so that recursion of any form ends. Literals
+under ``not`` never exclude an instance here, unless they certainly hold: they may be false in some world, and
+their atoms are looked up when all answers are known.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from herbrand.row_keys import rows_at
 Row = tuple[int, ...]
 Atom = tuple[str, Row]
 Pattern = tuple[int, ...]
-"""-1 stands for any constant."""
+"""A constant or ``ANY`` for each argument."""
 BYTES_AN_INSTANCE = 600
 
 ANY = -1
@@ -46,7 +46,7 @@ ANY = -1
 @dataclass(frozen=True, slots=True)
 class Instance:
     """One statement for one choice of constants. ``heads``: the atom of each alternative; ``held`` and
-    ``absent``: uncertain atoms of its body; ``counted``: those that each part of a count is of."""
+    ``absent``: uncertain atoms of its body; ``counted``: the atoms of each part of its counts and sums."""
 
     plan: StatementPlan
     binding: Binding
@@ -61,11 +61,11 @@ class Instance:
 
     @property
     def parts(self) -> Iterator[Atom]:
-        """All atoms of its body."""
+        """All atoms of the body."""
         return chain(self.held, self.absent, *self.counted)
 
     def constants(self, facts: Facts) -> dict[str, Value]:
-        """What the statement's variables stand for."""
+        """The constant of each of the statement's variables."""
         return {name: facts.domains[kind].value(self.binding[s]) for name, s, kind in self.plan.columns}
 
 
@@ -74,8 +74,8 @@ Places = tuple[int, ...]
 
 @dataclass
 class _Table:
-    """The answers of a call, and the bodies that wait for them. Those of a ``whole`` predicate serve all its
-    other calls, which find theirs by the constants at some places."""
+    """The answers of a call, and the bodies that wait for them. The table of a ``whole`` predicate serves all
+    calls of it, which look up rows by their constants."""
 
     whole: bool
     rows: dict[Row, None] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class _Table:
             rows.setdefault(_at(places, row), []).append(row)
 
     def fitting(self, pattern: Pattern) -> Iterable[Row]:
-        """The rows so far that a call of this pattern asks for."""
+        """Rows so far that match the pattern."""
         places = self._places(pattern)
         if not places:
             return self.rows
@@ -98,7 +98,7 @@ class _Table:
         return self._found[places].get(_at(places, pattern), ())
 
     def wait(self, waiting: _Waiting, pattern: Pattern) -> None:
-        """A body goes on with each row that fits, those to come as well."""
+        """Let a body continue with each row that matches, including later ones."""
         places = self._places(pattern)
         if not places:
             self._for_all.append(waiting)
@@ -116,7 +116,7 @@ class _Table:
 
 
 def _constants_in(pattern: Pattern) -> Places:
-    """Where a pattern has constants."""
+    """Places of the constants in a pattern."""
     return tuple([place for place, value in enumerate(pattern) if value != ANY])
 
 
@@ -132,12 +132,12 @@ class _Waiting:
     binding: Binding
     held: tuple[Atom, ...]
     call: tuple[str, Pattern]
-    """What the statement's head answers; its table holds bodies that wait."""
+    """The call that the statement's head answers; its table holds the bodies that wait."""
     head: int
 
 
 class Known(Protocol):
-    """What there is of predicates that no statement derives."""
+    """Source of the rows of predicates that no statement derives."""
 
     def matches(self, predicate: str, pattern: Pattern) -> Iterable[tuple[Row, bool]]:
         """Each row that may hold, and whether it certainly does."""
@@ -145,7 +145,7 @@ class Known(Protocol):
 
 
 class Stated:
-    """What is known of the predicates that nothing uncertain derives, found by any of their arguments."""
+    """Rows of predicates that no uncertain statement derives, looked up by any of their arguments."""
 
     def __init__(self, evidence: Evidence, signature: Signature, facts: Facts) -> None:
         self._evidence, self._signature, self._facts = evidence, signature, facts
@@ -172,7 +172,7 @@ class Stated:
                 yield row, held is True
 
     def status(self, predicate: str, row: Row) -> bool | None:
-        """True or false where it is known, else ``None``."""
+        """Whether a row holds by the facts; ``None`` where it is unknown."""
         if predicate not in self._settled:
             table = self._facts.tables[predicate]
             self._settled[predicate] = (
@@ -199,19 +199,20 @@ class Stated:
 
 
 class HeadIndex:
-    """The statements of one predicate's heads by the constants in these: choices over facts are many."""
+    """The statements that derive one predicate, indexed by the constants in their heads, as there may be a
+    choice for each of many facts."""
 
     def __init__(self) -> None:
         self._groups: dict[Places, list[tuple[Row, Lowered, int]]] = {}
         self._indices: dict[tuple[Places, Places], dict[Row, list[tuple[Lowered, int]]]] = {}
 
     def add(self, statement: Lowered, number: int) -> None:
-        """One more statement, by its head of this number."""
+        """Add a statement with its head of this number."""
         row = tuple([statement.start[slot] for slot in statement.heads[number].slots])
         self._groups.setdefault(_constants_in(row), []).append((row, statement, number))
 
     def matches(self, pattern: Pattern) -> Iterator[tuple[Lowered, int]]:
-        """The statements whose head's constants are the pattern's where both have one."""
+        """Statements whose head agrees with the pattern wherever both have a constant."""
         for constant, members in self._groups.items():
             both = tuple([place for place in constant if pattern[place] != ANY])
             if (constant, both) not in self._indices:
@@ -222,7 +223,7 @@ class HeadIndex:
 
 
 class Grounding:
-    """All instances that goals rest on. ``check`` may refuse so many."""
+    """All instances that goals depend on. ``check`` is called with their number, and may refuse it."""
 
     def __init__(
         self,
@@ -248,7 +249,7 @@ class Grounding:
         ] = {}
 
     def ask(self, predicate: str, pattern: Pattern) -> list[Row]:
-        """The atoms that fit a pattern and hold in some world; their instances are found on the way."""
+        """The atoms that match a pattern and hold in some world; adds the instances that derive them."""
         if all(value == ANY for value in pattern):
             self._whole.add(predicate)
         table = self._called(predicate, pattern)
@@ -257,11 +258,11 @@ class Grounding:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many instances were found, and how many atoms that these answer: what grows while asking."""
+        """Number of instances, and of atoms that these derive; both grow with further calls."""
         return len(self._found), len(self._answers)
 
     def instances(self) -> list[Instance]:
-        """All instances so far; what their ``not`` stands before and what they count is asked first."""
+        """All instances so far, after asking for the atoms under their ``not`` and in their counts."""
         made: list[Instance] = []
         done = 0
         while done < len(self._found):
@@ -275,7 +276,7 @@ class Grounding:
         return made
 
     def rules(self) -> dict[Atom, list[Instance]]:
-        """All instances that may make each atom true; an alternative whose own nobody asked for has none."""
+        """Instances that may make each atom true; heads that no call has asked for are left out."""
         by_head: dict[Atom, list[Instance]] = {}
         for instance in self.instances():
             for head in dict.fromkeys(instance.heads):
@@ -284,7 +285,7 @@ class Grounding:
         return by_head
 
     def leads_nowhere(self, atom: Atom) -> bool:
-        """Whether an atom stands for a head whose computed values are no constants: it is no outcome."""
+        """Whether an atom is a head whose computed values are no constants, so that it is no outcome."""
         predicate, row = atom
         if not is_made(predicate):
             return False
@@ -302,7 +303,7 @@ class Grounding:
         )
 
     def _absent(self, plan: StatementPlan, binding: Binding) -> tuple[Atom, ...] | None:
-        """The possible atoms that must not hold; ``None`` where one certainly does."""
+        """The possible atoms that must be false; ``None`` where one of them certainly holds."""
         absent: list[Atom] = []
         for part in plan.absent:
             pattern = tuple([binding[slot] for slot in part.slots])
@@ -319,7 +320,7 @@ class Grounding:
         return tuple(absent)
 
     def _counted(self, part: Counted, binding: Binding) -> tuple[Atom, ...]:
-        """The atoms that may hold of those that are counted; a rule of their own derives them."""
+        """The atoms that may hold among those counted; a special rule derives them."""
         if part.predicate not in self._by_head:
             return ()
         pattern = tuple([ANY if slot < 0 else binding[slot] for slot in part.slots])
@@ -409,7 +410,7 @@ class Grounding:
 
 
 def atoms_below(rules: Mapping[Atom, Iterable[Instance]]) -> dict[Atom, list[Atom]]:
-    """The atoms with rules that each of these rests on."""
+    """The atoms with rules on which each atom depends directly."""
     return {
         atom: [part for instance in own for part in instance.parts if part in rules]
         for atom, own in rules.items()
@@ -417,7 +418,7 @@ def atoms_below(rules: Mapping[Atom, Iterable[Instance]]) -> dict[Atom, list[Ato
 
 
 def _bound(find: Find, binding: Binding, row: Row) -> Binding | None:
-    """The binding with a row's constants; ``None`` where they do not fit."""
+    """The binding extended by a row's constants; ``None`` where they disagree."""
     extended = list(binding)
     for slot, value in zip(find.slots, row, strict=True):
         if extended[slot] == ANY:
@@ -428,12 +429,12 @@ def _bound(find: Find, binding: Binding, row: Row) -> Binding | None:
 
 
 def _same(find: Find, row: Row) -> bool:
-    """Equal constants where a variable is repeated."""
+    """Whether a row has equal constants wherever a variable is repeated."""
     known: dict[int, int] = {}
     return all(known.setdefault(slot, value) == value for slot, value in zip(find.slots, row, strict=True))
 
 
 def lowered_all(statements: Sequence[Uncertain], signature: Signature, facts: Facts) -> list[Lowered]:
-    """The statements that may hold at all, over slots."""
+    """Lower the statements over slots, without those whose body cannot hold."""
     each = (lowered(number, statement, signature, facts) for number, statement in enumerate(statements))
     return [statement for statement in each if statement is not None]

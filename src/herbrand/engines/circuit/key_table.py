@@ -1,7 +1,7 @@
-"""A table in arrays, from two keys of 64 bits to a number, for loops that allocate nothing.
+"""A hash table in arrays, from two keys of 64 bits to a number, for loops that must not allocate.
 
-A key's place follows from the first of the two, and by what stands there already: the next free one is taken.
-So the first must look random. The table is full at a half, and is then copied into a larger one.
+The first key decides where an entry belongs; if that place is taken, the next free one is used. So the first
+key must look random. The table is copied into a larger one when it is half full.
 
 >>> keys, values = table(4)
 >>> with np.errstate(over="ignore"):
@@ -25,18 +25,19 @@ from herbrand.loops import in_place, run_often
 Array = NDArray[Any]
 
 LARGE = 2**20
-"""Numbers in a table of so many MB that memory and time count for more than few copies."""
+"""Entries of a table (some MB) from which it grows by 2 and not by 4, as memory then counts more than
+copying."""
 UPPER, SHIFT = np.uint64(32), np.uint64(33)
 FIRST_SPREAD, SECOND_SPREAD = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 
 
 def table(size: int) -> tuple[Array, Array]:
-    """The keys and numbers of an empty table, for a power of two."""
+    """The keys and numbers of an empty table; ``size`` must be a power of two."""
     return np.zeros((size, 2), np.uint64), np.full(size, -1, np.int64)
 
 
 def larger(keys: Array, values: Array) -> tuple[Array, Array]:
-    """All that a table holds, in one of four times the size; of twice where it is large."""
+    """A copy of a table with four times the size, or twice if it is large."""
     grown = table((4 if len(values) < LARGE else 2) * len(values))
     run_often(_copied, 4 * len(values), keys, values, *grown)
     return grown
@@ -44,7 +45,8 @@ def larger(keys: Array, values: Array) -> tuple[Array, Array]:
 
 @in_place
 def mixed(one: Any, other: Any) -> Any:
-    """Two numbers below 2^32 as one that looks random; no two pairs share it (the end of MurmurHash3)."""
+    """Mix two numbers below 2^32 into one that looks random; no two pairs share it (the end of
+    MurmurHash3)."""
     key = (np.uint64(one) << UPPER) | np.uint64(other)
     key = (key ^ (key >> SHIFT)) * FIRST_SPREAD
     key = (key ^ (key >> SHIFT)) * SECOND_SPREAD
@@ -53,7 +55,7 @@ def mixed(one: Any, other: Any) -> Any:
 
 @in_place
 def look_up(keys: Array, values: Array, one: Any, two: Any) -> Any:
-    """The number of a key, or -1."""
+    """The number stored for a key, or -1."""
     size = len(values)
     place = one & np.uint64(size - 1)
     while values[place] >= 0:

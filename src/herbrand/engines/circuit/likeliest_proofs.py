@@ -1,10 +1,10 @@
-"""The likeliest proofs of an atom: outcomes of choices that are enough for it, and no more than needed.
+"""The likeliest proofs of an atom: minimal sets of outcomes of choices that are enough for it.
 
-Best first: a proof that is begun is at most as probable as its choices so far, and as the best proof of each
-atom that is still to be proved. So proofs come in the order of their probabilities. An atom that rests on
-itself proves nothing, and of two proofs of which one has all choices of the other only the smaller counts:
-of equal probabilities the smaller comes first, for choices of probability 1 may be needless too. What stands
-behind ``not``, and open atoms, are conditions of a proof that its probability leaves out.
+Best first: an unfinished proof is at most as probable as its choices so far, and as the best proof of each
+atom that is still to be proved. So proofs come in the order of their probabilities. An atom may not be used
+in its own proof, and of two proofs of which one has all choices of the other only the smaller counts. Among
+equal probabilities the smaller proof comes first, as choices of probability 1 may be needless too. Negated
+and open atoms are conditions of a proof that its probability leaves out.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from herbrand.language.show import statement_text
 from herbrand.language.syntax import Choice
 
 MOST_STEPS = 200_000
-"""So many begun proofs are looked at; where proofs are very many, the likeliest found by then are given."""
+"""Most unfinished proofs to look at; if there are more, the likeliest proofs up to then are given."""
 
 Instances = Mapping[Atom, Sequence[Instance]]
 Outcome = tuple[Instance, int]
-"""An instance of a choice, and which of its heads comes true."""
+"""An instance of a choice, and the place of the head that comes true."""
 
 
 @dataclass(frozen=True)
 class _Begun:
-    """A proof that is begun. ``todo``: atoms to be proved, each with those that it is to prove; ``proved``:
-    all that the proof derives."""
+    """An unfinished proof. ``todo``: atoms to be proved, each with those above it in the proof; ``proved``:
+    all atoms that the proof derives."""
 
     probability: float
     outcomes: Mapping[tuple[int, tuple[int, ...]], Outcome]
@@ -49,14 +49,14 @@ class _Begun:
         return len(self.outcomes) + len(self.held) + len(self.absent)
 
     def is_part_of(self, other: _Begun) -> bool:
-        """Whether the other has all that this one needs."""
+        """Whether the other proof has all that this one needs."""
         mine = {(key, outcome) for key, (_, outcome) in self.outcomes.items()}
         theirs = {(key, outcome) for key, (_, outcome) in other.outcomes.items()}
         return mine <= theirs and self.held <= other.held and self.absent <= other.absent
 
 
 def likeliest(worlds: Worlds, atom: Atom, most: int) -> Proofs:
-    """At most so many proofs, the likeliest first."""
+    """At most ``most`` proofs, the likeliest first."""
     proofs = list[_Begun]()
     search = _Search(_possible(worlds), worlds.budget)
     for proof in search.proofs(atom) if atom in worlds.instances else ():
@@ -69,7 +69,7 @@ def likeliest(worlds: Worlds, atom: Atom, most: int) -> Proofs:
 
 
 def _possible(worlds: Worlds) -> Instances:
-    """The instances that some world allows, without what is absent from every world anyway."""
+    """The instances that some world allows, without negated atoms that are false in every world."""
     possible: dict[Atom, list[Instance]] = {}
     for atom, own in worlds.instances.items():
         possible[atom] = []
@@ -87,7 +87,7 @@ class _Search:
         self._best = best_probabilities(instances)
 
     def proofs(self, atom: Atom) -> Iterator[_Begun]:
-        """All of them, the likeliest first."""
+        """All proofs of an atom, the likeliest first."""
         nothing = frozenset[Atom]()
         waiting, numbers = list[tuple[float, int, int, _Begun]](), count()
 
@@ -113,7 +113,7 @@ class _Search:
                     add(begun)
 
     def _with(self, one: _Begun, atom: Atom, above: frozenset[Atom], instance: Instance) -> Iterator[_Begun]:
-        """The proof with an atom proved by an instance, by each of its heads that is this atom."""
+        """The proof with ``atom`` proved by an instance, once for each of its heads that is this atom."""
         if instance.counted:
             raise UnsupportedError(
                 "proofs by counts of what is uncertain are not listed",
@@ -141,8 +141,11 @@ class _Search:
 
 
 def best_probabilities(instances: Instances) -> dict[Atom, float]:
-    """How probable the choices of an atom's likeliest proof are at most: best atoms first (Knuth's order),
-    each no better than its choice and its parts, which may share their choices."""
+    """Upper bound of the probability of each atom's likeliest proof.
+
+    Best atoms first (Knuth's generalisation of Dijkstra's algorithm). A proof is bounded by the minimum of
+    its choice and its parts, not their product, as parts may share choices.
+    """
     users: dict[Atom, list[tuple[Atom, int]]] = defaultdict(list)
     ways, missing, waiting = list[list[float]](), list[int](), list[tuple[float, Atom]]()
     for atom, own in instances.items():

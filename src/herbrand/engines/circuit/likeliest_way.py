@@ -1,9 +1,9 @@
-"""Where to divide worlds into cases: at decisions on the likeliest way in which something asked is settled.
+"""The decision by which to divide a case: one on the likeliest way to settle something queried.
 
-A literal of a decision costs the negative logarithm of its probability. A gate holds at the cost of all its
-inputs together, and fails at that of the cheapest input's opposite. So the cheapest way of a gate is a proof
-of it, or of its opposite. Inputs that gates share are counted more than once: a way is a guess, and numbers
-rest on the cases alone.
+A literal of a decision costs the negative logarithm of its probability. A true gate costs the sum of its
+inputs, a false one its cheapest negated input. So the cheapest way to a literal of a gate is a proof of the
+gate or of its negation. Inputs that gates share are counted more than once: costs guide the search only, and
+bounds come from the cases alone.
 
 >>> from herbrand.engines.circuit.constraints import Constraints
 >>> net = Constraints()
@@ -35,15 +35,15 @@ from herbrand.loops import in_place, run_often
 
 
 class Divided(NamedTuple):
-    """How to go on with a case. ``decision``: a variable to divide it, if a way has one; ``is_free``: nothing
-    excludes or weighs any of its worlds but decisions."""
+    """How to go on with a case. ``decision``: the variable by which to divide it, if there is one;
+    ``is_free``: whether only decisions weigh its worlds, and nothing excludes any."""
 
     decision: int | None
     is_free: bool
 
 
 class Ways:
-    """The gates of a task, what is required, and what literals cost before anything is decided."""
+    """The gates and requirements of a task, and the cost of literals before anything is decided."""
 
     def __init__(self, task: Task) -> None:
         self._gates, self._inputs = np.array(task.net.gates, bool), conjunctions(task.net)
@@ -59,10 +59,10 @@ class Ways:
         self._only_clauses = all(one.least == 1 for one in task.net.restrictions)
 
     def divided(self, fixed: Array) -> Divided:
-        """What to do with a case in which these literals are known to hold.
+        """How to go on with a case in which the literals ``fixed`` hold.
 
-        Divided is first along the cheapest way to what is known to fail, and not yet why: as evidence is.
-        Then along the cheapest way to settle a gate that is asked for or has a weight.
+        First the case is divided along the cheapest way to a gate that must be false for a reason still open,
+        such as evidence. Else along the cheapest way to settle a gate that is written or has a weight.
         """
         holds = np.zeros(len(self._cost), np.int8)
         holds[fixed] = 1
@@ -81,14 +81,15 @@ class Ways:
         return Divided(self._first(int(goals[cost[goals].argmin()]), cost), is_free)
 
     def _is_free(self, holds: Array, settled: Array) -> bool:
-        """Whether clauses are fulfilled, and gates with weights known, where it is known why gates fail."""
+        """Whether all clauses are satisfied and all gates with weights settled; for cases without gates that
+        must be false for a reason still open."""
         starts, literals, _ = self._required
         if not self._only_clauses or not settled[self._weighted].all():
             return False
         return not len(literals) or bool(np.logical_or.reduceat(holds[literals], starts[:-1]).all())
 
     def _first(self, goal: int, cost: Array) -> int | None:
-        """The first open decision below a literal."""
+        """The first open decision on the cheapest way to a literal."""
         left, met = [goal], {goal}
         while left:
             literal = left.pop()
@@ -105,8 +106,8 @@ class Ways:
 
 @in_place
 def _price(rows: Rows, holds: Array, cost: Array) -> None:
-    """Write what the literals of gates cost, after those of their inputs. That a gate fails which is known to
-    fail costs what the reason does."""
+    """Compute the cost of each gate's literals, after those of its inputs. A gate that is known to be false
+    costs what its cheapest reason does."""
     for row in range(len(rows.targets)):
         literal = 2 * rows.targets[row]
         every, one = 0.0, math.inf

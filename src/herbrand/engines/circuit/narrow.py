@@ -1,8 +1,8 @@
-"""Constraints that link their variables along narrow ways are summed by eliminating one after the other.
+"""Sum constraints that link variables narrowly by eliminating one variable after the other.
 
-A long hidden chain is of this kind. Its circuit has nodes for each step and all that was seen before it,
-while the tables here are as small as the links are narrow, however long the chain is. All probabilities come
-from one sweep back.
+A long hidden chain is of this kind. Its circuit has nodes for each step and all that was observed before it,
+while the tables here are as small as the links are narrow, however long the chain is. All marginals come from
+one sweep back.
 
 >>> import math
 >>> from herbrand.budget import UNLIMITED
@@ -32,19 +32,20 @@ from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.factors.graph import FORBIDDEN, Assembly, FactorGraph, Tables
 
 NARROW = 8
-"""A variable is eliminated beside so many others at most. From there on circuits, which know what excludes
-what, are smaller than tables."""
+"""Most neighbours of a variable when it is eliminated. Beyond it circuits, which use what excludes what, are
+smaller than tables."""
 Literals = tuple[int, ...]
 """A number for each literal of a restriction."""
 
 
 def is_narrow(net: Constraints, width: float) -> bool:
-    """``width``: with how many others a variable is linked at most where it is eliminated."""
+    """Whether all tables stay small; ``width``: the largest number of neighbours in the elimination order."""
     return width <= NARROW and all(len(one.literals) <= NARROW + 1 for one in net.restrictions)
 
 
 def eliminated(task: Task, budget: Budget) -> Counted | None:
-    """What a narrow task's circuit would give; ``None`` where time or memory is too little for it."""
+    """The log-weight and shares of a narrow task; ``None`` where its tables would take too much time or
+    memory. Raises ``OutOfTimeError`` once the time is over."""
     try:
         plan = planned(_graph(task), len(task.net), "log", budget=budget)
         Exact(budget).refuse_too_much(plan)
@@ -57,7 +58,7 @@ def eliminated(task: Task, budget: Budget) -> Counted | None:
 
 
 def _graph(task: Task) -> FactorGraph:
-    """An axis for each variable, 0 where it does not hold, and a table for each restriction."""
+    """The factor graph with an axis for each variable (0: false) and a table for each restriction."""
     net, alike = task.net, defaultdict[tuple[Literals, int, Literals | None], list[list[int]]](list)
     assembly = Assembly(np.full(len(net), 2))
     weights, named = task.log_weights.copy(), np.zeros(len(net), bool)
@@ -67,7 +68,8 @@ def _graph(task: Task) -> FactorGraph:
         alike[tuple(literal & 1 for literal in one.literals), one.least, one.weights].append(scope)
     idle = np.array(net.gates, bool) & ~named
     idle[list(task.written)] = False
-    weights[idle] = 0.0, FORBIDDEN  # what is left of gates on which nothing rests
+    # An unused gate, whose definition is gone, must contribute a factor of 1 and not of 2.
+    weights[idle] = 0.0, FORBIDDEN
     assembly.add_unary(np.arange(len(net)), weights)
     for (signs, least, weighed), scopes in alike.items():
         table = _table(signs, weighed, least)
@@ -76,7 +78,8 @@ def _graph(task: Task) -> FactorGraph:
 
 
 def _table(signs: Sequence[int], weights: Sequence[int] | None, least: int) -> np.ndarray:
-    """0 where enough literals hold, by the values of their variables; ``signs``: 1 for negated ones."""
+    """A table of 0 where enough literals hold, else ``FORBIDDEN``, over values of their variables; ``signs``:
+    1 for negated."""
     values = np.indices((2,) * len(signs))
     held = sum(
         weight * (value != sign)

@@ -1,9 +1,9 @@
-"""Weighted and hard formulas, soft evidence and quantifiers as constraints with weights.
+"""Factor graphs as weighted constraints: formulas, hard ones too, soft evidence and quantifiers.
 
-Takes a factor graph: tables of log-potentials over atoms, and helpers for quantifiers. Impossible entries
-become clauses; of the others, those unlike the most frequent one become gates with a weight. Entries of one
-value that form a box, as a formula's do, become one clause or one gate together. A helper is the gate of its
-members.
+A factor is a table of log-potentials over atoms. Impossible entries become clauses; the most frequent value
+becomes a constant, and each other entry a gate with the difference as its weight. Entries of one value that
+form a box, as a formula's do, become one clause or one gate together. A quantifier's helper is the gate of
+its members.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negat
 from herbrand.factors.graph import FactorGraph, Somes, log_potentials, somes_of
 
 LiteralsOf = Callable[[int], list[int]]
-"""The literals of an axis's values."""
+"""Gives the literals of an axis's values."""
 
 
 class WeightedConstraints:
-    """Constraints, the log-weights of literals, and what does not depend on any: ``constant``."""
+    """Constraints, the log-weights of literals, and ``constant``, the log-weight of every world."""
 
     def __init__(self) -> None:
         self.net = Constraints()
@@ -43,7 +43,7 @@ class WeightedConstraints:
         return literals
 
     def weigh(self, literal: int, log_weight: float) -> None:
-        """Worlds in which the literal holds count so much more."""
+        """Add ``log_weight`` to all worlds in which the literal holds; -inf forbids them."""
         if log_weight == -math.inf:
             self.net.require([negated(literal)])
         elif literal == TRUE:
@@ -52,8 +52,7 @@ class WeightedConstraints:
             self.weights[literal] = self.weights.get(literal, 0.0) + log_weight
 
     def add(self, graph: FactorGraph, literals_of: LiteralsOf, budget: Budget = UNLIMITED) -> None:
-        """All that a graph says; ``literals_of`` gives the literals of the values of axes that nothing in it
-        makes."""
+        """Add all factors of a graph; ``literals_of`` gives the literals of axes that are not helpers."""
         self.constant += graph.constant
         if graph.constant == -math.inf:
             self.net.require([])
@@ -63,7 +62,7 @@ class WeightedConstraints:
             self._add_table([literals(axis) for axis in scope], table)
 
     def with_helpers(self, somes: Somes, literals_of: LiteralsOf) -> LiteralsOf:
-        """The literals of all axes: a helper is true where some member has an allowed value."""
+        """Gives the literals of all axes: a helper is true where some member has an allowed value."""
         places = {axis: place for place, axis in enumerate(somes.targets.tolist())}
 
         @cache
@@ -80,7 +79,7 @@ class WeightedConstraints:
         return made
 
     def log_weights(self) -> np.ndarray:
-        """[variable, (false, true)]"""
+        """The log-weights of all variables, [variable, (false, true)]."""
         weights = np.zeros((len(self.net), 2))
         for literal, weight in self.weights.items():
             weights[literal >> 1, 1 - (literal & 1)] += weight
@@ -105,7 +104,7 @@ class WeightedConstraints:
                     self.weigh(self.net.every(literals), value - usual)
 
     def among(self, literals: list[int], places: Sequence[int]) -> int:
-        """The axis has one of these values."""
+        """The literal that is true where the axis has one of the values at ``places``."""
         if len(places) == len(literals):
             return TRUE
         if 2 * len(places) > len(literals):
@@ -115,7 +114,7 @@ class WeightedConstraints:
 
 
 def _boxes(cells: np.ndarray) -> list[list[list[int]]]:
-    """Sets of places of each axis whose products cover exactly these cells, without overlap."""
+    """Disjoint boxes that together cover exactly the true cells, each a list of places for every axis."""
     if not cells.any():
         return []
     sides = [

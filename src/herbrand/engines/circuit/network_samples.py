@@ -1,6 +1,6 @@
-"""Worlds of a Bayesian network, drawn variable by variable, parents first, with no circuit.
+"""Samples of a Bayesian network, drawn variable by variable, parents first, without a circuit.
 
-Draws that evidence excludes are left out; where these are nearly all a circuit is the better way.
+Draws that contradict the evidence are dropped; where nearly all do, a circuit is better.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AT_ONCE = 10_000
 
 
 class NetworkSamples:
-    """Draws from the tables of variables, ``known`` ones among them."""
+    """Sampler from the conditional tables of all variables; ``known``: the observed values."""
 
     def __init__(self, tables: Mapping[str, NetworkTable], evidence: Evidence) -> None:
         parents = {name: table.scope[:-1] for name, table in tables.items()}
@@ -39,8 +39,8 @@ class NetworkSamples:
 
     @classmethod
     def of(cls, program: Program) -> NetworkSamples | None:
-        """``None`` where more than the tables of a network weighs worlds, or few draws agree with what is
-        known."""
+        """The sampler; ``None`` where more than the tables of a network weighs worlds, or too few draws agree
+        with the evidence."""
         evidence, names = Evidence(program), tuple(program.signature.predicates)
         tables = {table.scope[-1]: table for table in program.tables if table.conditional}
         lone = (
@@ -53,12 +53,12 @@ class NetworkSamples:
 
     @cached_property
     def share(self) -> float:
-        """How many draws agree with what is known, roughly."""
+        """Estimate of the share of draws that agree with the evidence."""
         return len(self.drawn(np.random.default_rng(0), TRIED)[1]) / TRIED
 
     def drawn(self, random: np.random.Generator, count: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """The values of each variable and the log-weights, of those among so many draws that agree with what
-        is known."""
+        """Draw ``count`` times; the values of each variable and the log-weights of the draws that agree with
+        the evidence."""
         values: dict[str, np.ndarray] = {}
         weights = np.zeros(count)
         for table in self.tables:
@@ -74,7 +74,7 @@ class NetworkSamples:
         return {name: value[agree] for name, value in values.items()}, weights[agree]
 
     def worlds(self, count: int, seed: int, budget: Budget) -> Iterator[World]:
-        """Independent worlds."""
+        """Draw ``count`` independent worlds."""
         random, left = np.random.default_rng(seed), count
         while left:
             budget.check()
@@ -88,12 +88,12 @@ class NetworkSamples:
 
 
 def _weighed(name: str, evidence: Evidence) -> bool:
-    """Whether opinions, or values that are excluded, bear on a variable."""
+    """Whether soft evidence or excluded values bear on a variable."""
     return bool(len(evidence.opinions(name)[0])) or any(map(len, evidence.excluded(name)))
 
 
 def _atom(name: str, program: Program) -> tuple[str, DrawnAtom]:
-    """A variable's text, and what it stands for."""
+    """A variable's text, and its atom with the values it may have."""
     value_type = program.signature.predicates[name].value_type
     assert value_type is not None
     domain = program.facts.domains[value_type]

@@ -1,8 +1,9 @@
-"""Gates over choices of their own are one choice: series and parallel parts vanish before compilation.
+"""Series and parallel reduction: gates over choices that nothing else uses become one choice before
+compilation.
 
-Where nothing else rests on the inputs of a gate, and nobody asks for them, all of them together are one
-variable whose probability is a product. A chain of edges becomes one edge, two-hop paths become one, whatever
-their number; of what is left the search decides every variable.
+Where nothing else depends on the inputs of a gate, and they are not queried, all of them together are one
+variable whose probability is a product. A chain of edges becomes one edge, and two-hop paths become one,
+whatever their number; the search decides only the variables that are left.
 
 >>> net = Constraints()
 >>> a, b = net.variable(), net.variable()
@@ -25,13 +26,13 @@ from herbrand.engines.circuit.constraints import NO_OWNER, Constraints
 from herbrand.engines.circuit.factoring import conjunctions, redefined
 
 NOBODY, MANY = -2, -3
-"""In place of the gate that rests on a variable; not NO_OWNER, which restrictions of nobody's have."""
+"""Markers for variables used by no gate, and by several; unlike ``NO_OWNER``, the owner of a requirement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """Constraints over the same variables, with their ``log_weights``; ``normal``: those whose two weights
-    add up to 1."""
+    """Constraints over the same variables, with their ``log_weights``; ``normal``: variables whose two
+    weights add up to 1."""
 
     net: Constraints
     log_weights: np.ndarray
@@ -41,7 +42,7 @@ class Reduced:
 def reduced(
     net: Constraints, log_weights: np.ndarray, normal: Collection[int], kept: Collection[int]
 ) -> Reduced:
-    """The constraints without ``normal`` variables that stand in one gate alone, except those ``kept``.
+    """For each gate, merge the ``normal`` variables that only it uses into one choice, except those ``kept``.
 
     The last variables may have no ``log_weights``, as new gates have none.
     """
@@ -70,7 +71,7 @@ def reduced(
 
 
 def used(net: Constraints, kept: Collection[int]) -> Constraints:
-    """The constraints without the definitions of gates on which nothing rests, but for those ``kept``."""
+    """The constraints without the definitions of gates that nothing uses, except those ``kept``."""
     inputs: dict[int, set[int]] = {}
     uses = [0] * len(net)
     for literals, _, _, owner in net.restrictions:
@@ -94,7 +95,7 @@ def used(net: Constraints, kept: Collection[int]) -> Constraints:
 
 
 def _users(net: Constraints) -> list[int]:
-    """The gate that alone rests on each variable, if one does."""
+    """The one gate that uses each variable, else ``NOBODY`` or ``MANY``."""
     users = [NOBODY] * len(net)
     for literals, _, _, owner in net.restrictions:
         for literal in literals:
@@ -105,7 +106,8 @@ def _users(net: Constraints) -> list[int]:
 
 
 def _log_less(holds: float) -> float:
-    """The logarithm of 1 less a probability, given by its logarithm."""
+    """The logarithm of 1 less a probability, from its logarithm."""
     if holds >= 0.0:
         return -math.inf
+    # expm1 is exact near 0, log1p for small probabilities; log 2 is where the two errors are equal (Mächler).
     return math.log(-math.expm1(holds)) if holds > -math.log(2) else math.log1p(-math.exp(holds))

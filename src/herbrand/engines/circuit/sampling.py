@@ -1,6 +1,8 @@
-"""Exact samples. Where choices alone weigh worlds, each is drawn by itself, what follows is looked up, and
-draws that evidence excludes are left out. Where these are nearly all, or formulas weigh worlds too, each walk
-down a circuit chooses one kid of every sum by its share of the weight.
+"""Exact samples, by rejection or by a circuit.
+
+Where only choices weigh worlds, each choice is drawn independently, derived atoms follow, and draws that
+contradict the evidence are dropped. Where nearly all do, or formulas weigh worlds too, each draw is a walk
+down a circuit that takes one kid of every sum by its share of the weight.
 """
 
 from __future__ import annotations
@@ -22,22 +24,22 @@ NUMBERS_AT_ONCE = 1_000_000
 
 
 Assignments = Callable[[np.ndarray], np.ndarray]
-"""Of numbers between 0 and 1, [draw, variable], the value of each variable in each draw that is a world; -1
-where it has no weight and nothing asks for it."""
+"""Maps numbers between 0 and 1, [draw, variable], to values of variables in those draws that are worlds; -1
+for a variable without weight that is not queried."""
 TRIED, LEAST_KEPT = 1000, 20
-"""Of so many draws of choices so many have to be worlds, else a circuit is compiled."""
+"""Number of trial draws of choices, and how many of them have to be worlds; else a circuit is compiled."""
 
 
 def by_circuit(worlds: Worlds, circuit: Circuit) -> Assignments:
-    """Draws from all worlds of a circuit that tells of every choice."""
+    """Sampler over all worlds of a circuit with the literals of every choice."""
     weights = worlds.made.log_weights()
     values = circuit.values(weights)
     return lambda uniform: circuit.samples(weights, values, uniform)
 
 
 def by_choices(worlds: Worlds) -> Assignments | None:
-    """Draws of each choice by itself, where enough of these are worlds; gates follow in their order, each
-    made behind its inputs."""
+    """Sampler that draws each choice independently, or ``None`` where too few draws are worlds. Gates are
+    computed in their order, each after its inputs."""
     if worlds.made.has_laws:
         return None
     net, conditions = worlds.made.net, worlds.made.conditions
@@ -65,7 +67,7 @@ def by_choices(worlds: Worlds) -> Assignments | None:
 
 
 def _holds_in(values: np.ndarray, one: Restriction) -> np.ndarray:
-    """In which draws a restriction holds, without the gate that it defines."""
+    """Draws in which a restriction holds without the gate that it defines."""
     total = np.zeros(values.shape[1], np.int64)
     for weight, literal in one.weighted:
         if literal >> 1 != one.owner:
@@ -76,7 +78,7 @@ def _holds_in(values: np.ndarray, one: Restriction) -> np.ndarray:
 def drawn(
     worlds: Worlds, atoms: Mapping[int, tuple[str, DrawnAtom]], assigned: Assignments, count: int, seed: int
 ) -> Iterator[World]:
-    """Independent worlds, each with the atoms of these axes."""
+    """Draw ``count`` independent worlds, each with the atoms of these axes."""
     weights = worlds.made.log_weights()
     literals = [worlds.axis(axis) for axis in atoms]
     random, variables = np.random.default_rng(seed), len(weights)
@@ -110,7 +112,7 @@ def _holds(row: np.ndarray, literal: int) -> bool:
 
 
 def drawn_atom(worlds: Worlds, axis: int) -> tuple[str, DrawnAtom]:
-    """An atom's text, and what it stands for."""
+    """An atom's text, and the atom with the values it may have."""
     name, row = worlds.atom(axis)
     signature, facts = worlds.program.signature, worlds.program.facts
     predicate, shown = signature.predicates[name], signature.spelled.get(name, name)

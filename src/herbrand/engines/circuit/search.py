@@ -1,14 +1,15 @@
 """The compiler's loop: decide a variable, propagate, split into components, and look each up in a cache.
 
-What is compiled is written as nodes of a circuit whose sums decide a variable (deterministic), whose products
-share none (decomposable), and whose branches all speak of the same variables (smooth). A component is keyed
-by its variables, its active constraints, and what each of these still needs, which together fix what is left
-of it (sharpSAT's observation); the key is 128 random bits a member, times what it needs, added without carry.
+The result is written as nodes of a circuit whose sums decide a variable (deterministic), whose products share
+none (decomposable), and whose branches all have the same variables (smooth). A component is keyed by its
+variables, its active constraints, and what each of these still needs, which together determine what is left
+of it (sharpSAT's observation); the key is 128 random bits a member, times what it needs, combined by
+exclusive or.
 
-A component in which every active constraint defines a variable of its own restricts nothing: whatever its
-inputs are, its gates follow. It is left out, its inputs summed freely.
+A component in which every active constraint only defines a variable restricts nothing: whatever its inputs
+are, its gates follow. It is left out, and its inputs are summed freely.
 
-The loop keeps all its state in arrays and never allocates: it returns :data:`GROW` where something may become
+The loop keeps all its state in arrays and never allocates: it returns :data:`GROW` where an array may become
 too small, and :data:`PAUSE` after so much work, and goes on where it stopped. So a search may begin as plain
 Python, which waits for no compiler, and go on compiled.
 """
@@ -25,15 +26,15 @@ from herbrand.loops import in_place
 
 DONE, GROW, PAUSE = 0, 1, 2
 SILENT, NORMAL, FULL = 0, 1, 2
-"""Of a variable: no literal of it is written; only decided ones, since its two weights add up to 1; all."""
+"""How a variable is written: no literal of it; only decided ones, since its two weights add up to 1; all."""
 
 FALSE_NODE, TRUE_NODE = 0, 1
 PRODUCT, SUM, MAXIMUM = 0, 1, 2
-"""Of a node; a maximum decides a variable too, of those whose best values are wanted."""
+"""Kinds of nodes; a maximum decides a variable too, one whose best value is wanted."""
 
 SPREAD, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
-"""What a constraint needs is spread over 64 bits before it multiplies keys. Of needs that are 2^60 apart, as
-sums of powers of two have them, the products would differ only by the last four bits of a key."""
+"""Multipliers that spread what a constraint needs over 64 bits before it multiplies keys. Needs that are 2^60
+apart, as sums of powers of two have, would give products that differ only by the last four bits of a key."""
 
 DEPTH, TRAIL, POOL, KIDS, PARTS, NODES, STORE, STAMP, CACHED, ROOT, WORK = range(11)
 """Places in :attr:`SearchState.at`."""
@@ -43,8 +44,8 @@ LOW, HIGH, VARIABLE, PHASE, TRAIL_BASE, KIDS_BASE, PARTS_BASE, NEXT, FIRST, POOL
 
 class Problem(NamedTuple):
     """Constraints as compressed rows. ``occurs``: the constraints of each literal; ``occurs_weights``: its
-    weight in each; ``spare``: how much of a constraint's weight may fail; ``widest``: the largest of it.
-    ``one_world``: a variable whose first value leads to a world is not given the other one."""
+    weight in each; ``spare``: how much of a constraint's weight may fail; ``widest``: its largest weight.
+    ``one_world``: the second value of a variable is not tried where the first has led to a world."""
 
     starts: Array
     literals: Array
@@ -66,8 +67,8 @@ class Problem(NamedTuple):
 
 
 class SearchState(NamedTuple):
-    """Everything that changes; arrays may be replaced by longer ones between two calls. ``needed``:
-    what each constraint still has to reach, and ``spare``: how much of its open weight may fail."""
+    """All changing state of a search; arrays may be replaced by longer ones between two calls. ``needed``:
+    what each constraint still has to reach; ``spare``: how much of its open weight may fail."""
 
     at: Array
     value: Array
@@ -116,7 +117,7 @@ def _undo(p: Problem, s: SearchState, to: Any) -> None:
 
 @in_place
 def _propagate(p: Problem, s: SearchState, head: Any) -> bool:
-    """Assign what follows from the trail from ``head`` on; whether no constraint is broken."""
+    """Assign all literals implied by the trail from ``head`` on; false where a constraint is broken."""
     while head < s.at[TRAIL]:
         opposite = s.trail[head] ^ 1
         head += 1
@@ -134,9 +135,9 @@ def _propagate(p: Problem, s: SearchState, head: Any) -> bool:
 
 @in_place
 def _split(p: Problem, s: SearchState, frame: Any) -> bool:
-    """Write the nodes of what is already known below a frame's branch, and list its open components.
+    """Write the nodes that are already known below a frame's branch, and list its open components.
 
-    False where one of them is known to hold in no way.
+    False where one of them is known to have no world.
     """
     variables = len(p.rank)
     s.at[STAMP] += 1
@@ -202,7 +203,7 @@ def _split(p: Problem, s: SearchState, frame: Any) -> bool:
 
 @in_place
 def _write(s: SearchState, kind: Any, first: Any, last: Any) -> Any:
-    """A new node over the kids between two places; its number."""
+    """Write a node over the kids between two places; its number."""
     node = s.at[NODES]
     s.node_kind[node] = kind
     s.node_start[node] = s.at[STORE]
@@ -216,7 +217,7 @@ def _write(s: SearchState, kind: Any, first: Any, last: Any) -> Any:
 
 @in_place
 def _push(p: Problem, s: SearchState, low: Any, high: Any, one: Any, two: Any, decide: bool) -> None:
-    """A frame for a component; it decides the variable of the lowest rank."""
+    """Push a frame for a component; it decides the variable of the lowest rank."""
     frame = s.at[DEPTH]
     best = np.int64(-1)
     if decide:
@@ -240,7 +241,7 @@ def _push(p: Problem, s: SearchState, low: Any, high: Any, one: Any, two: Any, d
 
 @in_place
 def _begin_branch(p: Problem, s: SearchState, frame: Any) -> bool:
-    """Decide, propagate and split; whether the branch may hold."""
+    """Decide, propagate and split; false where the branch has no world."""
     variable = s.frames[frame, VARIABLE]
     if variable >= 0:
         assign(p, s, 2 * variable + (1 if s.frames[frame, PHASE] > 0 else 0))
@@ -256,7 +257,7 @@ def _begin_branch(p: Problem, s: SearchState, frame: Any) -> bool:
 
 @in_place
 def _end_branch(p: Problem, s: SearchState, frame: Any, holds: bool) -> None:
-    """Write the branch's product; after the second one the frame's sum, handed to the frame above."""
+    """Write the branch's product; after the second branch the frame's sum, handed to the frame above."""
     base = s.frames[frame, KIDS_BASE]
     node = np.int64(FALSE_NODE)
     if holds:
@@ -299,9 +300,10 @@ def _end_branch(p: Problem, s: SearchState, frame: Any, holds: bool) -> None:
 
 @in_place
 def search(p: Problem, s: SearchState, work: Any) -> Any:
-    """Go on until all is compiled (:data:`DONE`, the circuit's root in ``at[ROOT]``) or something ends.
+    """Continue until all is compiled (:data:`DONE`, the circuit's root in ``at[ROOT]``), an array is full or
+    work ends.
 
-    ``work``: pairs of a variable and a constraint to visit before the next pause.
+    ``work``: total number of visited pairs of a variable and a constraint at which to pause.
     """
     variables = len(p.rank)
     while s.at[DEPTH] > 0:
@@ -341,7 +343,7 @@ def search(p: Problem, s: SearchState, work: Any) -> Any:
 
 
 def begin(p: Problem, s: SearchState, assumed: Iterable[int]) -> None:
-    """The first frame: all variables, none decided but what is assumed and what constraints need anyway."""
+    """Push the first frame: all variables, only the assumed and the immediately implied literals assigned."""
     variables = len(p.rank)
     s.pool[:variables] = np.arange(variables)
     s.at[POOL] = variables

@@ -1,6 +1,6 @@
-"""Rules and choices as plans to ground them: slots for variables, heads, and a body in a good order.
+"""Rules and choices lowered for grounding: slots for variables, heads, and a body in a good order.
 
-Every statement becomes alternatives over one body: a rule has one, which holds whenever the body does.
+Every statement becomes alternatives over one body; a rule has one, which holds whenever the body does.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Binding = tuple[int, ...]
 class Head:
     """An atom that an alternative makes true. ``slots``: the place of each argument in a binding.
 
-    ``chance``: its probability for a binding; ``None``: it holds for certain.
+    ``chance``: its probability for a binding; ``None`` if it is certain.
     """
 
     predicate: str
@@ -69,7 +69,7 @@ class Head:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Find:
-    """Rows of a predicate; ``slots`` of its arguments."""
+    """A step that joins rows of a predicate; ``slots``: those of its arguments."""
 
     predicate: str
     slots: tuple[int, ...]
@@ -78,7 +78,7 @@ class Find:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Any:
-    """Every constant of a type for a variable that nothing else binds."""
+    """A step that enumerates the constants of a type, for a variable that nothing else binds."""
 
     slot: int
     count: int
@@ -87,7 +87,7 @@ class Any:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Whether a binding passes a comparison."""
+    """A step that tests a binding by a comparison."""
 
     slots: tuple[int, ...]
     holds: Callable[[Binding], bool]
@@ -101,13 +101,13 @@ class Counted:
     predicate: str
     slots: tuple[int, ...]
     amount: Callable[[tuple[int, ...]], Fraction]
-    """What an atom of such arguments adds where it holds."""
+    """Amount that an atom with these arguments adds where it holds."""
 
 
 @quickly_made
 @dataclass(frozen=True, slots=True, eq=False)
 class Total:
-    """A comparison of counts and sums of atoms that hold, the ``parts`` added up."""
+    """A comparison of a number with counts and sums over atoms that hold, the ``parts`` added up."""
 
     parts: tuple[Counted, ...]
     operator: Operator
@@ -120,8 +120,9 @@ Step = Find | Any | Check
 @quickly_made
 @dataclass(frozen=True, slots=True, eq=False)
 class StatementPlan:
-    """``start`` holds the constants, -1 for variables; ``absent``: what no row may match (-1: any);
-    ``columns``: name, slot and type of each variable outside ``not``; equations give two of them one slot."""
+    """A statement with an ordered body. ``start``: the constants, -1 for variables; ``absent``: patterns that
+    no row may match (-1: any); ``columns``: name, slot and type of each variable outside ``not``; equations
+    give two of them one slot."""
 
     number: int
     statement: Uncertain
@@ -138,7 +139,7 @@ class StatementPlan:
 @quickly_made
 @dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
-    """A statement over slots, before its body has an order."""
+    """A statement over slots, before its body is ordered."""
 
     number: int
     statement: Uncertain
@@ -149,25 +150,25 @@ class Lowered:
     absent: tuple[Find, ...]
     totals: tuple[Total, ...]
     sizes: tuple[int, ...]
-    """How many constants each slot has."""
+    """Number of constants of each slot."""
     own: frozenset[int]
-    """Slots that stand only in absent atoms: whatever their constants."""
+    """Slots used only by absent atoms, which match any constant there."""
     columns: tuple[tuple[str, int, str], ...]
     level: int | None = None
-    """Tells copies apart whose heads and bodies have other names; their choices are the same."""
+    """Distinguishes copies of a statement with renamed heads and bodies; they share their choices."""
     safe: Callable[[Collection[str]], None] | None = None
-    """Raises where a call that gives values to these variables leaves some without any."""
+    """Raises where a call that binds these variables leaves others unbound."""
 
     @property
     def chosen(self) -> Iterator[tuple[str, Binding]]:
-        """The patterns of heads that a choice makes true; -1 stands for any constant."""
+        """Patterns of the heads that a choice makes true; -1 matches any constant."""
         for head in self.heads:
             if head.chance is not None:
                 yield head.predicate, tuple([self.start[slot] for slot in head.slots])
 
     def gives_one_value(self, predicate: str) -> bool:
-        """Whether no two instances give values to one atom of a many-valued predicate: its arguments are all
-        the variables."""
+        """Whether no two instances give values to one atom of a many-valued predicate: its arguments contain
+        all variables."""
         heads = [head for head in self.heads if head.predicate == predicate]
         variables = {slot for slot, value in enumerate(self.start) if value < 0} - self.own
         return (
@@ -176,8 +177,8 @@ class Lowered:
         )
 
     def plan(self, bound: Collection[int]) -> StatementPlan:
-        """The body in an order that begins with these slots known: what shares variables with what is known
-        comes before what shares none, which would be met in all combinations."""
+        """Order the body for a call that binds these slots: steps that share bound variables come before
+        steps that share none, which would multiply rows."""
         if self.safe is not None:
             self.safe([name for name, slot, _ in self.columns if slot in bound])
         known = {slot for slot, value in enumerate(self.start) if value >= 0} | set(bound)
@@ -204,7 +205,8 @@ class Lowered:
         return StatementPlan(self.number, self.statement, self.heads, self.start, *parts, *shown)
 
     def _freedom(self, find: Find, known: Collection[int]) -> tuple[bool, int, int]:
-        """The less, the fewer rows are expected."""
+        """Sort key of a step, smaller where fewer rows are expected: no free slot first, then most slots
+        bound by shared variables, then by constants."""
         bound = [slot for slot in find.slots if slot in known]
         return len(bound) < len(find.slots), -sum(self.start[slot] < 0 for slot in bound), -len(bound)
 
@@ -213,7 +215,7 @@ NO_BODY = Clause("", (), (), {}, {})
 
 
 def lowered(number: int, statement: Uncertain, signature: Signature, facts: Facts) -> Lowered | None:
-    """The statement over slots; ``None`` where its body cannot hold."""
+    """Lower a statement over slots; ``None`` where its body cannot hold."""
     heads, clause = _stated_heads(statement), NO_BODY
     types: dict[str, str] = {}
     parts: tuple[BodyLiteral, ...] = ()
@@ -262,7 +264,8 @@ def lowered_clause(
     weight: float | None,
     safe: Callable[[Collection[str]], None] | None,
 ) -> Lowered:
-    """A clause over slots. ``weight``: the probability of each of its instances, if it is not certain."""
+    """Lower a clause over slots. ``weight``: the probability of each of its instances, if it is not
+    certain."""
     slots = _Slots(clause, {}, facts)
     chance = None if weight is None else lambda binding: weight
     heads = (Head(clause.predicate, slots.of_names(clause.head), chance),)
@@ -274,14 +277,14 @@ def lowered_clause(
 
 
 def stated_name(predicate: str) -> str:
-    """The name under which statements find the facts of a predicate that rules derive as well."""
+    """Name under which bodies look up the facts of a predicate that rules derive as well."""
     return f"{predicate}`"
 
 
 def _body(
     clause: Clause, slots: _Slots, facts: Facts
 ) -> tuple[tuple[Find, ...], tuple[Check, ...], tuple[Find, ...], frozenset[int]]:
-    """What a body finds and checks, what must be absent, and the slots that stand only in absent atoms."""
+    """The body's finds, checks and absent patterns, and the slots used only by absent atoms."""
     finds: list[Find] = []
     checks: list[Check] = []
     for part in clause.body:
@@ -298,7 +301,8 @@ def _body(
 
 
 class _Slots:
-    """Numbers for variables and constants as they are met; ``start``: the constants' indices, -1 else."""
+    """Numbers of variables and constants in the order they are met; ``start``: the constants' indices, -1 for
+    variables."""
 
     def __init__(self, clause: Clause, roots: Mapping[str, str], facts: Facts) -> None:
         self._clause, self._roots, self._facts = clause, roots, facts
@@ -306,16 +310,16 @@ class _Slots:
         self.start: list[int] = []
 
     def of_names(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Of a clause's names, in which constants have names too."""
+        """Slots of a clause's names; constants have names too."""
         known = self._clause.constants
         return tuple([self._number(name, known.get(name, -1)) for name in names])
 
     def of_terms(self, terms: Sequence[Term], types: Sequence[str]) -> tuple[int, ...]:
-        """Of terms of a head, by the types of their places."""
+        """Slots of a head's terms, given the types of its arguments."""
         return tuple([self._of_term(term, name) for term, name in zip(terms, types, strict=True)])
 
     def sizes(self, types: Mapping[str, str]) -> tuple[int, ...]:
-        """How many constants each slot has."""
+        """Number of constants of each slot."""
         kinds = map(types.get, self.numbers)
         return tuple([len(self._facts.domains[kind]) if kind else 1 for kind in kinds])
 
@@ -350,7 +354,7 @@ def _renamed(head: Atom | ValueIs, renaming: Renaming) -> Atom | ValueIs:
 def _chance(
     chance: Chance | None, slots: _Slots, types: Mapping[str, str], statement: Uncertain, facts: Facts
 ) -> Callable[[Binding], float] | None:
-    """The probability of a head as a function of the binding; ``None`` for a rule's."""
+    """The probability of a head as a function of the binding; ``None`` for a rule."""
     if chance is None:
         return None
     if isinstance(chance, Learned):
@@ -384,7 +388,7 @@ def _chance(
 def _total(
     part: Computed, slots: _Slots, types: Mapping[str, str], signature: Signature, facts: Facts
 ) -> Total:
-    """The comparison of counts and sums over one atom each, which is all that made rules hold."""
+    """Lower a comparison of counts and sums, each over one atom, the only form that lowered rules have."""
     totals = compared_totals(part, types)
     assert totals is not None, "rules compare totals with a number or a variable that their head has"
     parts = tuple(_counted(times, one, slots, signature, facts) for times, one in totals.totals)

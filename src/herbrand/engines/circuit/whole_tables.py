@@ -1,9 +1,9 @@
-"""Marginals of derived atoms by joins of whole tables, with no circuit, where events are independent.
+"""Marginals of derived atoms by joins of whole tables, without a circuit, where events are independent.
 
-Choices of one head become clauses whose instances are drawn each with its probability. Where these can be
-evaluated in steps that add up independent events (:mod:`~herbrand.program.independent_steps`), a question
-over 100,000 choices takes a few joins. Anything else that could bear on an answer leaves it to the circuit:
-evidence on what is derived, formulas, many-valued predicates, recursion, facts that are not all known.
+A choice's head becomes a clause whose instances are drawn independently. Where clauses can be evaluated in
+steps that add up independent events (:mod:`~herbrand.program.independent_steps`), a question over 100,000
+choices takes a few joins. Anything else that could bear on an answer leaves it to the circuit: evidence on
+derived atoms, formulas, many-valued predicates, recursion, facts that are not all known.
 """
 
 from __future__ import annotations
@@ -35,23 +35,24 @@ from herbrand.relations.expression import column
 from herbrand.row_keys import places_among, row_keys
 
 LEAST_ROWS = 1_000
-"""Of fewer facts and constants the circuit is made as soon as the first join."""
+"""Least number of facts and constants; with fewer, the circuit is made in the time of the first join."""
 MOST_STATEMENTS = 100
-"""Each is a query of its own; where choices are written one by one, there are no tables to join."""
+"""Most statements, as each is a separate query; where choices are written one by one, there are no tables to
+join."""
 MOST_JOINED, JOINED_A_SECOND = 2**25, 2_000_000
-"""So many rows one join may have, and for each second that is left: nothing asks the clock within it."""
+"""Most rows of one join, and per second of time left: the clock is not looked at within a join."""
 MOST_PATTERNS = 16
-"""Where a predicate is asked for by more of them, all of its atoms are looked for."""
+"""Most patterns of one predicate; with more, all of its atoms are computed."""
 
 
 class NotInStepsError(Exception):
-    """Something bears on the answer that whole tables do not tell."""
+    """Something bears on the answer that joins of whole tables cannot express."""
 
 
 @dataclass(frozen=True, eq=False)
 class WholeTables:
-    """``possible``: of each derived predicate asked for the codes of atoms that may hold, ascending, and
-    their probabilities. ``total``: the log of the sum over worlds."""
+    """``possible``: for each derived predicate asked for, the codes of atoms that may hold, ascending, and
+    their probabilities. ``total``: the log-partition."""
 
     evidence: Evidence
     question: Question
@@ -59,14 +60,14 @@ class WholeTables:
     total: float
 
     def look_up(self, predicate: str, codes: np.ndarray) -> np.ndarray:
-        """The probabilities [atom, false or true]; 0 of what cannot hold."""
+        """The probabilities [atom, (false, true)]; true has 0 for atoms that cannot hold."""
         known, probabilities = self.possible[predicate]
         holds = np.append(probabilities, 0.0)[places_among(known, codes)]
         return np.stack([1 - holds, holds], axis=1)
 
 
 def in_whole_tables(program: Program, question: Question, budget: Budget) -> WholeTables | None:
-    """The answer to a question about derived atoms; ``None`` where it takes a circuit, or is small."""
+    """The answer to a question about derived atoms; ``None`` where it needs a circuit, or is small."""
     if question.formulas or question.most_probable or program.templates or program.tables:
         return None
     facts = program.facts
@@ -83,8 +84,8 @@ def in_whole_tables(program: Program, question: Question, budget: Budget) -> Who
 
 @dataclass(eq=False)
 class DrawnClauses(ClauseSet):
-    """Rules and choices by the predicate that they derive, those alone that ``asked`` predicates rest on.
-    Raises :class:`NotInStepsError` where one of these is no clause."""
+    """Clauses of rules and choices by the predicate that they derive, for predicates on which ``asked`` ones
+    depend. Raises :class:`NotInStepsError` where a statement is no such clause."""
 
     statements: Sequence[Choice | Rule]
     signature: Signature
@@ -122,7 +123,8 @@ class DrawnClauses(ClauseSet):
                 raise NotInStepsError
             return rule_clause(statement, self.signature, self.facts)
         (drawn, *twice) = (one for one in statement.alternatives if one.predicate == predicate)
-        if twice or id(statement) in self._drawn:  # heads exclude each other
+        # Heads of one choice exclude each other, so they are not independent events.
+        if twice or id(statement) in self._drawn:
             raise NotInStepsError
         if isinstance(drawn.probability, Learned) or not isinstance(drawn.head, Atom):
             raise NotInStepsError
@@ -145,7 +147,7 @@ class DrawnClauses(ClauseSet):
         return stated.name
 
     def refuse_improbable(self, source: Source) -> None:
-        """Raise where a constant that may be a probability is none, perhaps of no instance."""
+        """Raise where a constant of a probability's type is no probability, even if no instance uses it."""
         value = column("value")
         for name in self._chance_types:
             if source.numbers(name).where((value < 0) | (value > 1)).count():
@@ -153,7 +155,8 @@ class DrawnClauses(ClauseSet):
 
 
 def _is_whole(choice: Choice, clause: Clause) -> bool:
-    """Whether the clause of one head has an instance for each of the choice, and all heads stated numbers."""
+    """Whether the clause of one head has an instance for each of the choice's, and all heads have numbers as
+    probabilities."""
     terms = (term for one in choice.alternatives for term in leaf_terms(one.head))
     named = {term.name for term in terms if isinstance(term, Variable)}
     numbers = all(isinstance(one.probability, float | int) for one in choice.alternatives)
@@ -162,7 +165,7 @@ def _is_whole(choice: Choice, clause: Clause) -> bool:
 
 @dataclass(eq=False)
 class _Asked:
-    """One question of a program."""
+    """One question about a program."""
 
     program: Program
     question: Question
@@ -173,7 +176,7 @@ class _Asked:
         return Evidence(self.program)
 
     def answer(self) -> WholeTables:
-        """Raises :class:`NotInStepsError` where it takes a circuit, or is small."""
+        """Compute the answer. Raises :class:`NotInStepsError` where it needs a circuit, or is small."""
         derived, tables = derived_by(self.program.uncertain), self.program.facts.tables
         patterns = self._patterns(derived)
         if any(tables[name].fact_count for name in derived) or any(len(t.soft) for t in tables.values()):
@@ -194,7 +197,7 @@ class _Asked:
         return WholeTables(self._evidence, self.question, by_predicate, total)
 
     def _patterns(self, derived: Collection[str]) -> dict[str, list[AtomPattern]]:
-        """What is asked of each derived predicate; of others the circuit tells."""
+        """Patterns asked for of each derived predicate; questions about other predicates need the circuit."""
         signature = self.program.signature
         patterns: dict[str, list[AtomPattern]] = {}
         for one in self.question.atoms:

@@ -1,8 +1,8 @@
-"""A program as constraints with weights: choices, least models of rules, formulas, opinions and evidence.
+"""A program as weighted constraints: choices, least models of rules, formulas, soft evidence and evidence.
 
-Worlds are drawn by choices, each instance of a ``::`` statement one of its own; rules fix the derived atoms
-as the least model; weighted formulas multiply the weight of the world that results, and evidence keeps some
-of them. Atoms get literals only when something names them.
+Each instance of a ``::`` statement is a choice; rules fix the derived atoms as the least model; weighted
+formulas multiply the weight of the resulting world, and evidence excludes worlds. Atoms get literals only
+when something names them.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ from herbrand.row_keys import row_of
 
 @dataclass
 class Worlds:
-    """The constraints of a ground program, filled as atoms are asked for.
+    """The constraints of a ground program, extended as atoms are asked for.
 
-    ``exclusive``: the many-valued predicates of which several statements may give an atom values.
+    ``exclusive``: the many-valued predicates whose atoms may get values from several statements.
     """
 
     ground: Ground
@@ -71,7 +71,8 @@ class Worlds:
         self._stated = Stated(self.ground.evidence, program.signature, program.facts)
         grounding = Grounding(self._statements, self._stated, self.budget)
         self.derived = self.ground.atoms.derived
-        # Weakly, as one that holds the other back keeps all memory of a run until garbage is looked for.
+        # A weak reference: a strong one makes a cycle, which keeps all memory of a run until garbage is
+        # collected.
         stated = cast("Callable[[], Callable[[Atom], int]]", WeakMethod(self._stated_literal))
         self._derived = DerivedLiterals(
             grounding,
@@ -94,27 +95,28 @@ class Worlds:
 
     @property
     def drawn(self) -> Sequence[tuple[Instance, Drawn]]:
-        """The choices that atoms rest on."""
+        """The choices that atoms depend on."""
         return self._derived.drawn
 
     @property
     def instances(self) -> Mapping[Atom, Sequence[Instance]]:
-        """The instances of statements by each atom that they may make true."""
+        """The instances of statements that may make each atom true."""
         return self._derived.instances
 
     # Atoms
 
     def solve(self, asked: Iterable[tuple[str, Sequence[int]]]) -> None:
-        """Give literals to all derived atoms that these patterns rest on."""
+        """Add literals of all derived atoms that match these patterns, and of all that they depend on."""
         self._derived.solve(asked)
 
     def solve_choices(self) -> None:
-        """Give literals to all that a choice may make true, whoever asks: whole worlds hold every choice."""
+        """Add literals of all heads of choices, queried or not: whole worlds hold every choice."""
         self.solve(pattern for statement in self._statements for pattern in statement.chosen)
 
     def _solve_valued(self, statements: Sequence[Lowered]) -> None:
-        """No world gives an atom two values. One instance's alternatives exclude each other anyway; where
-        several may give values, all atoms of the predicate are looked at, whatever is asked."""
+        """Require at most one value for each derived many-valued atom. One instance's alternatives exclude
+        each other anyway; where several instances may give values, all atoms of the predicate are solved,
+        queried or not."""
         predicates = self.program.signature.predicates
         for name in sorted(name for name in self.derived if predicates[name].value_type is not None):
             own = [s for s in statements if any(head.predicate == name for head in s.heads)]
@@ -141,7 +143,7 @@ class Worlds:
         return self.axis(int(self.ground.atoms.numbers(predicate, code)[0]))[value]
 
     def possible(self, predicate: str) -> np.ndarray:
-        """The codes of a derived predicate's atoms that were asked for and may hold, each once, ascending."""
+        """The codes of a derived predicate's atoms that were asked for and may hold, distinct, ascending."""
         sizes = self.ground.evidence.sizes(predicate)
         rows = {
             row[: len(sizes)]  # without the value, where there is one
@@ -172,8 +174,8 @@ class Worlds:
                 yield atom, literals
 
     def whole_axis(self, number: int) -> list[int]:
-        """The literals of an atom's values, one of which holds in every world: formulas are lowered so. Where
-        the values are chosen, the last one is to have none of them."""
+        """The literals of an atom's values, of which exactly one holds in every world, as formulas need.
+        Where choices may give the atom no value, a last literal is true for that."""
         literals = self.axis(number)
         if self.atom(number)[0] not in self.program.incomplete:
             return literals
@@ -182,20 +184,21 @@ class Worlds:
         return [*literals, FALSE if complete else negated(self.net.either(literals))]
 
     def named(self, predicate: str) -> int:
-        """How many latent atoms of a predicate have literals."""
+        """Number of a predicate's latent atoms that have literals."""
         first = self.ground.atoms.start[predicate]
         last = first + self.ground.atoms.counts[predicate]
         return sum(first <= number < last for number in self._axes)
 
     def atom(self, number: int) -> tuple[str, Row]:
-        """A latent atom's predicate and arguments."""
+        """Predicate and arguments of a latent atom."""
         name, code = self.ground.atoms.coded(number)
         return name, row_of(code, self.ground.evidence.sizes(name))
 
     # Formulas and evidence
 
     def add_formulas(self) -> None:
-        """All weighted and hard formulas, and what is known and thought of open and derived atoms."""
+        """Add all weighted and hard formulas, and the evidence and soft evidence on open and derived
+        atoms."""
         weighs = self.ground.evidence.weighs
         if (
             self.ground.templates
@@ -209,20 +212,20 @@ class Worlds:
         self._add_evidence()
 
     def _solve_axes(self, *axes: np.ndarray) -> None:
-        """Give literals to the derived atoms among axes."""
+        """Add literals of the derived atoms among axes."""
         named = np.unique(np.concatenate(axes))
         atoms = named[(named >= 0) & (named < self.ground.atoms.count)].tolist()
         self.solve(pattern for atom in atoms for pattern in self.patterns(atom))
 
     def patterns(self, axis: int) -> Iterator[tuple[str, Row]]:
-        """What to ask for a latent atom's literals; nothing where nothing derives it."""
+        """The pattern to solve for a latent atom's literals; none where nothing derives it."""
         predicate, row = self.atom(axis)
         if predicate in self.derived:
             yield predicate, (*row, ANY) if self.ground.evidence.is_valued(predicate) else row
 
     @cached_property
     def stated(self) -> dict[Atom, bool]:
-        """What is known of derived atoms, and whether they hold."""
+        """Facts about derived atoms, and whether each is true."""
         tables = {name: self.program.facts.tables[name] for name in sorted(self.derived)}
         return {
             (name, tuple(row)): holds
@@ -242,7 +245,8 @@ class Worlds:
                 self.made.stipulate(negated(literal), f"not {text}", holds=False)
 
     def close(self, predicate: str) -> None:
-        """Keep only worlds in which no atom of a derived predicate holds but those listed, if by opinions."""
+        """Exclude worlds in which an atom of a derived predicate holds that has neither a true fact nor soft
+        evidence."""
         declared, table = self.program.signature.predicates[predicate], self.program.facts.tables[predicate]
         self.solve([(predicate, (ANY,) * len(declared.column_types))])
         places = len(declared.types)
@@ -253,16 +257,16 @@ class Worlds:
 
     @property
     def given_chances(self) -> set[str]:
-        """What choices, rules and tables of conditional probabilities settle."""
+        """Predicates whose probabilities come from choices, rules or conditional tables."""
         tables = (stated for stated in self.program.statements if isinstance(stated, NetworkTable))
         return self.derived | {table.scope[-1] for table in tables if table.conditional}
 
     def open_log_count(self) -> float:
-        """How many worlds of open atoms there are, as a logarithm: of those that have literals."""
+        """Logarithm of the number of worlds of the open atoms that have literals."""
         return sum(math.log(len(self._axes[n])) for n in self._axes if self.atom(n)[0] not in self.derived)
 
     def open_log_weight(self) -> float:
-        """The log-partition of the worlds of open atoms that have literals, by opinions and excluded values
+        """Log-partition of the open atoms that have literals, from soft evidence and excluded values
         alone."""
         evidence, atoms = self.ground.evidence, self.ground.atoms
         names = [name for name in self.program.signature.predicates if name not in self.given_chances]
@@ -271,19 +275,20 @@ class Worlds:
         return total + sum(float(own.sum()) for own in sums)
 
     def _open_logs(self, name: str) -> np.ndarray:
-        """What facts add to the log-weight of each value of a predicate's atoms, [atom, value]."""
+        """Log-weights that facts give to each value of a predicate's atoms, [atom, value]."""
         atoms = self.ground.atoms
         logs = self.ground.evidence.weight_rows(name, atoms.codes[name])
         return logs[[n - atoms.start[name] for n in self._axes if self.atom(n)[0] == name]]
 
     def formulas(self, closed: Sequence[Formula]) -> list[int]:
-        """The literals of closed formulas' truth."""
+        """The literals of closed formulas."""
         atoms = (self._atom_of(part) for formula in closed for part in walk(formula))
         self.solve(atom for atom in atoms if atom is not None and atom[0] in self.derived)
         return [self._formula(formula) for formula in closed]
 
     def _formula(self, formula: Formula) -> int:
-        """A gate for each connective, so that parities of many atoms are no longer than other formulas."""
+        """The literal of a formula, with a gate for each connective, so that a parity of many atoms stays
+        linear in its length."""
         match formula:
             case Truth(value=value):
                 return TRUE if value else FALSE
@@ -303,11 +308,11 @@ class Worlds:
         return self._by_cases(formula) if atom is None else self.literal(*atom)
 
     def _different(self, one: int, other: int) -> int:
-        """The literal of the gate that holds where one of two literals does, and the other does not."""
+        """The literal of the gate that is true where exactly one of two literals holds."""
         return self.net.either([self.net.every([one, negated(other)]), self.net.every([negated(one), other])])
 
     def _atom_of(self, leaf: Formula) -> Atom | None:
-        """The atom or the value of one that a leaf is; ``None`` where it is neither, or names a variable."""
+        """The atom, or the value of one, that a leaf is; ``None`` where it is neither, or has a variable."""
         if not isinstance(leaf, AtomFormula | ValueIs):
             return None
         stated, terms = unvalued(leaf), leaf_terms(leaf)
@@ -318,7 +323,7 @@ class Worlds:
         return None if None in row else (stated.predicate, cast(Row, row))
 
     def _by_cases(self, formula: Formula) -> int:
-        """Of a formula with quantifiers, by the cases in which it fails."""
+        """The literal of a formula with quantifiers, from the cases in which it fails."""
         cases = ground_cases(self.ground.negation(formula, self.budget))
         self._solve_axes(cases.somes.members, *(columns.atoms.reshape(-1) for columns in cases.rows))
         literals_of = self.made.with_helpers(cases.somes, self.whole_axis)
