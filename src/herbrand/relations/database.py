@@ -1,4 +1,4 @@
-"""Where stored relations are: a database that makes tables of queries, within limits of memory and disk.
+"""Databases that hold stored relations: each makes tables from queries, within limits of memory and disk.
 
 :class:`Database` is all that is asked of one, so that the same queries run on DuckDB, in this process and out
 of core, and on whatever else speaks its few words. Tables are made whole or not at all and never changed;
@@ -32,19 +32,19 @@ from herbrand.relations.expression import too_large
 
 
 class Database(ABC):
-    """Tables by name. Names of tables and columns are plain words, so that none needs quoting."""
+    """Abstract database of named tables. Names of tables and columns are plain words that need no quoting."""
 
     dialect: Dialect
     name: str
     memory: int | None = None
 
     def reads(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        """Whether queries may name what the connection's may: files, tables, attached databases."""
+        """Whether queries here can name what ``connection`` can: files, tables, attached databases."""
         return False
 
     @abstractmethod
     def make(self, table: str, query: str) -> None:
-        """A table of the query's rows, in place of one of that name."""
+        """Create a table from the query's rows, or replace the one of that name."""
 
     @abstractmethod
     def rows(self, query: str) -> list[tuple[Any, ...]]: ...
@@ -53,12 +53,12 @@ class Database(ABC):
     def arrow(self, query: str) -> pa.Table: ...
 
     def batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a query, about so many at a time; tables may be made in between."""
+        """Yield a query's rows in batches of about ``rows`` each; tables may be made between batches."""
         yield from self.arrow(query).to_batches(max_chunksize=rows)
 
     @abstractmethod
     def put(self, table: str, data: pa.Table) -> None:
-        """A table of data that are in memory."""
+        """Create a table from data in memory, or replace the one of that name."""
 
     @abstractmethod
     def drop(self, table: str) -> None:
@@ -71,15 +71,15 @@ class Database(ABC):
     def close(self) -> None: ...
 
     def keep(self, table: str, text: str) -> None:
-        """A note: a table of one text."""
+        """Store a text as a table of one row."""
         self.put(table, pa.table({"kept": pa.array([text], pa.string())}))
 
     def kept(self, table: str) -> str:
-        """What :meth:`keep` has kept."""
+        """Text that :meth:`keep` stored."""
         return self.number(f"SELECT kept FROM {table}")
 
     def noted(self, table: str) -> dict[str, Any]:
-        """What was kept as JSON; nothing, if something else stands there."""
+        """Object stored as JSON by :meth:`keep`; empty if there is none, or it is not a JSON object."""
         try:
             note = json.loads(self.kept(table))
         except (HerbrandError, ValueError, TypeError, IndexError):
@@ -87,7 +87,7 @@ class Database(ABC):
         return note if isinstance(note, dict) else {}
 
     def number(self, query: str) -> Any:
-        """The one value of a query."""
+        """Single value of a query with one row and one column."""
         return self.rows(query)[0][0]
 
     def __enter__(self) -> Self:
@@ -100,7 +100,7 @@ class Database(ABC):
 
 
 class DuckDB(Database):
-    """A database file, or none: then all is lost when it is closed.
+    """DuckDB database in a file, or without ``path`` one that is lost when it is closed.
 
     ``memory``: bytes that it may use; the rest goes to a folder beside the file, of which it takes at most
     ``disk`` bytes. ``schema``: where its tables stand, apart from all others.
@@ -187,7 +187,7 @@ class DuckDB(Database):
 
     @contextlib.contextmanager
     def _plain_errors(self) -> Iterator[None]:
-        """What the database complains of, in the words of this library."""
+        """Turn DuckDB's errors into this library's, and its interrupt into KeyboardInterrupt."""
         try:
             yield
         except duckdb.Error as error:
@@ -199,8 +199,9 @@ class DuckDB(Database):
 
 
 def _bits_of_groups(memory: int | None) -> int:
-    """Whole numbers of up to so many bits are grouped in an array that they index, in place of a hash table:
-    a third of the time. Each thread has an array, about 64 bytes a place, and all take a sixteenth of memory.
+    """Number of key bits up to which DuckDB groups whole numbers in an array indexed by key instead of a hash
+    table, which takes a third of the time. Each thread has an array of about 64 bytes a place; together they
+    get a sixteenth of the memory.
 
     >>> _bits_of_groups(1 << 20), _bits_of_groups(1 << 62)
     (12, 24)

@@ -1,4 +1,4 @@
-"""Where the SQL of databases differs: phrases with gaps, which the one writer of expressions fills.
+"""SQL dialects: phrases with gaps for what databases write differently, filled by one writer of expressions.
 
 >>> DUCKDB.quoted("order"), SPARK.quoted("order"), SPARK.text_value("it's")
 ('"order"', '`order`', "'it''s'")
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Dialect:
-    """Where databases differ: phrases with gaps.
+    """SQL phrases with gaps in which databases differ.
 
-    ``numbers``: a query for the numbers from 0 up to ``count``, named ``i``. ``part`` shares the values of a
-    column out among ``count`` parts. ``gathered``: all values of a group, in their order. ``hash``: a BIGINT
-    of some expressions. ``field`` and ``kind`` make a record of named fields. ``quote`` stands around names;
-    ``phrases`` are the parts of expressions that the database writes in its own way.
+    ``numbers``: query of the numbers from 0 up to ``count``, named ``i``. ``part``: number below ``count`` of
+    the part that a value belongs to. ``gathered``: sorted list of a group's values. ``hash``: BIGINT hash of
+    some expressions. ``field`` and ``kind``: record with named fields. ``quote``: the sign around names.
+    ``phrases``: SQL of named operations and types that the database writes in its own way.
     """
 
     numbers: str
@@ -31,24 +31,24 @@ class Dialect:
     phrases: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def hashed(self, columns: Sequence[str]) -> str:
-        """The hash of some expressions."""
+        """SQL of the hash of some expressions."""
         return self.hash.format(columns=", ".join(columns))
 
     def record(self, **values: str) -> str:
-        """Expressions as one value with these fields; records are ordered by the first, then the next."""
+        """SQL of a record with these fields; records are ordered by the first field, then the next."""
         fields = (self.field.format(name=name, value=value) for name, value in values.items())
         return f"{self.kind}({', '.join(fields)})"
 
     def quoted(self, name: str) -> str:
-        """The name of a column or a table."""
+        """Quoted name of a column or a table."""
         return f"{self.quote}{name.replace(self.quote, 2 * self.quote)}{self.quote}"
 
     def text_value(self, text: str) -> str:
-        """A constant text."""
+        """SQL of a constant text."""
         return f"'{text.replace(chr(39), 2 * chr(39))}'"
 
     def phrase(self, sql: str) -> str:
-        """A phrase of SQL with this database's own words in it."""
+        """SQL with the gaps that name ``phrases`` filled in for this database."""
         for name, own in self.phrases.items():
             sql = sql.replace(f"{{{name}}}", own)
         return sql

@@ -45,7 +45,7 @@ DTYPES: Mapping[Kind, Any] = {
     "text": np.dtypes.StringDType(),
 }
 TYPES: Mapping[Kind, str] = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "text": "{text}"}
-"""In SQL; the name of the type of texts is the dialect's own."""
+"""SQL name of each kind's type; that of texts is filled in by the dialect."""
 
 LARGEST = 2**63 - 1
 
@@ -118,13 +118,13 @@ class Expression:
         return _made("not", self)
 
     def __bool__(self) -> bool:
-        """Refused: ``a and b`` or ``a < b < c`` would silently drop the first condition."""
+        """Refuse truth tests: ``a and b`` or ``a < b < c`` would silently drop the first condition."""
         raise TypeError("an expression has no truth value by itself; use & | ~ for and, or, not")
 
     __hash__ = object.__hash__
 
     def columns(self) -> Iterator[str]:
-        """The names of the columns that it reads, some more than once."""
+        """Names of the columns that it reads, possibly repeated."""
         if self.operation == "column":
             yield self.arguments[0]
         elif self.operation != "literal":
@@ -137,12 +137,12 @@ Given = Expression | int | float | bool | str
 
 @lru_cache(maxsize=1024)
 def column(name: str) -> Expression:
-    """The value that a row has in a column."""
+    """Expression for a row's value in a column."""
     return Expression("column", (name,))
 
 
 def literal(value: Any) -> Expression:
-    """The same value in every row."""
+    """Expression with the same value in every row."""
     return value if isinstance(value, Expression) else Expression("literal", (_plain(value),))
 
 
@@ -171,13 +171,13 @@ def lesser(*values: Given) -> Expression:
 
 
 def choose(condition: Given, then: Given, otherwise: Given) -> Expression:
-    """``then`` in rows in which the condition is true. Both are evaluated everywhere."""
+    """``then`` in rows where the condition is true, else ``otherwise``. Both are evaluated in every row."""
     return _made("choose", condition, then, otherwise)
 
 
 def cast(x: Given, kind: Kind) -> Expression:
-    """The value as another kind: whole numbers of truth values and of floats that are whole, floats of whole
-    numbers, text of whole numbers."""
+    """The value as another kind: whole numbers from truth values and whole floats, floats from whole numbers,
+    text from whole numbers."""
     return _made(f"to {kind}", x)
 
 
@@ -198,8 +198,12 @@ def summed(*values: Given) -> Expression:
 
 @dataclass(frozen=True)
 class Operation:
-    """``sql`` has a gap for each argument; ``kinds`` are what each argument may be, and ``gives`` what comes
-    out: a kind, or the place of the argument whose kind it is."""
+    """One operation in NumPy and in SQL.
+
+    ``array`` computes it on arrays; ``sql`` has a gap for each argument. ``kinds``: for each argument the
+    allowed kinds, or the place of the argument whose kind it shares. ``gives``: kind of the result, or the
+    place of the argument whose kind it has.
+    """
 
     array: Callable[..., Array]
     sql: str
@@ -208,8 +212,9 @@ class Operation:
 
 
 def _exactly(operation: Callable[..., Array], bound: Callable[..., int]) -> Callable[..., Array]:
-    """An operation on whole numbers that refuses what does not fit in 64 bits; ``bound`` of the largest
-    magnitudes is cheap, and only where it is too large is each row looked at."""
+    """Wrap an operation so that whole numbers which do not fit in 64 bits raise an error. ``bound`` of the
+    arguments' largest magnitudes is cheap; only if it is too large is each row checked with Python's
+    integers."""
 
     def exact(*arguments: Any) -> Array:
         result = operation(*arguments)
@@ -240,11 +245,11 @@ def _text_of(values: Any) -> Array:
 
 
 MICROSECONDS = 86_400_000_000
-"""A day's."""
+"""Microseconds in a day."""
 
 
 def _instants(texts: Any, unit: str) -> Array:
-    """Dates or times in the form of ISO 8601 as whole numbers since 1970."""
+    """Parse ISO 8601 dates or times to whole numbers of ``unit`` since 1970; raise for anything else."""
     written = np.asarray(texts).astype("U32")
     try:
         instants = written.astype(f"datetime64[{unit}]")
@@ -261,15 +266,15 @@ def _dates(days: Any) -> Array:
 
 
 def _times(microseconds: Any) -> Array:
-    """The one form of times: with a fraction of a second where there is one."""
+    """Times as ISO 8601 text, with a fraction of a second only where it is not 0."""
     instants = np.asarray(microseconds).astype("datetime64[us]")
     whole, fine = instants.astype("datetime64[s]").astype("U19"), instants.astype("U26")
     return np.where(microseconds % 1_000_000 == 0, whole, fine).astype(DTYPES["text"])
 
 
 def _ratio(dividends: Any, divisors: Any) -> Array:
-    """The fraction next to the ratio of whole numbers. Beyond 2^53 floats round these themselves, so that
-    2^53 / (2^53 + 1) would be 1; Python divides before it rounds."""
+    """Quotients of whole numbers as correctly rounded floats. NumPy rounds operands beyond 2^53 to floats
+    first, so that 2^53 / (2^53 + 1) would be 1; Python divides before it rounds."""
     a, b = np.broadcast_arrays(dividends, divisors)
     quotients = np.asarray(np.divide(a, b))
     wide = (np.maximum(np.abs(a.astype(float)), np.abs(b.astype(float))) >= 2**53) & (b != 0)
@@ -282,7 +287,8 @@ REST = (
     "CASE WHEN ({0} % NULLIF({1}, 0)) * SIGN({1}) < 0 THEN ({0} % NULLIF({1}, 0)) + {1} "
     "ELSE {0} % NULLIF({1}, 0) END"
 )
-"""Of fractions: the remainder has the divisor's sign, and is exact. ``a - floor(a / b) * b`` rounds twice."""
+"""Remainder of fractions in SQL: exact, with the divisor's sign. ``a - floor(a / b) * b`` would round twice.
+"""
 WHOLE_PART = f"ROUND(({{0}} - {REST}) / NULLIF({{1}}, 0))"
 NUMBER = "int float"
 ANY = "int float bool text"
@@ -325,21 +331,21 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "to text": Operation(_text_of, "CAST({} AS {text})", ("int text",), "text"),
 }
-"""The one table. A kind that is a number's place means: of the same kind as that argument."""
+"""Meaning of each operation by its name. A digit in ``kinds`` means: of the same kind as that argument."""
 
 
 def kind_of(expression: Expression, kinds: Kinds) -> Kind:
-    """The kind of its values; raises where an operation is not for these kinds."""
+    """Kind of an expression's values; raises if an operation does not take its arguments' kinds."""
     return _Reader(kinds, None).read(expression)[0]
 
 
 def written(expression: Expression, kinds: Kinds, dialect: Dialect) -> str:
-    """The expression as SQL."""
+    """SQL of an expression."""
     return _Reader(kinds, dialect).read(expression)[1]
 
 
 def evaluated(expression: Expression, columns: Mapping[str, Array], count: int) -> Array:
-    """Its value in each of ``count`` rows."""
+    """Value of an expression in each of ``count`` rows."""
     with np.errstate(all="ignore"):
         values = _value(expression, columns)
     if np.ndim(values) == 0:
@@ -348,7 +354,7 @@ def evaluated(expression: Expression, columns: Mapping[str, Array], count: int) 
 
 
 def kind_of_array(values: Array) -> Kind:
-    """The kind of a column's dtype."""
+    """Kind of a column by its dtype; raises if relations have no such kind."""
     letter = values.dtype.kind
     if letter not in _LETTERS:
         raise HerbrandError(f"a column of {values.dtype} is of no kind that relations have")
@@ -377,7 +383,7 @@ def _value(expression: Expression, columns: Mapping[str, Array]) -> Any:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Kinds and, where there is a dialect, the SQL of expressions."""
+    """Type checker that also writes the SQL of expressions if it has a ``dialect``."""
 
     kinds: Kinds
     dialect: Dialect | None
@@ -405,7 +411,8 @@ class _Reader:
         return gives, dialect.phrase(operation.sql).format(*texts)
 
     def _checked(self, name: str, operation: Operation, kinds: list[Kind]) -> list[Kind]:
-        """The kinds after whole numbers beside floats, or where floats are wanted, have become floats."""
+        """Kinds of the arguments after whole numbers are widened to floats beside floats or where only floats
+        are taken; raises if they do not fit."""
         checked: list[Kind] = []
         for wanted, kind in zip(operation.kinds, kinds, strict=True):
             like = int(wanted) if wanted.isdigit() else None
@@ -429,7 +436,7 @@ class _Reader:
 
 
 def written_value(value: Any, dialect: Dialect) -> str:
-    """A constant as SQL."""
+    """SQL of a constant."""
     kind = _kind_of_value(value)
     if kind == "bool":
         return "TRUE" if value else "FALSE"
@@ -451,7 +458,7 @@ def _kind_of_value(value: Any) -> Kind:
 
 
 def _plain(value: Any) -> Any:
-    """Python's own number; ``repr`` of NumPy's is no SQL."""
+    """The value as Python's own number, as ``repr`` of NumPy's is not SQL; raises if it exceeds 64 bits."""
     plain = value.item() if isinstance(value, np.generic) else value
     if _kind_of_value(plain) == "int" and not -LARGEST - 1 <= plain <= LARGEST:
         raise too_large()
@@ -459,7 +466,7 @@ def _plain(value: Any) -> Any:
 
 
 def _divisor(value: Any) -> Expression:
-    """Whole division is by positive constants: databases round a negative one the other way."""
+    """Literal of a divisor, which must be positive: databases round negative quotients the other way."""
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
         raise HerbrandError(f"whole division is by a positive whole number, not by {value!r}")
     return literal(value)
@@ -470,7 +477,8 @@ def _made(operation: str, *arguments: Any) -> Expression:
 
 
 def _folded(operation: str, values: tuple[Any, ...]) -> Expression:
-    """In halves: a chain of a thousand would be deeper than Python and databases go."""
+    """Combine the values in balanced halves: a chain of a thousand would nest too deep for Python and
+    databases."""
     if len(values) == 1:
         return literal(values[0])
     half = len(values) // 2

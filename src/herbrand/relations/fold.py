@@ -1,4 +1,5 @@
-"""Folds: what a group of rows becomes. Each is one row of :data:`FOLDS`, its meanings side by side.
+"""Folds: aggregates over the rows of a group. Each is one row of :data:`FOLDS`, in NumPy and in SQL side by
+side.
 
 A fold of no rows is the fold's identity, so that folds are the additions of semirings.
 
@@ -36,20 +37,20 @@ __all__ = ["Fold", "any_of", "column", "count", "largest", "least", "log_sum", "
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A row of :data:`FOLDS`, and the expression whose values are folded."""
+    """A fold by its name in :data:`FOLDS`, and the expression whose values it folds."""
 
     name: str
     of: Expression
 
     def kind(self, kinds: Kinds) -> Kind:
-        """Of what comes out; raises where the fold is not for such values."""
+        """Kind of the result; raises if the fold does not take such values."""
         kind = kind_of(self.of, kinds)
         if kind not in FOLDS[self.name].kinds.split():
             raise HerbrandError(f"'{self.name}' is no fold of values of kind {kind}")
         return kind
 
     def identity(self, kinds: Kinds) -> Any:
-        """What it is of no rows; None where whole numbers and texts have none."""
+        """Result of folding no rows; None where whole numbers or texts have none."""
         kind = self.kind(kinds)
         identity = FOLDS[self.name].identity
         if self.name in ("largest", "least"):
@@ -58,7 +59,7 @@ class Fold:
 
 
 def total(of: Given) -> Fold:
-    """The sum."""
+    """Sum of the values."""
     return Fold("total", literal(of))
 
 
@@ -71,7 +72,7 @@ def least(of: Given) -> Fold:
 
 
 def count() -> Fold:
-    """How many rows there are."""
+    """Number of rows."""
     return Fold("total", literal(1))
 
 
@@ -81,12 +82,12 @@ def some(condition: Given) -> Fold:
 
 
 def log_sum(of: Given) -> Fold:
-    """The logarithm of the sum of exponentials."""
+    """Logarithm of the sum of exponentials."""
     return Fold("log_sum", literal(of))
 
 
 def any_of(of: Given) -> Fold:
-    """The probability that some of independent events happens."""
+    """Probability that at least one of several independent events happens."""
     return Fold("any_of", literal(of))
 
 
@@ -124,13 +125,13 @@ def _extremes(pair: np.ufunc, values: Array, groups: Array, size: int) -> Array:
 
 
 def _of_ranks(values: Array, fold: Callable[[Array], Array]) -> Array:
-    """Texts are folded by their ranks among the different ones."""
+    """Fold texts by folding their ranks among the distinct ones."""
     known, ranks = np.unique(values, return_inverse=True)
     return known[fold(ranks.reshape(-1).astype(np.int64))]
 
 
 def _replaced(values: Array, high: bool) -> Any:
-    """The value that any other replaces."""
+    """Initial value of an extreme, which any value replaces."""
     if values.dtype.kind == "f":
         return math.inf if high else -math.inf
     info = np.iinfo(np.int64)
@@ -142,7 +143,8 @@ def _some(values: Array, groups: Array, size: int) -> Array:
 
 
 def _log_sums(values: Array, groups: Array, size: int) -> Array:
-    """The largest is taken out first; a group whose largest is infinite is that."""
+    """Logarithm of each group's sum of exponentials: its largest value is taken out first, and is the result
+    if it is infinite."""
     peaks = _largest(values, groups, size)
     finite = np.where(np.isfinite(peaks), peaks, 0.0)
     sums = finite + np.log(np.bincount(groups, np.exp(values - finite[groups]), size))
@@ -150,7 +152,7 @@ def _log_sums(values: Array, groups: Array, size: int) -> Array:
 
 
 def _any_of(values: Array, groups: Array, size: int) -> Array:
-    """A single event keeps its probability to the last digit."""
+    """Probability that some event of each group happens; that of a single event is kept to the last digit."""
     with np.errstate(divide="ignore"):
         several = -np.expm1(np.bincount(groups, np.log1p(-values), size))
     return np.where(np.bincount(groups, minlength=size) == 1, np.bincount(groups, values, size), several)
@@ -159,15 +161,16 @@ def _any_of(values: Array, groups: Array, size: int) -> Array:
 _FAILS = (
     "SUM(CASE WHEN {0} < 1e-4 THEN -{0} * (1 + {0} * (0.5 + {0} / 3)) ELSE LN(GREATEST(1 - {0}, 1e-300)) END)"
 )
-"""The logarithm of the probability that no event happens: by its series where 1 - p would lose digits."""
+"""Log-probability that no event happens, in SQL: by its series for small p, where 1 - p would lose digits."""
 
 
 @dataclass(frozen=True)
 class FoldMeaning:
-    """``array(values, groups, size)`` folds the rows of each group, ``pair`` two values; ``sql`` has a gap
-    for the value.
+    """One fold in NumPy and in SQL.
 
-    ``peaked``: the value's largest in its group is needed first, and fills the second gap.
+    ``array(values, groups, size)`` folds the rows of each group, ``pair`` combines two values; ``sql`` has a
+    gap for the value. ``kinds``: kinds of values that it takes; ``identity``: fold of no rows. ``peaked``:
+    the largest value of the group is computed first and fills the second gap of ``sql``.
     """
 
     array: Callable[[Array, Array, int], Array]
@@ -205,7 +208,7 @@ FOLDS: Mapping[str, FoldMeaning] = {
 
 
 def folded(fold: Fold, columns: Mapping[str, Array], groups: Array, size: int) -> Array:
-    """The fold of each group's rows; ``groups`` [row] is the number of each row's group, none is empty."""
+    """Fold of each group's rows; ``groups`` [row] is the number of each row's group, and none is empty."""
     fold.kind({name: kind_of_array(values) for name, values in columns.items()})
     values = evaluated(fold.of, columns, len(groups))
     with np.errstate(all="ignore"):

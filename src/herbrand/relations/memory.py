@@ -1,4 +1,4 @@
-"""Relations in memory: a NumPy array a column.
+"""Relations in memory, with a NumPy array for each column.
 
 Joins and groups number the different values of each column that has no whole numbers, and make one key of a
 row's numbers by :mod:`herbrand.row_keys`. Keys of a small range index arrays directly; others are hashed. The
@@ -48,11 +48,11 @@ from herbrand.row_keys import (
 __all__ = ["Memory", "column"]
 
 SMALL_RANGE = 1024
-"""Keys of so small a range index an array however few they are."""
+"""Size of a key range that indexes an array however few the keys are."""
 
 
 class Allowance(Protocol):
-    """What joins may take: time, and the bytes of rows before they are made."""
+    """Budget of joins: checks the time, and claims the bytes of rows before they are made."""
 
     def check(self) -> None: ...
 
@@ -61,8 +61,9 @@ class Allowance(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Indices(Mapping[str, Array]):
-    """Columns of a table of fewer bits, each made one of 64 when it is first read: of the columns that facts
-    have rules read few. ``places``: of the columns in the table; ``made``: those that were read, by place."""
+    """Columns of a narrow integer table, each widened to 64 bits when it is first read, as rules read few of
+    the columns that facts have. ``places``: place of each column in the table; ``made``: the widened columns
+    by place."""
 
     rows: Array
     places: Mapping[str, int]
@@ -81,13 +82,13 @@ class Indices(Mapping[str, Array]):
         return len(self.places)
 
     def called(self, names: Mapping[str, str]) -> Indices:
-        """Some of the columns, by their new names."""
+        """A choice of the columns under new names: ``names[new]`` is the old one."""
         return replace(self, places={new: self.places[old] for new, old in names.items()})
 
 
 @dataclass(frozen=True, eq=False)
 class Memory(Relation):
-    """``data``: the columns, of equal length ``length``; ``budget``: what joins may take."""
+    """Relation in memory. ``data``: columns of equal length ``length``; ``budget``: limits of joins."""
 
     data: Mapping[str, Array]
     length: int
@@ -95,7 +96,7 @@ class Memory(Relation):
 
     @classmethod
     def of(cls, budget: Allowance = UNLIMITED, **columns: Any) -> Memory:
-        """A relation of arrays or lists of whole numbers, floats, truth values or texts."""
+        """Relation of arrays or lists of whole numbers, floats, truth values or texts."""
         data = {checked_name(name): _column(name, values) for name, values in columns.items()}
         lengths = {len(values) for values in data.values()}
         if len(lengths) > 1:
@@ -104,12 +105,12 @@ class Memory(Relation):
 
     @classmethod
     def numbers(cls, name: str, count: int) -> Memory:
-        """The numbers from 0 up to ``count``, in a column of this name."""
+        """Relation of the numbers from 0 up to ``count`` in a column of this name."""
         return cls({checked_name(name): np.arange(count)}, count)
 
     @classmethod
     def of_indices(cls, rows: Array, names: Sequence[str], budget: Allowance = UNLIMITED) -> Memory:
-        """A relation of rows of whole numbers, [row, column], with columns of these names.
+        """Relation of rows of whole numbers, [row, column], with columns of these names.
 
         >>> Memory.of_indices(np.array([[1, 2], [3, 4]], np.int32), ["a", "b"]).select(c=column("b")).rows()
         [(2,), (4,)]
@@ -208,8 +209,9 @@ class Memory(Relation):
 
 @dataclass(frozen=True, eq=False)
 class _Matches:
-    """The right rows in the ``order`` of their keys, None for their own; a left row's are ``counts`` from
-    ``starts`` on. No counts: one each."""
+    """Matching rows of a join. ``order``: right rows sorted by key, None if they already are; the matches of
+    a left row are ``counts`` places from ``starts`` on. ``counts`` is None if each left row has exactly one
+    match."""
 
     order: Array | None
     starts: Array
@@ -217,7 +219,7 @@ class _Matches:
 
     @classmethod
     def of(cls, left: Array, right: Array, size: int) -> _Matches:
-        """Of keys that are below ``size``."""
+        """Match keys below ``size``."""
         if not _indexes(size, len(left) + len(right)):
             places = Places(right)
             known, right = numbered(places.like, len(right))
@@ -234,14 +236,14 @@ class _Matches:
         )
 
     def count(self, every: bool) -> int:
-        """How many pairs there are; with ``every`` left row at least once."""
+        """Number of pairs; if ``every``, left rows without a match count once."""
         if self.counts is None:
             return len(self.starts)
         return int((np.maximum(self.counts, 1) if every else self.counts).sum())
 
     def rows(self, every: bool) -> tuple[Array | slice, Array, Array | None]:
-        """The left row of each pair, the place of its right row in the order, and, of ``every`` left row at
-        least once, whether it has none."""
+        """Left row of each pair, the place of its right row in the order, and whether it has no match (None
+        if all have one or ``every`` is false). If ``every``, left rows without a match occur once."""
         if self.counts is None:
             return slice(None), self.starts, None
         counts = np.maximum(self.counts, 1) if every else self.counts
@@ -249,25 +251,25 @@ class _Matches:
         return left, at, (self.counts == 0)[left] if every else None
 
     def places(self, at: Array) -> Array:
-        """Where the right rows stand that are at these places of the order."""
+        """Right rows at these places of the order."""
         return at if self.order is None else self.order[at]
 
 
 def _indexes(size: int, count: int) -> bool:
-    """Whether so many keys may index an array of their range."""
+    """Whether ``count`` keys below ``size`` are dense enough to index an array of that size."""
     return size <= SMALL_RANGE + SPREAD * count
 
 
 def _keys_together(left: Memory, right: Memory, on: tuple[str, ...]) -> tuple[Array, Array, int]:
-    """Keys of both relations' rows that are equal where the columns are, and a bound of them."""
+    """Keys of both relations' rows, equal where the columns are, and a bound that they are below."""
     columns = [[left.data[name], right.data[name]] for name in on]
     (mine, theirs), size = _keys(columns, [left.length, right.length])
     return mine, theirs, size
 
 
 def _keys(columns: Sequence[Sequence[Array]], counts: Sequence[int]) -> tuple[list[Array], int]:
-    """For each of some relations a key a row, below the size. ``columns``: the values of each in them;
-    ``counts``: how many rows these have."""
+    """Key of each row of some relations, equal where all columns are, and a bound that they are below.
+    ``columns``: for each column its values in each relation; ``counts``: number of rows of each relation."""
     if not columns:
         return [np.zeros(count, np.int64) for count in counts], 1
     keys, size = _numbered(columns[0])
@@ -281,7 +283,7 @@ def _keys(columns: Sequence[Sequence[Array]], counts: Sequence[int]) -> tuple[li
 
 
 def _numbered(parts: Sequence[Array]) -> tuple[list[Array], int]:
-    """The values as whole numbers from 0 up that are equal where they are, and a bound of these."""
+    """Codes of the values from 0 up, equal where the values are, and a bound that they are below."""
     if parts[0].dtype == np.bool_:
         return [values.astype(np.int64) for values in parts], 2
     if parts[0].dtype == np.int64:
@@ -299,19 +301,19 @@ def _numbered(parts: Sequence[Array]) -> tuple[list[Array], int]:
 
 
 def _closer(parts: Sequence[Array]) -> tuple[list[Array], int]:
-    """Whole numbers as others from 0 up that are equal where these are, and no larger than there are rows."""
+    """Codes of whole numbers, equal where these are and below the number of rows, and a bound on them."""
     whole = np.concatenate(parts)
     known, codes = numbered(Places(whole).like, len(whole))
     return _apart([codes.astype(np.int64)], len(known), parts)
 
 
 def _apart(whole: Sequence[Array], size: int, parts: Sequence[Array]) -> tuple[list[Array], int]:
-    """The numbers of each part."""
+    """Codes of all rows split into those of each part, with their bound."""
     return np.split(whole[0], np.cumsum([len(part) for part in parts[:-1]])), size
 
 
 def _one_of_each(keys: Array, size: int) -> Array:
-    """A row of each group."""
+    """One row of each group."""
     if ascend(keys):
         return run_starts(keys)
     if not _indexes(size, len(keys)):
@@ -324,7 +326,7 @@ def _one_of_each(keys: Array, size: int) -> Array:
 
 
 def _groups(keys: Array, size: int) -> tuple[Array, Array]:
-    """A row of each group, and the number of each row's group."""
+    """One row of each group, and the number of each row's group."""
     if ascend(keys):
         first = run_starts(keys)
         return first, np.repeat(np.arange(len(first)), np.diff(first, append=len(keys)))
@@ -337,7 +339,7 @@ def _groups(keys: Array, size: int) -> tuple[Array, Array]:
 
 
 def _filled(values: Array | None, missing: Array | None, value: Any, length: int, like: Array) -> Array:
-    """The other's values in a join's rows, and the value that stands where there is none."""
+    """Values of the other relation in a join's rows, with ``value`` where there is no match."""
     if values is None:
         return np.full(length, value, dtype=like.dtype) if missing is not None else like[:0]
     if missing is None or not missing.any():
@@ -347,7 +349,7 @@ def _filled(values: Array | None, missing: Array | None, value: Any, length: int
 
 
 def _column(name: str, values: Any) -> Array:
-    """The values as a column; raises for kinds that relations do not have, None among them."""
+    """Convert values to a column; raise for kinds that relations do not have, None among them."""
     array = np.asarray(values)
     if array.dtype.kind == "O" or array.dtype.kind == "U":
         listed = array.tolist()

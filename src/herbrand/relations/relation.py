@@ -1,4 +1,4 @@
-"""What a relation is, wherever its rows are: the operations that algorithms are written over.
+"""The interface of relations, wherever their rows are: the operations over which algorithms are written.
 
 :class:`Relation` checks names and kinds and says what the operations mean; :class:`~.memory.Memory` and
 :class:`~.stored.Stored` carry them out. Rows have no order, and equal rows may stand more than once.
@@ -19,7 +19,7 @@ from herbrand.relations.fold import Fold, count
 
 
 class Relation(ABC):
-    """``kinds``: the columns in their order, and of what kind each is."""
+    """A bag of rows with named columns. ``kinds``: kind of each column, in the order of the columns."""
 
     kinds: Kinds
 
@@ -28,7 +28,7 @@ class Relation(ABC):
         return tuple(self.kinds)
 
     def join(self, other: Self, on: Sequence[str] = ()) -> Self:
-        """A row for each pair of rows that are equal in the columns ``on``; with none, for every pair.
+        """A row for each pair of rows with equal columns ``on``; for every pair if ``on`` is empty.
 
         Other columns need different names in the two.
         """
@@ -36,7 +36,7 @@ class Relation(ABC):
         return self._joined(other, tuple(on), None)
 
     def left_join(self, other: Self, on: Sequence[str], **otherwise: Any) -> Self:
-        """As :meth:`join`, and each row that has no match once, with these values in the other's columns."""
+        """:meth:`join`, and each row without a match once, with ``otherwise`` in the other's columns."""
         self._check_join(other, on)
         added = {name: kind for name, kind in other.kinds.items() if name not in on}
         if set(otherwise) != set(added):
@@ -56,26 +56,26 @@ class Relation(ABC):
         return self._filtered(other, self._check_keys(other, on), False)
 
     def group(self, by: Sequence[str] = (), **folds: Fold) -> Self:
-        """A row for each different value of the columns ``by``, with its folds; no rows have no group."""
+        """A row for each distinct value of the columns ``by``, with its folds; no rows have no group."""
         self._check_columns(by)
         _refuse_both(by, folds)
         return self._grouped(tuple(by), folds)
 
     def let(self, **columns: Given) -> Self:
-        """With these columns too, in place of those of the same name; all are of the rows before."""
+        """Add these columns, replacing those of the same name; all expressions read the old columns."""
         return self._computed({**{name: column(name) for name in self.columns}, **_lifted(columns)})
 
     def select(self, **columns: Given) -> Self:
-        """With these columns only."""
+        """Only these columns, computed from the old ones."""
         return self._computed(_lifted(columns))
 
     def only(self, *columns: str) -> Self:
-        """With these of its columns only."""
+        """Only these of its columns."""
         self._check_columns(columns)
         return self._computed({name: column(name) for name in columns})
 
     def renamed(self, **names: str) -> Self:
-        """With columns called anew: ``new="old"``."""
+        """Rename columns: ``new="old"``."""
         self._check_columns(list(names.values()))
         new = {old: name for name, old in names.items()}
         kept = [new.get(name, name) for name in self.columns]
@@ -91,7 +91,7 @@ class Relation(ABC):
         return self._selected(test)
 
     def stack(self, *others: Self) -> Self:
-        """The rows of all; their columns have the same names and kinds, in any order."""
+        """The rows of all relations; their columns have the same names and kinds, in any order."""
         for other in others:
             if dict(other.kinds) != dict(self.kinds):
                 raise HerbrandError(
@@ -100,15 +100,16 @@ class Relation(ABC):
         return self._stacked(others) if others else self
 
     def distinct(self) -> Self:
-        """Each different row once."""
+        """Each distinct row once."""
         return self._grouped(self.columns, {})
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.scalar(count()))
 
     def scalar(self, fold: Fold) -> Any:
-        """The fold of all rows; of none its identity, and None where whole numbers or texts have none."""
+        """Fold of all rows. Of no rows it is the fold's identity, None for whole numbers and texts without
+        one."""
         folded = self._grouped((), {"folded": fold}).arrays()["folded"]
         return (
             folded[0].item()
@@ -117,7 +118,7 @@ class Relation(ABC):
         )
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """The rows as Python's own values, sorted."""
+        """Rows as Python's own values, sorted."""
         arrays = self.arrays()
         if not arrays:
             return [()] * self.count()
@@ -125,11 +126,11 @@ class Relation(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Array]:
-        """The columns in memory; rows are in the same order in all."""
+        """Columns as arrays in memory, with rows in the same order in all."""
 
     @abstractmethod
     def kept(self) -> Self:
-        """The same rows, computed once and held: for what is read more than once."""
+        """The same rows, computed once and held, for relations that are read more than once."""
 
     @abstractmethod
     def _joined(self, other: Any, on: tuple[str, ...], otherwise: Mapping[str, Any] | None) -> Self: ...
@@ -179,7 +180,7 @@ class Relation(ABC):
 
 @lru_cache(maxsize=1024)
 def checked_name(name: str) -> str:
-    """Databases do not distinguish upper and lower case."""
+    """The name of a column; raises for upper case, which databases do not distinguish, and other signs."""
     if not name.isidentifier() or name != name.lower() or not name.isascii():
         raise HerbrandError(f"'{name}' is no name of a column", hint="use lower case letters, digits and _")
     return name
@@ -190,7 +191,7 @@ def _lifted(columns: Mapping[str, Given]) -> dict[str, Expression]:
 
 
 def _of_kind(name: str, value: Any, kind: str) -> Any:
-    """The value, a whole number among floats as a float; raises for another kind."""
+    """The value as one of ``kind``, whole numbers among floats as floats; raises for another kind."""
     own_kind = kind_of(literal(value), {})
     if own_kind == "int" and kind == "float":
         return float(value)

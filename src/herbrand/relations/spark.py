@@ -33,7 +33,7 @@ SETTINGS = {
 
 
 class Spark(Database):
-    """A session of its own on a master, such as ``spark://host:7077`` or ``local-cluster[2,1,1024]``."""
+    """Spark session on a master such as ``spark://host:7077`` or ``local-cluster[2,1,1024]``."""
 
     dialect = SPARK
 
@@ -63,7 +63,8 @@ class Spark(Database):
         function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
         schema: pa.Schema,
     ) -> None:
-        """A table of what a function makes of the rows of a query, on the executors; of this schema."""
+        """Create a table by applying a function to a query's rows on the executors; it returns rows of
+        ``schema``."""
         kinds = ", ".join(f"{field.name} {_kind(field.type)}" for field in schema)
         with _plain_errors(self.name):
             self._write(table, self._session.sql(query).mapInArrow(function, kinds))
@@ -86,7 +87,7 @@ class Spark(Database):
             return self._session.sql(query).toArrow()
 
     def keep(self, table: str, text: str) -> None:
-        """In a file: a table of one text would be a job."""
+        """Store a text in a file, as a table of one text would need a job."""
         with written_whole(self._note(table)) as file:
             file.write(text.encode())
 
@@ -116,7 +117,8 @@ class Spark(Database):
         self._put_in_place(table, place, rows.schema)
 
     def _new_place(self, table: str) -> Path:
-        """A folder that is not the one in which the table stands now."""
+        """Unused one of the table's two folders, so that current rows stay readable until the new ones are
+        whole."""
         turns = (f"{table}.0", f"{table}.1")
         return self.folder / next(turn for turn in turns if self._tables.get(table) != turn)
 
@@ -129,7 +131,7 @@ class Spark(Database):
             shutil.rmtree(self.folder / before, ignore_errors=True)
 
     def _show(self, table: str, place: Path, schema: Any = None) -> None:
-        """``schema``, where it is known, saves a job that looks for it."""
+        """Register a folder as a view. Giving ``schema`` saves the job that would infer it."""
         reader = self._session.read if schema is None else self._session.read.schema(schema)
         reader.parquet(str(place)).createOrReplaceTempView(table)
 
@@ -139,14 +141,14 @@ class Spark(Database):
 
 
 def _schema(schema: pa.Schema) -> Any:
-    """As Spark has it."""
+    """Spark's schema for one of Arrow."""
     from pyspark.sql.pandas.types import from_arrow_schema  # pyright: ignore[reportMissingImports]
 
     return from_arrow_schema(schema)
 
 
 def _kind(kind: pa.DataType) -> str:
-    """A type by the name that Spark gives it."""
+    """Spark's name of a type."""
     return {pa.int64(): "BIGINT", pa.int32(): "INT", pa.float64(): "DOUBLE"}[kind]
 
 
@@ -174,7 +176,7 @@ def _session(master: str, memory: int | None) -> Any:
 
 
 class _plain_errors:  # noqa: N801  (used as a statement)
-    """What Spark complains of, in one line."""
+    """Context that raises Spark's errors as this library's, in one line."""
 
     def __init__(self, name: str) -> None:
         self.name = name

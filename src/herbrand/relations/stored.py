@@ -1,4 +1,4 @@
-"""Relations in a database: a query each, which runs when :meth:`kept` makes a scratch table or data are read.
+"""Relations in a database: each is a query, run when :meth:`kept` makes a scratch table or its data are read.
 
 A :class:`Scratch` names the tables, and drops each as soon as no relation reads it any more, and all of them
 when it is closed. A database spills to its disk what does not fit in its memory, within the limits that it
@@ -50,7 +50,7 @@ ARROW: Mapping[Kind, pa.DataType] = {
 
 
 class StoredTables(Protocol):
-    """What is asked of a database."""
+    """Methods of a database that stored relations use."""
 
     @property
     def dialect(self) -> Dialect: ...
@@ -62,7 +62,7 @@ class StoredTables(Protocol):
 
 @dataclass(eq=False)
 class Scratch:
-    """The tables of one run in a database; their names begin with ``prefix``."""
+    """Scratch tables of one run in a database; their names begin with ``prefix``."""
 
     database: StoredTables
     prefix: str = "relation"
@@ -71,22 +71,22 @@ class Scratch:
     _alive: set[str] = field(default_factory=set)
 
     def table(self, name: str, /, **kinds: Kind) -> Stored:
-        """A table that is there, which stays; none of its values is null."""
+        """Relation of an existing table, which stays; none of its values is null."""
         return self.query(f"SELECT * FROM {name}", kinds)
 
     def query(self, query: str, kinds: Kinds) -> Stored:
-        """The rows of a query in this database's own SQL; none of its values is null."""
+        """Relation of a query in this database's own SQL; none of its values is null."""
         dialect = self.database.dialect
         names = ", ".join(dialect.quoted(checked_name(name)) for name in kinds) or NO_COLUMNS
         return Stored(self, f"SELECT {names} FROM ({query}) q", dict(kinds))
 
     def numbers(self, name: str, count: int) -> Stored:
-        """The numbers from 0 up to ``count``, in a column of this name."""
+        """Relation of the numbers from 0 up to ``count`` in a column of this name."""
         source = self.database.dialect.numbers.format(count=count)
         return self.query(f"SELECT i AS {name} FROM {source} n", {name: "int"})
 
     def put(self, rows: Memory) -> Stored:
-        """A table of rows that are in memory."""
+        """Copy rows from memory to a scratch table."""
         arrays = {
             name: pa.array(_listed(values), ARROW[rows.kinds[name]]) for name, values in rows.data.items()
         }
@@ -95,7 +95,7 @@ class Scratch:
         return self._read(name, rows.kinds)
 
     def make(self, query: str, kinds: Kinds) -> Stored:
-        """A table of a query's rows."""
+        """Create a scratch table of a query's rows."""
         name = self._next()
         self.database.make(name, query)
         return self._read(name, kinds)
@@ -114,8 +114,8 @@ class Scratch:
         self.close()
 
     def _next(self) -> str:
-        """A new name. Tables are dropped here, and not when Python frees a relation: that may be at any
-        moment, also while the database is busy."""
+        """Name for a new table; drops the tables that no relation reads any more. They are dropped here, not
+        when Python frees a relation, which may be while the database is busy."""
         while self._unread:
             name = self._unread.pop()
             if name in self._alive:
@@ -135,14 +135,14 @@ class Scratch:
 
 @dataclass(frozen=True, eq=False)
 class _Hold:
-    """A scratch table: it lives as long as some relation holds this."""
+    """Reference to a scratch table, which lives as long as some relation holds it."""
 
     table: str
 
 
 @dataclass(frozen=True, eq=False)
 class Stored(Relation):
-    """``text`` is the query; ``holds`` are the scratch tables that it reads."""
+    """Relation in a database. ``text``: its query; ``holds``: the scratch tables that the query reads."""
 
     scratch: Scratch
     text: str
@@ -153,7 +153,7 @@ class Stored(Relation):
         return self.scratch.make(self.text, self.kinds)  # type: ignore[return-value]
 
     def kept_as(self, table: str) -> Self:
-        """Kept in a table of this name that stays: a checkpoint."""
+        """Store the rows in a table of this name that stays: a checkpoint."""
         self.scratch.database.make(table, self.text)
         return self._with(f"SELECT * FROM {table}", self.kinds, ())
 
@@ -162,7 +162,7 @@ class Stored(Relation):
         return {name: _array(table[name], kind) for name, kind in self.kinds.items()}
 
     def memory(self) -> Memory:
-        """The rows in memory."""
+        """Read the rows into memory."""
         return Memory(self.arrays(), self.count())
 
     @property
@@ -251,7 +251,7 @@ def _list(chosen: Sequence[str]) -> str:
 
 
 def _listed(values: Array) -> Any:
-    """What Arrow reads: it does not know NumPy's texts of any length."""
+    """Column as Arrow reads it: Arrow does not know NumPy's strings of variable width."""
     return values.tolist() if values.dtype.kind == "T" else values
 
 
