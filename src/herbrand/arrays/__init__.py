@@ -73,11 +73,11 @@ Tensor: TypeAlias = Any
 
 inf, finfo = math.inf, np.finfo
 FEW = 512
-"""Entries that one loop adds up sooner than several passes begin."""
+"""Size of a table up to which one loop is faster than several vectorised passes."""
 
 
 def library(*operands: Any) -> Any:
-    """torch where an operand is a tensor of torch, else this module."""
+    """torch if an operand is not an :class:`Array`, else this module."""
     if all(isinstance(operand, Array) for operand in operands):
         return sys.modules[__name__]
     return torch()
@@ -85,13 +85,13 @@ def library(*operands: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def torch() -> Any:
-    """The library of tensors, imported by whoever first needs one. Raises ``UnsupportedError`` without it."""
+    """The torch library, imported when first needed; raises ``UnsupportedError`` if it is not installed."""
     return imported("torch")
 
 
 @cache
 def type_name(dtype: Any) -> str:
-    """The name of a type of numbers, in either library."""
+    """Name of a dtype in either library."""
     return str(dtype).removeprefix("torch.")
 
 
@@ -128,7 +128,7 @@ def arange(*ends: int, dtype: Any = None, device: Any = None) -> Array:
 
 
 def stack(arrays: Sequence[Array], dim: int = 0) -> Array:
-    """The arrays side by side along a new dimension."""
+    """Stack the arrays along a new dimension."""
 
     def part(place: int) -> Any:
         return lambda g: g[(slice(None),) * (dim % g.ndim) + (place,)]  # np.take would copy all of it first
@@ -140,7 +140,7 @@ def stack(arrays: Sequence[Array], dim: int = 0) -> Array:
 
 
 def cat(arrays: Sequence[Array], dim: int = 0) -> Array:
-    """The arrays one after another."""
+    """Concatenate the arrays along a dimension."""
     ends = np.cumsum([array.shape[dim] for array in arrays]).tolist()
 
     def part(place: int) -> Any:
@@ -168,7 +168,7 @@ def broadcast_tensors(*arrays: Array) -> list[Array]:
 
 
 def einsum(equation: str, left: Array, right: Array) -> Array:
-    """A sum of products of two arrays, each index once a term."""
+    """Sum of products of two arrays; each index occurs at most once in a term."""
     inputs, output = equation.split("->")
     first, second = inputs.split(",")
     one, other = left.data, right.data
@@ -184,17 +184,17 @@ def einsum(equation: str, left: Array, right: Array) -> Array:
 
 
 def maximum(left: Array, right: Array) -> Array:
-    """The larger of two; ties give their derivative to the left one."""
+    """Larger of the two, entry by entry; at ties the left one has the derivative."""
     return where(left.data >= right.data, left, right)
 
 
 def logaddexp(left: Array, right: Array) -> Array:
-    """log(exp left + exp right), for what is not differentiated."""
+    """log(exp left + exp right), not differentiable."""
     return Array(np.logaddexp(left.data, right.data))
 
 
 def log_of_sums(table: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
-    """The log of sums of exponentials; -inf where all terms are."""
+    """Log of the sum of exponentials over ``dims``; -inf where all terms are."""
     if table.size <= FEW:
         return np.logaddexp.reduce(table, dims)
     peak = table.max(dims, keepdims=True)
@@ -205,7 +205,7 @@ def log_of_sums(table: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
 
 
 def logsumexp(array: Array, dims: Any) -> Array:
-    """The log of sums of exponentials; where all terms are -inf, so is the sum, and its derivative is 0."""
+    """Log of the sum of exponentials; where all terms are -inf, so is the result, and its derivative is 0."""
     table = array.data
     axes = tuple(d % table.ndim for d in ((dims,) if isinstance(dims, int) else dims))
     total = log_of_sums(table, axes)
@@ -219,31 +219,31 @@ def logsumexp(array: Array, dims: Any) -> Array:
 
 
 def softmax(array: Array, dim: int) -> Array:
-    """Shares of exponentials, for what is not differentiated."""
+    """Softmax along a dimension, not differentiable."""
     weights = np.exp(array.data - array.data.max(dim, keepdims=True))
     return Array(weights / weights.sum(dim, keepdims=True))
 
 
 def segment_extreme(values: Array, segments: Operand, count: int, start: float, which: str) -> Array:
-    """The "amax" or "amin" of ``start`` and the rows of each segment, for what is not differentiated."""
+    """Largest ("amax") or smallest ("amin") of ``start`` and the rows of each segment, not differentiable."""
     result = np.full((count, *values.shape[1:]), start, values.dtype)
     (np.maximum if which == "amax" else np.minimum).at(result, data_of(segments), values.data)
     return Array(result)
 
 
 def is_grad_enabled() -> builtins.bool:
-    """Whether operations on watched arrays are remembered."""
+    """Whether operations on watched arrays are recorded."""
     return is_recording()
 
 
 def get_num_threads() -> int:
-    """How many threads may share a large table: as for the other numeric libraries."""
+    """Number of threads that may share a large table: ``OMP_NUM_THREADS``, else all processors."""
     return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
 
 def _product(
     equation: str, left: np.ndarray, right: np.ndarray, shape: tuple[int, ...] | None = None
 ) -> np.ndarray:
-    """An einsum, broadcast to ``shape`` along indices that only the other factor of a product had."""
+    """Einsum of two arrays, broadcast to ``shape`` along indices that neither of them has."""
     result = np.einsum(equation, left, right)
     return result if shape is None or result.shape == shape else np.broadcast_to(result, shape)

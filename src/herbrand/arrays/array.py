@@ -1,4 +1,4 @@
-"""NumPy arrays that remember how they were computed, so that sums can be differentiated.
+"""NumPy arrays that record how they were computed, for reverse-mode differentiation.
 
 Owns :class:`Array` and the backward walk :func:`gradients`. An operation on arrays of which none is
 *watched* is plain NumPy. One on a watched array keeps, for each watched operand, how a change of the result
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 Pull = Callable[[np.ndarray], np.ndarray]
-"""From the derivative by a result to the derivative by an operand."""
+"""Map from the derivative by a result to the derivative by an operand."""
 
 _ORDER = count()
 _RECORDING: ContextVar[bool] = ContextVar("recording", default=True)
@@ -31,7 +31,7 @@ _RECORDING: ContextVar[bool] = ContextVar("recording", default=True)
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """A context in which no operation is remembered."""
+    """Context in which no operation is recorded."""
     token = _RECORDING.set(False)
     try:
         yield
@@ -40,7 +40,8 @@ def unrecorded() -> Iterator[None]:
 
 
 class Array:
-    """``data``; ``watched``: derivatives by this array, or through it, can be asked for."""
+    """NumPy array ``data`` with reverse-mode derivatives. ``watched``: gradients by it, or through it, can be
+    asked for. ``parents``: watched operands that it was computed from, each with its pull-back."""
 
     __slots__ = ("data", "order", "parents", "watched")
     device = None
@@ -53,11 +54,11 @@ class Array:
         self.order = next(_ORDER) if parents else -1
 
     def watch(self) -> Array:
-        """The same array, by which derivatives can be asked for."""
+        """Allow gradients by this array, and return it."""
         self.watched = True
         return self
 
-    # What it is
+    # Properties and conversions
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -229,11 +230,11 @@ class Array:
         return Array(np.asarray(self.data.all(_dims(dims))))
 
     def amax(self, dims: Any = None) -> Array:
-        """The largest entries, for what is not differentiated."""
+        """Largest entries along ``dims``, not differentiable."""
         return Array(np.asarray(self.data.max(_dims(dims))))
 
     def max(self) -> Array:
-        """The largest entry; the first of equal ones takes the derivative."""
+        """Largest entry; the first of equal ones gets the derivative."""
         return self.reshape(-1)[int(self.data.argmax())]
 
     def argmax(self, dim: int, keepdim: bool = False) -> Array:
@@ -328,7 +329,7 @@ class Array:
     def gather(self, dim: int, index: Array) -> Array:
         return self._part(_along(self.data.ndim, dim, index.data), repeats=True)
 
-    # Others like it
+    # New arrays and updates
 
     def new_full(self, shape: Sequence[int], value: float) -> Array:
         return Array(np.full(tuple(shape), value, self.data.dtype))
@@ -340,14 +341,14 @@ class Array:
         return Array(np.empty(shape, self.data.dtype))
 
     def index_add(self, dim: int, index: Operand, values: Array) -> Array:
-        """Values added at the first dimension's places, which may repeat."""
+        """Copy with ``values`` added at places of the first dimension, which may repeat."""
         assert dim == 0
         places, result = data_of(index), self.data.copy()
         np.add.at(result, places, values.data)
         return made(result, (self, _same), (values, lambda g: g[places]))
 
     def with_at(self, place: Any, values: Array) -> Array:
-        """The same array but for ``values`` at distinct places."""
+        """Copy with ``values`` written at distinct places."""
         result = self.data.copy()
         result[place] = values.data
 
@@ -363,7 +364,7 @@ class Array:
         self.data[place] = data_of(values)
 
     def add_(self, other: Array) -> None:
-        """Add in place, to what nobody watches."""
+        """Add in place, to an array that is not watched."""
         assert not self.watched
         self.data += other.data
 
@@ -372,12 +373,13 @@ Operand = Array | np.ndarray | float | int
 
 
 def data_of(value: Any) -> Any:
-    """The bare numbers of an operand."""
+    """Bare NumPy array or number of an operand."""
     return value.data if isinstance(value, Array) else value
 
 
 def made(result: np.ndarray, *sources: tuple[Any, Pull]) -> Array:
-    """An array computed from sources, each with its way back; derivatives are summed to a source's shape."""
+    """Result of an operation, linked to its watched ``sources``, each with its pull-back; derivatives are
+    later summed to a source's shape."""
     if _RECORDING.get():
         watched = [one for one in sources if isinstance(one[0], Array) and one[0].watched]
         if watched:
@@ -386,17 +388,17 @@ def made(result: np.ndarray, *sources: tuple[Any, Pull]) -> Array:
 
 
 def is_recording() -> bool:
-    """Whether operations on watched arrays are remembered here."""
+    """Whether operations on watched arrays are recorded here."""
     return _RECORDING.get()
 
 
 def is_recorded(arrays: Sequence[Array]) -> bool:
-    """Whether an operation on these would be remembered."""
+    """Whether an operation on these arrays would be recorded."""
     return _RECORDING.get() and any(array.watched for array in arrays)
 
 
 def gradients(total: Array, wanted: Sequence[Array]) -> list[np.ndarray | None]:
-    """The derivative of ``total``, one number, by each wanted array; ``None``: it does not depend on it."""
+    """Derivative of the scalar ``total`` by each wanted array; None if it does not depend on it."""
     slopes: dict[int, np.ndarray] = {id(total): np.ones_like(total.data)}
     for array, parents in reversed(_leading_to(total, wanted)):
         slope = slopes.get(id(array))
@@ -410,7 +412,7 @@ def gradients(total: Array, wanted: Sequence[Array]) -> list[np.ndarray | None]:
 
 
 def _leading_to(total: Array, wanted: Sequence[Array]) -> list[tuple[Array, list[tuple[Array, Pull]]]]:
-    """What the total was computed from by way of wanted arrays, earliest first, each with such parents."""
+    """Arrays on a path from a wanted array to the total, earliest first, with their parents on such paths."""
     leading = {id(array) for array in wanted}
     links = []
     for array in _earliest_first(total):
@@ -422,7 +424,7 @@ def _leading_to(total: Array, wanted: Sequence[Array]) -> list[tuple[Array, list
 
 
 def summed_to(table: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """A table summed over the dimensions along which ``shape`` was broadcast to it."""
+    """Sum a table over the dimensions along which ``shape`` was broadcast to it."""
     if table.shape == shape:
         return table
     extra = table.ndim - len(shape)
@@ -433,7 +435,7 @@ def summed_to(table: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _earliest_first(total: Array) -> list[Array]:
-    """Everything that the total was computed from, each after what it was computed from itself."""
+    """All arrays that the total was computed from, itself included, each after its parents."""
     seen, waiting = {id(total): total}, [total]
     while waiting:
         for parent, _ in waiting.pop().parents:
@@ -457,7 +459,7 @@ def _dims(dims: Any) -> Any:
 
 
 def _restored(g: np.ndarray, dims: Any, shape: tuple[int, ...], kept: bool) -> np.ndarray:
-    """A sum's derivative with the dimensions that were summed, of size one."""
+    """Derivative of a sum with the summed dimensions put back, of size one."""
     if kept or dims is None:
         return g
     summed = {d % len(shape) for d in ((dims,) if isinstance(dims, int) else dims)}
@@ -469,20 +471,20 @@ def _index(place: Any) -> Any:
 
 
 def _is_fancy(place: Any) -> bool:
-    """Whether an entry may be taken more than once."""
+    """Whether the index may select an entry more than once."""
     parts = place if isinstance(place, tuple) else (place,)
     return any(isinstance(part, np.ndarray | list) and np.asarray(part).dtype != bool for part in parts)
 
 
 def _along(dims: int, dim: int, index: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Places of the entries that ``index`` names along one dimension."""
+    """Index of the entries that ``index`` selects along one dimension, as ``gather`` does."""
     grid = list(np.ogrid[tuple(map(slice, index.shape))])
     grid[dim % dims] = index
     return tuple(grid)
 
 
 def _outer_of_product(g: np.ndarray, right: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The derivative of a matrix product by its left factor."""
+    """Derivative of a matrix product by its left factor."""
     if right.ndim == 1:
         return g[..., None] * right
     if len(shape) == 1:
@@ -491,7 +493,7 @@ def _outer_of_product(g: np.ndarray, right: np.ndarray, shape: tuple[int, ...]) 
 
 
 def _inner_of_product(left: np.ndarray, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The derivative of a matrix product by its right factor, [inner] or [inner, columns]."""
+    """Derivative of a matrix product by its right factor, [inner] or [inner, columns]."""
     if left.ndim == 1:
         return np.multiply.outer(left, g) if len(shape) > 1 else left * g
     rows = left.reshape(-1, left.shape[-1])
