@@ -1,9 +1,9 @@
-"""The factor graph of a program made class by class: nothing is grounded, and nothing depends on how many
-constants a class has.
+"""Factor graph of a program made from classes of constants: nothing is grounded, and the size of the graph
+does not depend on the sizes of the classes.
 
-Constants that nothing distinguishes stand for one another, so one binding of each pattern is looked at, with
-how many ground ones it stands for. The result is what :mod:`~herbrand.factors.ground_graph` would
-build, atoms that symmetry makes equal put together; both make the same factors of the same pieces.
+Constants of a class are interchangeable, so one binding of each pattern is examined, together with the number
+of ground bindings that it represents. The result is what :mod:`~herbrand.factors.ground_graph` would build,
+with atoms merged that symmetry makes equal; both make the same factors of the same pieces.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from herbrand.program.program import Argument, Conjunction, Program
 Scope = tuple[PointAtom, ...]
 
 MOST_POINTS = 6
-"""Of a scope whose points are put in order by trying all ways."""
+"""Number of points in a scope up to which its canonical form is searched for by trying all orders."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClassAtoms:
-    """``by_class``: the axis of each class of atoms, by its canonical form."""
+    """Axes of classes of atoms; ``by_class`` holds the axis of each class by its canonical form."""
 
     program: Program
     classes: Mapping[str, Classes]
@@ -63,7 +63,7 @@ class ClassAtoms:
         return np.array(sorted(self.by_class.values()), dtype=np.int64)
 
     def numbers(self, predicate: str, codes: Array) -> Array:
-        """The axis of the class of each atom."""
+        """Axis of each atom's class."""
         types = self.program.signature.predicates[predicate].types
         columns = arguments_of(codes, tuple(len(self.program.domain(name)) for name in types))
         if not columns:
@@ -84,7 +84,7 @@ class ClassAtoms:
 
 
 def _first_place(columns: list[Array], types: tuple[str, ...], place: int) -> Array:
-    """For each atom the first argument that is the same constant as the one at this place."""
+    """First argument place of each atom that holds the same constant as ``place``."""
     firsts = np.full(len(columns[place]), place)
     for before in range(place - 1, -1, -1):
         if types[before] == types[place]:
@@ -95,13 +95,13 @@ def _first_place(columns: list[Array], types: tuple[str, ...], place: int) -> Ar
 def class_graph(
     program: Program, evidence: Evidence, classes: Mapping[str, Classes], budget: Budget = UNLIMITED
 ) -> ProgramGraph:
-    """One axis a class of latent atoms, one factor for each way that formulas speak of classes; its tables
-    within the budget."""
+    """Build the graph with an axis for each class of latent atoms and a factor for each pattern of classes in
+    formulas; raise BudgetError if its tables do not fit in the budget."""
     return _Building(program, evidence, classes, budget).finished()
 
 
 def patterns(program: Program, classes: Mapping[str, Classes]) -> float:
-    """About how many patterns a class graph is made of."""
+    """Estimated number of patterns from which a class graph is made."""
     counts = {name: len(own) for name, own in classes.items()}
 
     def of(conjunction: Conjunction, before: int) -> float:
@@ -120,7 +120,7 @@ def patterns(program: Program, classes: Mapping[str, Classes]) -> float:
 
 @dataclass(frozen=True)
 class _StatedPiece:
-    """What one template says in one pattern."""
+    """A template's literals in one pattern, and their weight."""
 
     number: int
     columns: tuple[Column, ...]
@@ -129,7 +129,7 @@ class _StatedPiece:
 
 @dataclass(frozen=True)
 class _Wide:
-    """A template's conjunction over many atoms, ``count`` times in the ground."""
+    """A template's conjunction over too many atoms for a table, with ``count`` groundings."""
 
     atoms: Sequence[PointAtom]
     piece: Piece
@@ -185,7 +185,7 @@ class _Building:
         )
 
     def _add_tables(self, assembly: Assembly) -> list[tuple[int, int]]:
-        """Factors of one shape together, equal tables once; the templates that each factor is made of."""
+        """Add the factors by shape, equal tables once; return pairs of a template and its factor."""
         alike: dict[tuple[int, ...], list[tuple[Scope, _Factor]]] = defaultdict(list)
         for scope, factor in self.factors.items():
             alike[factor.table.shape].append((scope, factor))
@@ -211,7 +211,8 @@ class _Building:
         return made_of
 
     def _placed(self, scope: Scope, factor: _Factor) -> tuple[list[int], int, Array]:
-        """A factor's axes, how many ground ones it stands for, and how often an atom hears each place."""
+        """Axes of a factor, the number of ground factors that it represents, and its exponent at each place:
+        the number of messages from there to one atom."""
         points = [point for _, points in scope for point in points]
         count = choices(points, self.patterns.kinds) // len(factor.form.orders)
         axes = [self.patterns.axis(atom) for atom in scope]
@@ -221,8 +222,8 @@ class _Building:
         return axes, count, np.rint(exponents)
 
     def _merged(self) -> dict[MergeKey, list[tuple[int, Conjunction, int]]]:
-        """Templates that are one factor where their instances are equal, without the variables they do not
-        name, and how many choices there are for these."""
+        """Templates grouped by merge key: those of a group are one factor where their instances are equal.
+        Each comes without the variables that no literal names, and with the number of choices for these."""
         groups: dict[MergeKey, list[tuple[int, Conjunction, int]]] = defaultdict(list)
         for number, template in enumerate(self.program.templates):
             named, multiplicity = without_idle(template, self.program)
@@ -256,7 +257,7 @@ class _Building:
     def _matching(
         self, conjunction: Conjunction, arguments: Sequence[Argument], points: Sequence[Point]
     ) -> Binding | None:
-        """The points of a template's variables, where its instance is these points."""
+        """Points of a template's variables for which its instance is these points; None if there are none."""
         binding: dict[str, Point] = {}
         for argument, point in zip(arguments, points, strict=True):
             if isinstance(argument, int):
@@ -276,7 +277,7 @@ class _Building:
         return _StatedPiece(number, columns, worth)
 
     def _add_pieces(self, stated: Sequence[_StatedPiece], count: int) -> None:
-        """All that is said of one instance, ``count`` times in the ground."""
+        """Add the factor of all pieces of one instance, which has ``count`` groundings."""
         atoms = list(dict.fromkeys(column.atom for one in stated for column in one.columns))
         sizes = [self.patterns.size(atom) for atom in atoms]
         pieces = [
@@ -292,13 +293,13 @@ class _Building:
             self.wide[self._scope(atoms)].append(_Wide(atoms, pieces[0], count, stated[0].number))
 
     def _scope(self, atoms: Sequence[PointAtom]) -> object:
-        """Equal for conjunctions over the same atoms; where many points could be exchanged, these as they
-        are, since trying all ways would take too long."""
+        """Key that is equal for conjunctions over the same atoms. Above MOST_POINTS points it is the atoms as
+        they are, as trying all exchanges of points would take too long."""
         points = {point for _, points in atoms for point in points}
         return ordered(atoms).atoms if len(points) <= MOST_POINTS else frozenset(atoms)
 
     def _settle_wide(self) -> None:
-        """Conjunctions over many atoms: of several over the same atoms a table, of one by itself a helper."""
+        """Add conjunctions over many atoms: as a table where several share their atoms, else as a helper."""
         for scope, several in self.wide.items():
             shared = len(several) > 1 or scope in self.factors
             for wide in several:
@@ -347,7 +348,7 @@ class _Building:
         self._add_unary(helper, [Piece(((0, (0,)),), wide.piece.worth)], 2, [wide.number])
 
     def _add_atoms(self) -> None:
-        """An axis for every class of latent atoms, whether or not a formula speaks of them."""
+        """Add an axis for every class of latent atoms, also for those that no formula mentions."""
         for name, predicate in self.program.signature.predicates.items():
             if self.program.is_open(name):
                 for points in assignments(predicate.types, self.patterns.kinds):
@@ -355,7 +356,7 @@ class _Building:
                         self.patterns.axis((name, points))
 
     def _add_facts(self, axes: Mapping[PointAtom, int]) -> None:
-        """Soft evidence, and values that atoms are known not to have."""
+        """Add the log-weights of soft evidence and of excluded values."""
         for predicate in self.program.signature.predicates:
             codes, values, worths = self.evidence.weights(predicate)
             settled = self.evidence.known(predicate).lookup(codes)

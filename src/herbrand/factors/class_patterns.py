@@ -1,7 +1,8 @@
-"""What a binding of points leaves open of a conjunction: classes of latent atoms, quantifiers as helpers.
+"""Literals of a conjunction that a binding of points leaves open: classes of latent atoms, quantifiers as
+helpers.
 
-Owns the axes of a graph of classes: one for each class of latent atoms in canonical form, one for each class
-of helpers, and how many ground ones each stands for.
+Owns the axes of a graph of classes, one for each class of latent atoms in canonical form and one for each
+class of helpers, and the number of ground axes that each represents.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Some:
-    """A class of helper factors: its axis, how many it stands for, and ``members`` (axis, allowed) with
-    how often each occurs in one of them."""
+    """A class of helper factors: its axis, the number of ground factors, and the multiplicity of each member
+    (axis, allowed) in one of them."""
 
     target: int
     count: int
@@ -50,7 +51,7 @@ class Some:
 
 
 class Patterns:
-    """Grows axes and helpers as conjunctions are looked at."""
+    """Axes and helpers of a class graph, which grow as conjunctions are examined."""
 
     def __init__(self, program: Program, evidence: Evidence, classes: Mapping[str, Classes]) -> None:
         self.program, self.evidence, self.classes = program, evidence, classes
@@ -62,7 +63,7 @@ class Patterns:
         self.counts: list[int] = []
         self.somes: list[Some] = []
         self.quantified: list[tuple[int, int]] = []
-        """Templates, and the helpers that their quantifiers made."""
+        """Templates, each with a helper that one of its quantifiers made."""
         self.helper_columns: dict[PointAtom, int] = {}
         self._known: dict[PointAtom, int] = {}
         self._quantifiers: dict[tuple[Conjunction, ...], str] = {}
@@ -97,13 +98,13 @@ class Patterns:
         return True
 
     def point(self, constant: int, type_name: str) -> Point:
-        """A constant that a statement names: it is alone in its class."""
+        """Point of a constant that a statement names, which is alone in its class."""
         return type_name, int(self.classes[type_name].of[constant]), 0
 
     def columns(
         self, conjunction: Conjunction, binding: Binding, place: str, nested: bool = False
     ) -> tuple[Column, ...] | None:
-        """The literals that evidence leaves open, quantifiers as helpers; ``None`` where it rules one out."""
+        """Literals that evidence leaves open, quantifiers as helpers; None if evidence makes one false."""
         columns = []
         for literal in conjunction.literals:
             types = self.program.signature.predicates[literal.predicate].types
@@ -128,7 +129,7 @@ class Patterns:
         return Column(column.atom, other_values(self.size(column.atom), column.allowed))
 
     def status(self, atom: PointAtom) -> int:
-        """The value of an atom class, or ``LATENT``: that of any of its atoms."""
+        """Known value of an atom class, or ``LATENT``; that of its first atom is that of all."""
         form = canonical(atom)
         if form not in self._known:
             known = self.evidence.known(form[0])
@@ -141,7 +142,7 @@ class Patterns:
         return int(self.classes[point[0]].members[point[1]][point[2]])
 
     def none_fails(self, literals: Sequence[tuple[PointAtom, Allowed]], count: int) -> int:
-        """An axis that is false exactly where all literals hold, ``count`` times in the ground."""
+        """Add a helper axis that is false exactly where all literals hold, with ``count`` ground helpers."""
         helper = self.new_axis(2, count)
         members: dict[tuple[int, Allowed], int] = defaultdict(int)
         for atom, allowed in literals:
@@ -150,10 +151,11 @@ class Patterns:
         return helper
 
     def _quantifier(self, block: Block, binding: Binding, place: str, nested: bool) -> Column | bool:
-        """The literal, mostly of a helper, that is true where some piece holds, or whether one surely does.
+        """Literal that is true where some piece of a quantifier holds, mostly of a helper; or whether one
+        holds for sure.
 
-        Outside of other quantifiers it is shared by all that say the same of the same points; inside, each
-        row around it has its own.
+        Outside of other quantifiers, equal quantifiers of the same points share a helper; inside, each row
+        around it has its own.
         """
         if nested:
             helper = (f"some {place}", tuple(binding.values()))
@@ -179,8 +181,8 @@ class Patterns:
         return made if isinstance(made, bool) else Column(helper, (1,))
 
     def _as_around(self, atom: PointAtom, form: PointAtom, helper: PointAtom) -> PointAtom:
-        """The atom with the points of a helper in place of those of its form; another point of it is the only
-        one that is left of its class."""
+        """The atom with the points of a helper's form replaced by the helper's own. A point that is not in
+        the form is the only remaining one of its class."""
         points = dict(zip(form[1], helper[1], strict=True))
         for point in atom[1]:
             if point not in points:
@@ -192,7 +194,7 @@ class Patterns:
     def _made_helper(
         self, form: PointAtom, pieces: Sequence[Conjunction], binding: Binding
     ) -> int | bool | Column:
-        """The helper's axis, or whether a piece surely holds; where one literal is left, it is that."""
+        """Axis of a new helper; a single literal if only one is left; or whether a piece holds for sure."""
         fixed = frozenset(binding.values())
         singles: dict[PointAtom, Allowed] = {}
         joint: dict[tuple[tuple[PointAtom, Allowed], ...], int] = {}
@@ -230,7 +232,7 @@ class Patterns:
         return axis
 
     def _rows(self, piece: Conjunction, binding: Binding, place: str) -> Iterator[tuple[Column, ...]]:
-        """The open rows of a piece, one for each pattern of its own variables."""
+        """Open literals of a piece, for each pattern of its own variables."""
         names = [name for name, _ in piece.variables]
         types = [type_name for _, type_name in piece.variables]
         for points in assignments(types, self.kinds, binding.values()):
@@ -263,7 +265,7 @@ class Patterns:
 
 
 def _by_atom(columns: Sequence[Column]) -> dict[PointAtom, Allowed] | None:
-    """Columns of one atom intersected; ``None`` where they exclude each other."""
+    """Columns of one atom intersected; None if they exclude each other."""
     atoms = list(dict.fromkeys(column.atom for column in columns))
     literals = together((atoms.index(column.atom), column.allowed) for column in columns)
     return None if literals is None else {atoms[slot]: allowed for slot, allowed in literals.items()}
@@ -272,7 +274,7 @@ def _by_atom(columns: Sequence[Column]) -> dict[PointAtom, Allowed] | None:
 def _smallest(
     literals: Mapping[PointAtom, Allowed], form: Ordered
 ) -> tuple[tuple[tuple[PointAtom, Allowed], ...], int]:
-    """The literals in canonical form, and how many symmetries that has."""
+    """Literals in canonical form, and the number of symmetries of that form."""
     allowed = list(literals.values())
     seen = [tuple(zip(form.atoms, (allowed[i] for i in order), strict=True)) for order in form.orders]
     best = min(seen)

@@ -1,7 +1,8 @@
-"""A program as a factor graph of classes: grounded and then collapsed, or made without grounding.
+"""Factor graph of a program with interchangeable parts merged: grounded and then refined, or made without
+grounding.
 
-Takes a program and what may be spent; gives a :class:`Compiled`. The road is chosen by what each would cost:
-patterns of classes where few constants differ in what is known of them, ground rows where many do.
+Takes a program and a budget; gives a :class:`Compiled`. The cheaper way by estimate is taken: patterns of
+classes where evidence distinguishes few constants, ground rows where it distinguishes many.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from herbrand.program.ground import expected_rows, ground
 from herbrand.program.program import FALSE, Literal, Program
 
 BYTES_A_ROW = 400
-"""Of a ground row, from its bindings to its messages."""
+"""Memory of a ground row, from its bindings to its messages."""
 
 COST_OF_A_PATTERN = 150
-"""Looking at a pattern of classes takes as long as this many ground rows."""
+"""Time to examine a pattern of classes, in ground rows."""
 
 MOST_PATTERNS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """``graph`` is what messages run on; ``axis_class`` and
-    ``edge_class``: where each axis and edge of ``built`` is in it."""
+    """A compiled program. ``graph``: the graph on which messages run; ``axis_class`` and ``edge_class``: axis
+    and edge of ``graph`` for each axis and edge of ``built``."""
 
     program: Program
     evidence: Evidence
@@ -46,26 +47,26 @@ class Compiled:
 
     @property
     def atom_count(self) -> int:
-        """Ground atoms that are latent."""
+        """Number of latent ground atoms."""
         return sum(self.evidence.known(p).latent_count() for p in self.program.signature.predicates)
 
     @property
     def apart(self) -> tuple[int, ...]:
-        """Statements that are several factors over the same atoms, which no table could hold."""
+        """Numbers of the statements that are several factors over the same atoms, too many for one table."""
         return tuple(sorted({self.program.templates[number].statement for number in self.built.apart}))
 
     @cached_property
     def class_count(self) -> int:
-        """Classes of latent atoms that messages cannot distinguish."""
+        """Number of classes of latent atoms that messages cannot distinguish."""
         return len(np.unique(self.axis_class[self.built.atoms.axes]))
 
     def axes_of(self, predicate: str, codes: Array) -> Array:
-        """The axis in the built graph of each latent atom."""
+        """Axis in the built graph of each latent atom."""
         return self.built.atoms.numbers(predicate, codes)
 
 
 def compiled(program: Program, budget: Budget, lift: bool = True) -> Compiled:
-    """The cheapest graph that messages can run on; with ``lift`` false the ground one, as it is."""
+    """Build the cheapest graph on which messages run; without ``lift``, the ground graph."""
     memory = budget.bytes
     evidence = Evidence(program)
     if lift and not program.tables:
@@ -82,7 +83,7 @@ def compiled(program: Program, budget: Budget, lift: bool = True) -> Compiled:
 
 
 def _collapsed(program: Program, evidence: Evidence, built: ProgramGraph, worth: float) -> Compiled:
-    """With one part a class, where classes are at most that share of the axes."""
+    """Merge equal parts of a graph if its classes are at most the share ``worth`` of its axes."""
     graph = built.graph
     smaller = lifted(graph, worth) if worth else None
     if smaller is None:
@@ -92,13 +93,13 @@ def _collapsed(program: Program, evidence: Evidence, built: ProgramGraph, worth:
 
 
 def _by_classes(program: Program, evidence: Evidence, classes: Mapping[str, Classes]) -> bool:
-    """Whether patterns of classes are the cheaper road."""
+    """Whether a graph from patterns of classes is cheaper than one from ground rows."""
     count = patterns(program, classes)
     return count <= MOST_PATTERNS and count * COST_OF_A_PATTERN <= _ground_rows(program, evidence)
 
 
 def _ground_rows(program: Program, evidence: Evidence) -> float:
-    """About how many ground rows there are, latent atoms included."""
+    """Estimated number of ground rows and latent atoms."""
 
     def listed(literal: Literal) -> int | None:
         latent = evidence.known(literal.predicate).latent_count()

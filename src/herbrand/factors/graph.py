@@ -1,4 +1,4 @@
-"""A factor graph as flat arrays, each of its parts standing for many equal ground parts.
+"""Factor graph as flat arrays, in which each part represents a number of equal ground parts.
 
 An axis is a latent atom, or a helper that is true where some piece of a quantifier holds. Factors are log
 tables over a few axes, or say that their first axis is true exactly where some other axis has a value that is
@@ -27,12 +27,12 @@ Array = NDArray[Any]
 FORBIDDEN = -np.inf
 OPERATIONS_A_VALUE = 8
 SOME = -1
-"""In place of a table's start: the factor is no table."""
+"""Start of a table in factors that have none: those of quantifiers."""
 
 
 class FactorGraph(NamedTuple):
-    """``sizes`` [axis] values of each, ``starts`` where these lie in ``unary`` and in beliefs;
-    ``edge_sizes`` and ``edge_starts`` are the same of each edge's axis.
+    """Factor graph as arrays. ``sizes`` [axis]: number of values; ``starts`` [axis]: place of the first value
+    in ``unary`` and in beliefs; ``edge_sizes`` and ``edge_starts``: the same for each edge's axis.
 
     Edges of factor f are ``factor_edges[f]`` to ``factor_edges[f + 1]``; the values of edge e lie from
     ``message_starts[e]`` on in messages and in ``allowed``. An atom of the edge's axis receives the edge's
@@ -79,49 +79,50 @@ class FactorGraph(NamedTuple):
 
     @property
     def operations(self) -> float:
-        """About what one round of messages costs."""
+        """Estimated number of operations in a round of messages."""
         return float(self.table_entries + OPERATIONS_A_VALUE * self.message_count)
 
     @property
     def table_entries(self) -> float:
-        """Entries of all factors' tables together, those that share a table counted apart."""
+        """Total number of entries of all table factors; a shared table counts once for each factor."""
         return float(self.entries_of(np.flatnonzero(self.table_starts != SOME)).sum())
 
     @property
     def owners(self) -> Array:
-        """The factor of each edge."""
+        """Factor of each edge."""
         return np.repeat(np.arange(self.factor_count), np.diff(self.factor_edges))
 
     @property
     def makers(self) -> Array:
-        """The factor that makes each helper; -1 for an atom [axis]."""
+        """Factor that defines each helper; -1 for an atom [axis]."""
         makers = np.full(self.axis_count, -1)
         somes = np.flatnonzero(self.table_starts == SOME)
         makers[self.edge_axes[self.factor_edges[somes]]] = somes
         return makers
 
     def edges_by_axis(self, edges: Array | None = None) -> tuple[Array, Array]:
-        """Where each axis's edges (among these) begin, and the edges in that order."""
+        """Pointers [axis] into the edges (of ``edges``, if given) sorted by axis, and the sorted edges."""
         edges = np.arange(self.edge_count) if edges is None else edges
         order, begins = by_number(self.edge_axes[edges], self.axis_count)
         return begins, edges[order]
 
     def by_axis(self, values: Array, fill: float = 0.0) -> Array:
-        """Values that lie as ``unary`` does as a table [axis, value], ``fill`` where an axis has fewer."""
+        """Values laid out like ``unary`` as a table [axis, value], with ``fill`` for missing values."""
         table = np.full((self.axis_count, int(self.sizes.max(initial=2))), fill)
         rows = np.repeat(np.arange(self.axis_count), self.sizes)
         table[rows, np.arange(len(values)) - self.starts[rows]] = values
         return table
 
     def entries_of(self, factors: Array) -> Array:
-        """How many entries the table of each of these table factors has."""
+        """Number of table entries of each of these table factors."""
         logarithms = np.append(0.0, np.cumsum(np.log(self.edge_sizes)))[self.factor_edges]
         return np.rint(np.exp(np.diff(logarithms)[factors]))
 
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """Table factors of one shape: their numbers, ``scopes`` [factor, place], and where their tables begin."""
+    """Table factors of one shape: ``factors`` are their numbers, ``scopes`` [factor, place] their axes,
+    ``sizes`` the numbers of values of these, ``starts`` where their tables begin."""
 
     factors: Array
     scopes: Array
@@ -129,25 +130,25 @@ class Alike:
     starts: Array
 
     def only(self, kept: Array) -> Alike:
-        """Some of them, by place or by a mask."""
+        """A choice of them, by place or by a mask."""
         return Alike(self.factors[kept], self.scopes[kept], self.sizes, self.starts[kept])
 
     def places(self) -> Array:
-        """Where the entries of each factor lie, [factor, entry]."""
+        """Places in ``graph.tables`` of each factor's entries, [factor, entry]."""
         return self.starts[:, None] + np.arange(int(np.prod(self.sizes)))
 
     def tables(self, graph: FactorGraph) -> Array:
-        """[factor, value of each axis]"""
+        """Tables [factor, value of each axis]."""
         return graph.tables[self.places()].reshape(-1, *self.sizes)
 
     def shared(self, graph: FactorGraph) -> tuple[Array, Array]:
-        """The different tables [table, value of each axis], and which of them each factor has."""
+        """Distinct tables [table, value of each axis], and the table of each factor."""
         _, first, which = np.unique(self.starts, return_index=True, return_inverse=True)
         return self.only(first).tables(graph), which.reshape(-1)
 
 
 def table_factors(graph: FactorGraph, factors: Array | None = None) -> Iterator[Alike]:
-    """Runs of table factors (of those with these numbers) that have as many axes of as many values each."""
+    """Yield the table factors (of ``factors``, if given) in runs of equal shape."""
     numbers = np.arange(graph.factor_count) if factors is None else factors
     numbers = numbers[graph.table_starts[numbers] != SOME]
     begins = graph.factor_edges[numbers]
@@ -162,7 +163,7 @@ def table_factors(graph: FactorGraph, factors: Array | None = None) -> Iterator[
 
 
 def log_potentials(graph: FactorGraph) -> Iterator[tuple[list[int], Array]]:
-    """The own weights of axes that have any, then every table, each with the axes that it is about."""
+    """Log-potentials with their axes: the non-zero own weights of axes, then every table."""
     own = graph.by_axis(graph.unary)
     for axis in np.flatnonzero(own.any(axis=1)).tolist():
         yield [axis], own[axis, : graph.sizes[axis]]
@@ -171,7 +172,7 @@ def log_potentials(graph: FactorGraph) -> Iterator[tuple[list[int], Array]]:
 
 
 def somes_of(graph: FactorGraph) -> Somes:
-    """The factors that make helpers true."""
+    """Factors that define helpers."""
     factors = np.flatnonzero(graph.table_starts == SOME)
     if not len(factors):
         return NO_SOMES
@@ -192,7 +193,7 @@ def somes_of(graph: FactorGraph) -> Somes:
 
 
 def allowed_values(graph: FactorGraph, edges: Array) -> tuple[Array, list[tuple[int, ...]]]:
-    """Which set of values each of these edges allows, and the sets."""
+    """Number of the set of values that each of these edges allows, and the sets."""
     values = np.arange(int(graph.edge_sizes[edges].max(initial=0)))
     there = values < graph.edge_sizes[edges][:, None]
     holds = there & (graph.allowed[np.where(there, graph.message_starts[edges][:, None] + values, 0)] > 0)
@@ -201,7 +202,7 @@ def allowed_values(graph: FactorGraph, edges: Array) -> tuple[Array, list[tuple[
 
 
 def own_tables(graph: FactorGraph, budget: Budget = UNLIMITED) -> FactorGraph:
-    """The graph with a table for each table factor, where several share one."""
+    """Copy of the graph in which no two factors share a table."""
     factors = np.flatnonzero(graph.table_starts != SOME)
     counts = graph.entries_of(factors).astype(np.int64)
     budget.claim(int(counts.sum()) * graph.tables.itemsize, "a table for each factor")
@@ -212,14 +213,14 @@ def own_tables(graph: FactorGraph, budget: Budget = UNLIMITED) -> FactorGraph:
 
 
 def _runs(rows: Array) -> Iterator[slice]:
-    """Runs of equal rows."""
+    """Slices of consecutive equal rows."""
     ends = np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
     bounds = [0, *ends.tolist(), len(rows)] if len(rows) else []
     return map(slice, bounds[:-1], bounds[1:])
 
 
 def ranges(begins: Array, lengths: Array) -> Array:
-    """Whole numbers from each begin on, as many as its length, one range after another.
+    """Concatenated ranges: ``lengths[i]`` whole numbers from ``begins[i]`` on.
 
     >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
@@ -230,7 +231,8 @@ def ranges(begins: Array, lengths: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Factors of one shape: ``scopes`` [factor, place] and which of the ``tables`` [table, ...] each has."""
+    """Factors of one shape: ``scopes`` [factor, place], and ``which`` of the ``tables`` [table, ...] each
+    has."""
 
     scopes: Array
     which: Array
@@ -244,10 +246,10 @@ class Tables:
 
 @dataclass(frozen=True, eq=False)
 class Somes:
-    """Factors that make ``targets`` [factor] true where some member has an allowed value.
+    """Factors that make ``targets`` [factor] true exactly where some member has an allowed value.
 
-    Members lie from ``pointers[f]`` to ``pointers[f + 1]``; ``patterns`` [member] says which of the
-    ``allowed`` value sets is meant.
+    Members of factor f are ``pointers[f]`` to ``pointers[f + 1]``; ``patterns`` [member] is the number of its
+    set of values in ``allowed``.
     """
 
     targets: Array
@@ -263,7 +265,7 @@ class Somes:
         return len(self.targets)
 
     def with_targets(self, target: Array, member: Array) -> Array:
-        """What belongs to targets and to members, factor by factor, the target first."""
+        """Merge values of targets and of members factor by factor, the target first."""
         made = np.empty(len(target) + len(member), dtype=np.result_type(target, member))
         at = self.pointers[:-1] + np.arange(len(target))
         others = np.ones(len(made), dtype=bool)
@@ -277,7 +279,7 @@ NO_SOMES = Somes(_NONE, np.zeros(1, np.int64), _NONE, _NONE, [])
 
 
 class Assembly:
-    """Gathers the parts of a graph; ``sizes`` of the axes, and for how many ground ones each stands."""
+    """Builder of a graph; ``sizes`` of the axes, and ``counts`` of the ground axes that each represents."""
 
     def __init__(self, sizes: Sequence[int] | Array, counts: Sequence[float] | Array | None = None) -> None:
         self.sizes = np.array(sizes, dtype=np.int64)
@@ -289,12 +291,12 @@ class Assembly:
         self.somes: list[Somes] = []
 
     def add_unary(self, axes: Array, table: Array) -> None:
-        """``table`` [value], or [axis, value], for each of the axes; the same axis may come again."""
+        """Add ``table`` [value] or [axis, value] to the own weights of the axes, which may repeat."""
         places = self.starts[axes][:, None] + np.arange(np.shape(table)[-1])
         np.add.at(self.unary, places, np.broadcast_to(table, places.shape))
 
     def add_values(self, axes: Array, values: Array, worths: Array) -> None:
-        """A number for one value of each of the axes; the same axis may come again."""
+        """Add a number to the weight of one value of each of the axes, which may repeat."""
         np.add.at(self.unary, self.starts[axes] + values, worths)
 
     def add_tables(self, part: Tables) -> None:
@@ -304,8 +306,8 @@ class Assembly:
         self.somes.append(part)
 
     def add_tables_of(self, graph: FactorGraph, numbers: Array, factors: Array | None = None) -> None:
-        """The own weights and table factors of another graph (those with these numbers); ``numbers`` [axis]
-        are its axes here, below 0 where one is left out."""
+        """Add the own weights and table factors (those in ``factors``, if given) of another graph;
+        ``numbers`` [axis] are its axes in this one, negative for axes that are left out."""
         kept = np.repeat(numbers >= 0, graph.sizes)
         axes = np.repeat(np.arange(graph.axis_count), graph.sizes)
         values = np.arange(len(axes)) - graph.starts[axes]

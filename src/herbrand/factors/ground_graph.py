@@ -1,11 +1,11 @@
-"""The factor graph of a ground program, built column by column.
+"""Factor graph of a ground program, built column by column.
 
 Takes a :class:`Ground`; gives a :class:`ProgramGraph`, whose first axes are the latent atoms. Factors over
-the same atoms are added up, and a quantifier is a helper axis with a factor that is as wide as it has pieces,
-shared by all that say the same of the same constants.
+the same atoms are added up. A quantifier is a helper axis with a factor over all of its pieces, shared by all
+equal quantifiers of the same constants.
 
-What is one factor is the reader's choice: messages want few cycles, so that a ground formula is one factor
-with all its cases; elimination wants narrow tables, so that each case is a factor of its own.
+The caller chooses what is one factor. Messages need few cycles, so there a ground formula is one factor with
+all its cases; elimination needs narrow tables, so there each case is a factor.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ from herbrand.program.ground import Ground
 from herbrand.row_keys import by_number
 
 Source = tuple[int, Array]
-"""The number of a template, and rows of it."""
+"""Number of a template, and some of its rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Literals:
-    """A template's rows: ``atoms`` [row, column], what each column allows, and the rows that may hold."""
+    """Rows of a template that may hold: ``atoms`` [row, column], the values that each column allows, the
+    numbers of the rows, and their weight."""
 
     number: int
     atoms: Array
@@ -64,11 +65,12 @@ def ground_graph(
     worths: Sequence[float | None] | None = None,
     facts: bool = True,
 ) -> ProgramGraph:
-    """One axis an atom, one factor for all that is said of the same atoms; its tables within the budget.
+    """Build the graph with an axis for each atom and a factor for each set of atoms that templates mention
+    together; raise BudgetError if its tables do not fit in the budget.
 
-    ``by_formula``: all cases of a ground formula are one factor; else each case is. ``worths``: the
-    log-weights of a row of each template, in place of the program's; one of ``None`` is left out.
-    Without ``facts`` there are the templates only, not what is known of single atoms, nor whole tables.
+    ``by_formula``: all cases of a ground formula are one factor; else each case is. ``worths``: log-weight of
+    a row of each template in place of the program's; templates with ``None`` are left out. Without ``facts``
+    the graph has the templates only, without soft evidence, excluded values and whole tables.
     """
     building = _Building(ground, budget, by_formula, worths or row_worths(ground))
     return building.finished(facts)
@@ -76,9 +78,9 @@ def ground_graph(
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Rows of templates that may hold, template by template, and what makes the helpers among their columns.
+    """Rows of each template that may hold, and the factors of the helpers among their columns.
 
-    ``sizes`` [axis]: how many values each has, atoms and then helpers.
+    ``sizes`` [axis]: number of values, first of atoms and then of helpers.
     """
 
     rows: tuple[Columns, ...]
@@ -87,7 +89,7 @@ class Cases:
 
 
 def ground_cases(ground: Ground) -> Cases:
-    """The rows of all templates, quantifiers as columns of helpers; nothing is added up."""
+    """Rows of all templates with quantifiers as columns of helpers; no factors are added up."""
     quantifiers = Quantifiers(ground, Axes(ground))
     rows = tuple(
         quantifiers.with_helpers(one.template.conjunction, one.conjunction, (number, one))
@@ -97,15 +99,15 @@ def ground_cases(ground: Ground) -> Cases:
 
 
 def row_worths(ground: Ground) -> list[float | None]:
-    """What a row of each template adds to the log-weight of a world, ``None`` for nothing."""
+    """Log-weight that a row of each template adds to a world, None for 0."""
     return [one.worth(ground.program) or None for one in ground.templates]
 
 
 @dataclass(frozen=True, eq=False)
 class _Layer:
-    """Factors of one shape made of the same pieces: a part of what the factors over their scopes will be.
+    """Factors of one shape made of the same pieces; factors over equal scopes are added up later.
 
-    ``sources``: the rows that each piece comes from; a ``whole`` table comes from no rows.
+    ``sources``: rows that each piece comes from; a ``whole`` table comes from no rows.
     """
 
     scopes: Array
@@ -115,7 +117,7 @@ class _Layer:
     whole: Array | None = None
 
     def only(self, rows: Array) -> _Layer:
-        """Of some of its scopes."""
+        """The layer on some of its scopes."""
         sources = tuple((template, of_rows[rows]) for template, of_rows in self.sources)
         return _Layer(self.scopes[rows], self.sizes, self.pieces, sources)
 
@@ -125,11 +127,11 @@ class _Layer:
             table += self.whole
 
     def table(self) -> Array:
-        """What it says by itself."""
+        """Log-potential of this layer alone."""
         return table_of(self.pieces, self.sizes) if self.whole is None else self.whole
 
     def origins(self, places: Array) -> Iterator[Origin]:
-        """Of its factors, or axes, with these numbers."""
+        """Origins of its factors, or axes, which have these numbers."""
         for piece, (template, rows) in zip(self.pieces, self.sources, strict=True):
             yield Origin(template, rows, places, piece, self.sizes)
 
@@ -209,7 +211,7 @@ class _Building:
             self._add_shape(parts, shape, [of_part[shape.rows] for of_part in rows])
 
     def _literals(self, number: int) -> Literals | None:
-        """The rows that may hold, their quantifiers as columns of helpers; ``None`` where none counts."""
+        """Rows of a template that may hold, with helpers; None if it has no rows or no weight."""
         template, worth = self.ground.templates[number], self.worths[number]
         if worth is None or not len(template.conjunction):
             return None
@@ -219,7 +221,8 @@ class _Building:
         return Literals(number, columns.atoms, columns.allowed, columns.rows, worth)
 
     def _aligned(self, parts: Sequence[Literals]) -> tuple[Array, Array, list[Array]]:
-        """All parts' columns side by side, a row an instance; and the row of each part that is in it."""
+        """Columns of all parts side by side, a row for each instance; which parts each row has; and the row
+        of each part in it."""
         if len(parts) == 1:
             (part,) = parts
             return part.atoms, np.ones((len(part.atoms), 1), bool), [part.rows]
@@ -241,7 +244,7 @@ class _Building:
         return np.concatenate(columns, axis=1), alive, rows
 
     def _instances(self, parts: Sequence[Literals]) -> list[Array]:
-        """The constants of the formula's variables that the parts name, a row each."""
+        """Constants of the formula's variables that the parts name, a row for each instance."""
         instances = []
         for part in parts:
             template = self.ground.templates[part.number]
@@ -259,7 +262,7 @@ class _Building:
         return instances
 
     def _add_shape(self, parts: Sequence[Literals], shape: RowShape, rows: Sequence[Array]) -> None:
-        """Factors of one shape: a table, or where it would be large each part by itself."""
+        """Add the factors of one shape: as a table, or each part by itself if that would be too large."""
         alive = [place for place in range(len(parts)) if shape.alive[place]]
         sizes = [self.axes.size_of(int(axis)) for axis in shape.scopes[0]] if shape.scopes.size else []
         starts = np.cumsum([0, *(len(part.allowed) for part in parts)])
@@ -303,10 +306,10 @@ class _Building:
             self.layers.append(layer)
 
     def _settle_wide(self) -> None:
-        """Conjunctions over many atoms: of several over the same atoms a table, of one by itself a helper.
+        """Add conjunctions over many atoms: as a table where several share their atoms, else as a helper.
 
-        Elimination gains nothing by such tables: chains of helpers over the same atoms are narrow. But where
-        there are two atoms with many values, one table for all that is said of both is smaller.
+        Elimination gains nothing by such tables: chains of helpers over the same atoms are narrow. But for
+        two atoms with many values, one table of all their conjunctions is smaller.
         """
         alike: dict[tuple[int, ...], list[_Layer]] = defaultdict(list)
         for layer in self.wide:
@@ -337,7 +340,7 @@ class _Building:
                 self._add_wide(layer.only(np.flatnonzero(~shared)))
 
     def _add_wide(self, layer: _Layer) -> None:
-        """A conjunction over many atoms: a helper that is false where it holds, and the worth on that."""
+        """Add a helper that is false where a conjunction over many atoms holds, with the weight there."""
         (piece,) = layer.pieces
         literals = together(piece.literals)
         if literals is None or not len(layer.scopes):
@@ -346,7 +349,7 @@ class _Building:
         self._add_table(_Layer(helpers[:, None], (2,), (Piece(((0, (0,)),), piece.worth),), layer.sources))
 
     def _add_whole(self, table: NetworkTable) -> None:
-        """A table over the axes of the variables that are not known."""
+        """Add a network's table over the axes of its latent variables."""
         names, values = left_of(table, self.ground.evidence)
         scope = [self.ground.atoms.start[name] for name in names]
         scopes = np.array([sorted(scope)], np.int64)
@@ -359,7 +362,7 @@ class _Building:
             self.constant += float(values)
 
     def _by_width(self) -> Iterator[tuple[Array, list[_Layer], Array]]:
-        """Layers over as many axes with as many values: their scopes, and which layer each is of."""
+        """Scopes of all layers with equal sizes, the layers, and the layer of each scope."""
         alike: dict[tuple[int, ...], list[_Layer]] = defaultdict(list)
         for layer in self.layers:
             alike[layer.sizes].append(layer)
@@ -369,8 +372,7 @@ class _Building:
 
 
 def left_of(table: NetworkTable, evidence: Evidence) -> tuple[tuple[str, ...], Array]:
-    """The variables of a network's table that are not known, and the logarithms of the entries that evidence
-    leaves."""
+    """Latent variables of a network's table, and the logarithms of the entries consistent with evidence."""
     values, names = table.values, list[str]()
     for name in table.scope:
         known = evidence.known(name)
@@ -383,7 +385,7 @@ def left_of(table: NetworkTable, evidence: Evidence) -> tuple[tuple[str, ...], A
 
 
 def shape_columns(shape: RowShape, start: int, stop: int) -> Array:
-    """The atoms of some of the columns of a shape's rows."""
+    """Atoms of some of the columns of a shape's rows."""
     slots = np.array(shape.slots[start:stop], dtype=np.int64)
     atoms = np.full((len(shape.rows), len(slots)), ABSENT)
     there = slots != ABSENT
@@ -394,14 +396,18 @@ def shape_columns(shape: RowShape, start: int, stop: int) -> Array:
 def _added_up(
     scopes: Array, layers: Sequence[_Layer], of_layer: Array, budget: Budget
 ) -> tuple[Tables, Array]:
-    """Layers over the same scope become one factor, equal sums share a table; where each layer row went.
+    """Add up layers over the same scope to one factor, and let equal sums share a table; return the factor of
+    each layer row.
 
-    Where no two are over the same scope, the rows of a layer share its table."""
+    If no two layers have a scope in common, the rows of a layer share its table.
+    """
     first, group = unique_rows(scopes)
     sizes = layers[0].sizes
     if len(first) == len(scopes):
         refuse_tables(float(len(layers)) * math.prod(sizes), budget.bytes)
         return Tables(scopes, of_layer, np.array([layer.table() for layer in layers])), np.arange(len(scopes))
+    # Multisets of layers are compared by sums of random marks: two different ones are equal with a chance of
+    # about 2^-62.
     marks = np.random.default_rng(0).integers(1, 2**62, len(layers), dtype=np.uint64)
     order, bounds = by_number(group, len(first))
     keys = np.add.reduceat(marks[of_layer[order]], bounds[:-1])

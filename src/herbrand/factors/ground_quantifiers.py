@@ -1,8 +1,8 @@
 """Quantifiers of a ground program as helper axes with a factor each, built column by column.
 
-A helper is true where some piece of its quantifier holds. Quantifiers that say the same of the same constants
-share one; a piece of several literals has a helper of its own. A quantifier of which one literal is left is
-that literal and needs no helper, by which messages would go round in a circle.
+A helper is true where some piece of its quantifier holds. Equal quantifiers of the same constants share one;
+a piece of several literals has a helper too. A quantifier with a single literal left is that literal: a
+helper would only add a cycle for messages.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from herbrand.program.program import Argument, Block, Conjunction
 
 
 class Axes:
-    """Numbers for axes: the latent atoms first, then helpers."""
+    """Numbers of the axes: latent atoms first, then helpers."""
 
     def __init__(self, ground: Ground) -> None:
         self.sizes: list[Array] = [ground.atoms.value_counts.astype(np.int64)]
         self.count = ground.atoms.count
 
     def new(self, count: int) -> Array:
-        """Helper axes, true or false."""
+        """Numbers of ``count`` new helper axes with two values."""
         start = self.count
         self.count += count
         self.sizes.append(np.full(count, 2, dtype=np.int64))
@@ -49,7 +49,7 @@ class Axes:
         return int(self.sizes[0][axis]) if axis < len(self.sizes[0]) else 2
 
     def sizes_of(self, axes: Array) -> Array:
-        """The same of many; 2 for those that are absent."""
+        """Number of values of each axis; 2 for those that are absent."""
         sizes = np.full(len(axes), 2, dtype=np.int64)
         atoms = (axes >= 0) & (axes < len(self.sizes[0]))
         sizes[atoms] = self.sizes[0][axes[atoms]]
@@ -58,21 +58,21 @@ class Axes:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The rows of a conjunction that may hold, quantifiers as columns of helper axes."""
+    """Rows of a conjunction that may hold, with quantifiers as columns of helper axes."""
 
     atoms: Array
     allowed: tuple[Allowed, ...]
     rows: Array
 
     def literals(self) -> Iterator[list[tuple[int, Allowed]]]:
-        """Each row's axes and the values that they must have."""
+        """Axes of each row with the values that they must have."""
         for row in self.atoms.tolist():
             yield [(axis, allowed) for axis, allowed in zip(row, self.allowed, strict=True) if axis >= 0]
 
 
 class Found(NamedTuple):
-    """What quantifiers are: each holds where an axis has one of the values of a pattern, by its number; or
-    ``axes`` is ``ABSENT``, and it is ``settled`` whether it holds."""
+    """Ground quantifiers: each holds where axis ``axes`` has a value of set number ``patterns``; if ``axes``
+    is ``ABSENT``, ``settled`` is whether it holds."""
 
     axes: Array
     patterns: Array
@@ -80,7 +80,7 @@ class Found(NamedTuple):
 
     @classmethod
     def none(cls, count: int) -> Found:
-        """So many that fail."""
+        """``count`` quantifiers that are false."""
         return cls(np.full(count, ABSENT), np.zeros(count, np.int64), np.zeros(count, bool))
 
     def take(self, places: Array) -> Found:
@@ -91,7 +91,7 @@ class Found(NamedTuple):
 
 
 class Quantifiers:
-    """Helper axes that are true where some piece holds, and what each rests on."""
+    """Helper axes that are true where some piece holds, and the members of their factors."""
 
     def __init__(self, ground: Ground, axes: Axes) -> None:
         self.ground, self.axes = ground, axes
@@ -108,7 +108,8 @@ class Quantifiers:
         rows: GroundConjunction,
         source: tuple[int, GroundTemplate] | None,
     ) -> Columns:
-        """A conjunction's rows; ``source`` is its template's number and bindings, none in a quantifier."""
+        """Rows of a conjunction that may hold, with helpers; ``source`` is the number and grounding of its
+        template, None inside a quantifier."""
         alive = np.ones(len(rows), bool)
         columns, allowed = [rows.atoms], list(rows.allowed)
         for block, ground in zip(conjunction.blocks, rows.blocks, strict=True):
@@ -121,7 +122,7 @@ class Quantifiers:
         return Columns(np.concatenate(columns, axis=1)[kept], tuple(allowed), kept)
 
     def _columns(self, helpers: Found, some: bool) -> Iterator[tuple[Array, Allowed]]:
-        """A column for each set of values that make quantifiers hold, or fail, with the axes that have it."""
+        """Columns for quantifiers, one for each set of allowed values; if not ``some``, they must fail."""
         patterns = list(self.allowed)
         kinds = self.axes.sizes_of(helpers.axes) * len(patterns) + helpers.patterns
         kinds[helpers.axes == ABSENT] = ABSENT
@@ -132,7 +133,7 @@ class Quantifiers:
             yield np.where(kinds == kind, helpers.axes, ABSENT), allowed
 
     def none_fails(self, scopes: Array, literals: dict[int, Allowed]) -> Array:
-        """Helpers that are false exactly where all literals over a scope hold."""
+        """Add helpers that are false exactly where all literals over a scope hold."""
         helpers = self.axes.new(len(scopes))
         for slot, allowed in literals.items():
             excluded = self._number(other_values(self.axes.size_of(int(scopes[0, slot])), allowed))
@@ -140,7 +141,7 @@ class Quantifiers:
         return helpers
 
     def somes(self) -> Somes:
-        """All helpers' factors."""
+        """Factors of all helpers, each member once."""
         if not self.owners:
             return NO_SOMES
         parts = (self.owners, self.members, self.patterns)
@@ -150,7 +151,7 @@ class Quantifiers:
         return Somes(targets, np.append(begins, len(owners)), members, patterns, list(self.allowed))
 
     def _number(self, allowed: Allowed) -> int:
-        """The number of a pattern."""
+        """Number of a set of values."""
         return self.allowed.setdefault(allowed, len(self.allowed))
 
     def _add(self, helpers: Array, members: Array, patterns: Array) -> None:
@@ -163,7 +164,7 @@ class Quantifiers:
     def _helpers(
         self, block: Block, ground: GroundBlock, count: int, source: tuple[int, GroundTemplate] | None
     ) -> Found:
-        """What each row's quantifier is."""
+        """Quantifier of each row; equal ones at the top level are made once."""
         if source is None:
             return self._made(block.pieces, ground.pieces, np.arange(count), np.arange(count))
         number, template = source
@@ -194,7 +195,7 @@ class Quantifiers:
     def _made(
         self, pieces: Sequence[Conjunction], ground: Sequence[GroundConjunction], row_of: Array, made: Array
     ) -> Found:
-        """What new quantifiers are; ``row_of`` [row around it]: the quantifier of each, or none."""
+        """Make new quantifiers; ``row_of`` [row around it] is the number of its quantifier, or ``ABSENT``."""
         count = len(made)
         settled = np.zeros(count, bool)
         singles: list[tuple[Array, Array, Allowed]] = []
@@ -224,7 +225,8 @@ class Quantifiers:
         return self._resting(self._united(alone), joined, settled)
 
     def _united(self, members: Array) -> Array:
-        """Each axis once for a quantifier: of one atom in several members any allowed value will do."""
+        """Members of quantifiers, each axis once with the union of its sets, as any of their values will
+        do."""
         rows = members[unique_rows(members)[0]]
         rows = rows[np.lexsort(rows.T[::-1])]
         sets = list(self.allowed)
@@ -238,7 +240,7 @@ class Quantifiers:
     def _single_members(
         self, singles: Iterable[tuple[Array, Array, Allowed]], wanted: Array
     ) -> Iterator[Array]:
-        """Rows of the quantifier, the axis, and the number of the values that it rests on."""
+        """Rows [quantifier, axis, number of the set of values] for pieces of one literal."""
         for owner, members, allowed in singles:
             kept = wanted[owner]
             pattern = np.full(kept.sum(), self._number(allowed))
@@ -247,7 +249,7 @@ class Quantifiers:
     def _joint_members(
         self, joint: Iterable[tuple[Array, Array, tuple[Allowed, ...]]], wanted: Array
     ) -> Iterator[Array]:
-        """The same of pieces of several literals, each by way of a helper; one said twice counts once."""
+        """The same rows for pieces of several literals, each by a helper; repeated pieces count once."""
         alike: dict[tuple[Allowed, ...], list[Array]] = defaultdict(list)
         for owner, scopes, allowed in joint:
             kept = wanted[owner]
@@ -260,7 +262,7 @@ class Quantifiers:
                 yield from self._single_members([(rows[:, 0], own, (0,))], wanted)
 
     def _resting(self, alone: Array, joined: Array, settled: Array) -> Found:
-        """A quantifier of one literal is that literal; others get a helper."""
+        """Resolve quantifiers of one literal to that literal and give a helper to those of more."""
         helpers = Found.none(len(settled))
         helpers.settled[:] = settled
         members = np.concatenate([alone, joined])
@@ -276,7 +278,7 @@ class Quantifiers:
 
 
 def _taken(rows: GroundConjunction, kept: Array) -> GroundConjunction:
-    """Some rows of a piece; the pieces of quantifiers in it keep only what belongs to them."""
+    """Some rows of a piece, with those rows of nested quantifiers that belong to them."""
     place = np.full(len(rows), ABSENT)
     place[kept] = np.arange(len(kept))
     blocks = tuple(

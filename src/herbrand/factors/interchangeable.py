@@ -1,4 +1,4 @@
-"""Constants that no statement distinguishes.
+"""Classes of constants that no statement and no fact distinguishes.
 
 Two constants are interchangeable if swapping them changes no fact and no statement. Constants that statements
 name stand alone; the others are compared by all that facts say of them. Reads facts, not ground atoms.
@@ -24,12 +24,12 @@ from herbrand.factors.refinement import mixed
 from herbrand.program.program import Conjunction, Program
 
 WHO = np.uint64(0x632BE59BD9B4E019)
-"""In place of the constant that a fact is about."""
+"""Hash in place of the constant whose signature is computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The class of each constant of a type, classes numbered as they first appear."""
+    """Class of each constant of a type, numbered in the order of their first constants."""
 
     of: Array
 
@@ -47,7 +47,7 @@ class Classes:
 
 
 def interchangeable(program: Program) -> dict[str, Classes]:
-    """Classes of interchangeable constants, for each type."""
+    """Classes of interchangeable constants of each type."""
     named = _named(program)
     signatures = {
         name: np.zeros(len(domain), dtype=np.uint64) for name, domain in program.facts.domains.items()
@@ -69,7 +69,7 @@ def _classes(signature: Array, named: set[int]) -> Classes:
 
 
 def _facts(program: Program) -> Iterator[tuple[tuple[str, ...], Array, Array]]:
-    """Every table of facts: the types of its argument columns, their rows, and what else each row says."""
+    """Yield every table of facts: argument types, rows, and a hash of each row's value and log-odds."""
     for name, predicate in program.signature.predicates.items():
         table, width = program.table(name), len(predicate.types)
         for rows, log_odds in (
@@ -88,7 +88,7 @@ def _facts(program: Program) -> Iterator[tuple[tuple[str, ...], Array, Array]]:
 def _sign(
     signatures: dict[str, Array], types: tuple[str, ...], rows: Array, payload: Array, number: np.uint64
 ) -> None:
-    """Adds to each constant's signature what each fact says with the constant itself left out."""
+    """Add a hash of each fact to the signature of each constant in it, with the constant itself left out."""
     for place, type_name in enumerate(types):
         about = rows[:, place]
         mark = mixed(np.full(len(rows), number), payload)
@@ -100,7 +100,7 @@ def _sign(
 
 
 def _named(program: Program) -> dict[str, set[int]]:
-    """The constants that statements name, by type."""
+    """Constants that statements name, by type."""
     constants: dict[str, set[int]] = defaultdict(set)
 
     def look(conjunction: Conjunction, types: dict[str, str]) -> None:

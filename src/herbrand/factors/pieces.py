@@ -1,5 +1,5 @@
-"""Conjunctions that speak of the same atoms, as one table: where graphs from grounded rows and from classes
-agree on what a factor is.
+"""Tables of conjunctions over the same atoms, and the rule for what one factor is, in ground and class
+graphs.
 
 All that is said of the same latent atoms is one factor: a table of up to :data:`LARGEST_TABLE` entries. A
 conjunction that is alone over many atoms becomes a helper instead, the same factor at the cost of its width.
@@ -46,7 +46,8 @@ FEW = 32
 
 @dataclass(frozen=True, eq=False)
 class RowShape:
-    """``slots`` [column] is each column's atom's place in the scope; ``alive`` [template] which are left."""
+    """Rows of ground literals that have equal atoms in the same columns. ``slots`` [column]: place of the
+    column's atom in the scope; ``alive`` [template]: whether the template has a row in it."""
 
     rows: Array
     slots: tuple[int, ...]
@@ -55,9 +56,10 @@ class RowShape:
 
 
 def shapes(atoms: Array, alive: Array, *, rising: bool = True) -> Iterator[RowShape]:
-    """Groups of rows whose atoms are equal, and in order, in the same places.
+    """Groups of rows that have equal atoms in the same columns and rows of the same templates.
 
-    Unless scopes are to be ``rising``, their atoms stand as they first occur, whatever their order.
+    With ``rising`` the order of their atoms is the same too, and the atoms of scopes ascend; else these stand
+    in order of first occurrence.
     """
     if not len(atoms):
         return
@@ -75,7 +77,7 @@ def shapes(atoms: Array, alive: Array, *, rising: bool = True) -> Iterator[RowSh
 
 
 def _slots(atoms: Array) -> Array:
-    """How many different atoms of its row are smaller than each, as small integers."""
+    """Rank of each atom among the distinct atoms of its row, as small integers."""
     count, width = atoms.shape
     order = np.argsort(atoms, axis=1, kind="stable")
     ordered = np.take_along_axis(atoms, order, axis=1)
@@ -89,7 +91,7 @@ def _slots(atoms: Array) -> Array:
 
 
 def _slots_as_met(atoms: Array) -> Array:
-    """How many different atoms of its row stand before the first place of each."""
+    """Number of distinct atoms in a row before the first occurrence of each."""
     first = np.stack([(atoms == column[:, None]).argmax(axis=1) for column in atoms.T], axis=1)
     new = (first == np.arange(atoms.shape[1])) & (atoms != ABSENT)
     slots = np.take_along_axis(np.cumsum(new, axis=1) - 1, first, axis=1).astype(np.int16)
@@ -98,7 +100,7 @@ def _slots_as_met(atoms: Array) -> Array:
 
 
 def unique_rows(rows: Array) -> tuple[Array, Array]:
-    """The first place of each different row, rows in some fixed order, and for each row which it is."""
+    """First place of each distinct row, in a fixed order, and for each row the number of its value."""
     if len(rows) == 1 or not rows.size:
         return np.zeros(min(1, len(rows)), np.int64), np.zeros(len(rows), np.int64)
     if len(rows) <= FEW:
@@ -109,7 +111,7 @@ def unique_rows(rows: Array) -> tuple[Array, Array]:
 
 
 def _few_unique_rows(rows: Array) -> tuple[Array, Array]:
-    """The same by hashing: sorting a few rows takes longer to begin than to do."""
+    """The same by hashing: sorting a few rows costs more in its setup."""
     numbers: dict[tuple[int, ...], int] = {}
     group = [numbers.setdefault(row, len(numbers)) for row in map(tuple, rows.tolist())]
     first = [group.index(number) for number in range(len(numbers))]
@@ -117,7 +119,7 @@ def _few_unique_rows(rows: Array) -> tuple[Array, Array]:
 
 
 def _keys(rows: Array) -> Array:
-    """One comparable value a row: a number where it fits into one."""
+    """Comparable key of each row: an integer if it fits in 64 bits, else its bytes."""
     width = rows.itemsize * rows.shape[1]
     if width <= 8:
         padded = np.zeros((len(rows), 8), dtype=np.uint8)
@@ -132,42 +134,44 @@ def _keys(rows: Array) -> Array:
 
 
 MOST_ENTRIES = 1024
-"""Of the table of a conjunction by itself; above it a helper is cheaper, whose messages cost its width."""
+"""Entries up to which a single conjunction is a table; above, a helper is cheaper: it costs its width."""
 
 LARGEST_TABLE = 1 << 20
-"""Entries, where only a table says exactly what several conjunctions say together."""
+"""Entries up to which several conjunctions over the same atoms are a table, which alone is exact for them."""
 
 BYTES_AN_ENTRY = 24
-"""A table while it is made, in the graph, and in messages."""
+"""Memory of an entry of a table while it is made, in the graph, and in messages."""
 
 MergeKey = tuple[int, frozenset[int]]
 Allowed = tuple[int, ...]
 
 
 def other_values(size: int, allowed: Allowed) -> Allowed:
-    """Those of an axis with so many that are not allowed."""
+    """Values of an axis with ``size`` values that are not allowed."""
     return tuple(value for value in range(size) if value not in allowed)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """``literals``: slots of a scope with the values they must have; ``worth`` where all of them do."""
+    """A conjunction in a factor: ``literals`` (slot of the scope, values it must have), and the weight
+    ``worth`` where all of them hold."""
 
     literals: tuple[tuple[int, Allowed], ...]
     worth: float
 
 
 def merge_key(formula: int, instance: Sequence[Argument], named: frozenset[Argument]) -> MergeKey:
-    """Pieces of a formula with equal keys are one factor wherever their instances are equal.
+    """Key of a piece of a formula; pieces with equal keys are one factor where their instances are equal.
 
-    Only pieces that name the same of its variables are merged: one that names fewer speaks of many instances.
+    Only pieces that name the same variables of the formula have equal keys: one that names fewer is part of
+    several instances.
     """
     places = (i for i, argument in enumerate(instance) if isinstance(argument, int) or argument in named)
     return formula, frozenset(places)
 
 
 def together(literals: Iterable[tuple[int, Allowed]]) -> dict[int, Allowed] | None:
-    """Literals by slot, those of one slot intersected; ``None`` where they exclude each other."""
+    """Allowed values of each slot, intersected over its literals; None if some slot is left without any."""
     left: dict[int, Allowed] = {}
     for slot, allowed in literals:
         left[slot] = tuple(v for v in left.get(slot, allowed) if v in allowed)
@@ -175,14 +179,14 @@ def together(literals: Iterable[tuple[int, Allowed]]) -> dict[int, Allowed] | No
 
 
 def table_of(pieces: Iterable[Piece], sizes: Sequence[int]) -> Array:
-    """The log-potential of the pieces over all slots."""
+    """Log-potential of the pieces as a table over all slots."""
     table = np.zeros(sizes)
     add_pieces(table, pieces)
     return table
 
 
 def add_pieces(table: Array, pieces: Iterable[Piece], times: float = 1.0) -> None:
-    """Adds what the pieces are worth to a table over all slots; only where they hold is it touched."""
+    """Add the weights of the pieces to a table over all slots, at the entries where they hold."""
     for piece in pieces:
         literals = together(piece.literals)
         if literals is not None:
@@ -191,25 +195,26 @@ def add_pieces(table: Array, pieces: Iterable[Piece], times: float = 1.0) -> Non
 
 
 def fits_a_table(sizes: Sequence[int]) -> bool:
-    """Whether a conjunction over values of these sizes is a table."""
+    """Whether a conjunction over axes of these sizes is kept as a table."""
     return math.prod(sizes) <= MOST_ENTRIES
 
 
 def fits_any_table(sizes: Sequence[int]) -> bool:
-    """Whether several conjunctions over the same atoms are."""
+    """Whether several conjunctions over the same axes of these sizes are kept as a table."""
     return math.prod(sizes) <= LARGEST_TABLE
 
 
 def refuse_tables(entries: float, memory: float) -> None:
-    """Raise ``BudgetError`` where tables of so many entries together would not fit."""
+    """Raise ``BudgetError`` if tables of ``entries`` entries in total do not fit in ``memory`` bytes."""
     refuse_beyond(entries * BYTES_AN_ENTRY, memory, f"tables of {entries:,.0f} entries need")
 
 
 @dataclass(frozen=True)
 class Quantified:
-    """What a block says, whatever its variables are called: ``pieces`` with variables named by their order.
+    """A quantifier with its variables renamed by their order, so that equal ones can be compared: its
+    ``pieces``.
 
-    ``outer``: what the variables of its surroundings are called there, and ``inside`` what in the pieces.
+    ``outer``: names of the surrounding variables in the statement; ``inside``: their names in ``pieces``.
     """
 
     pieces: tuple[Conjunction, ...]
@@ -218,7 +223,7 @@ class Quantified:
 
 
 def quantified(block: Block) -> Quantified:
-    """Two blocks with equal pieces and equal constants for ``outer`` are one ground quantifier."""
+    """Canonical form of a block: two with equal pieces and equal constants for ``outer`` have one helper."""
     names: dict[str, str] = {}
     own = {name for piece in block.pieces for name in variables_of(piece)}
     for piece in block.pieces:

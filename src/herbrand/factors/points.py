@@ -1,4 +1,4 @@
-"""Constants that stand for any of their class, and what can be counted of them.
+"""Points, which represent any constant of their class, and counts of the ground atoms over them.
 
 A :data:`Point` is one constant of a class, different from all points of the class with another number. Atoms
 over points stand for as many ground atoms as there are ways to choose different constants for the points.
@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from itertools import permutations, product
 
 Point = tuple[str, int, int]
-"""Type, class, and which of its constants."""
+"""Type, class of its constants, and number among the points of the class."""
 
 PointAtom = tuple[str, tuple[Point, ...]]
 Kind = tuple[str, int]
 
 
 def canonical(atom: PointAtom) -> PointAtom:
-    """The atom with the points of each class numbered as they first appear."""
+    """The atom with the points of each class numbered in the order of their first occurrence."""
     seen: dict[Point, Point] = {}
     used: dict[Kind, int] = {}
     for point in atom[1]:
@@ -36,7 +36,7 @@ def canonical(atom: PointAtom) -> PointAtom:
 
 
 def choices(points: Iterable[Point], sizes: Mapping[Kind, int], taken: Iterable[Point] = ()) -> int:
-    """How many ways there are to choose different constants for the points, those ``taken`` chosen before."""
+    """Number of ways to choose distinct constants for the points, after constants for those ``taken``."""
     chosen: dict[Kind, int] = {}
     before = set(taken)
     for point in before:
@@ -51,7 +51,7 @@ def choices(points: Iterable[Point], sizes: Mapping[Kind, int], taken: Iterable[
 
 @dataclass(frozen=True)
 class Ordered:
-    """Atoms in canonical form, and every way to see the given ones so.
+    """Atoms in canonical form, and all orders of the given atoms that yield it.
 
     ``orders``: place j of the form is the given atom ``order[j]``.
     """
@@ -61,7 +61,7 @@ class Ordered:
 
     @property
     def orbits(self) -> list[int]:
-        """For each place the first one that a symmetry of the form exchanges it with."""
+        """Orbit of each place under the symmetries of the form, named by its first place."""
         first = self.orders[0]
         orbits = list(range(len(first)))
         for order in self.orders[1:]:
@@ -72,7 +72,7 @@ class Ordered:
 
 
 def ordered(atoms: Sequence[PointAtom], fixed: frozenset[Point] = frozenset()) -> Ordered:
-    """The smallest form of different atoms under exchanging points of a class that are not ``fixed``."""
+    """Smallest form of distinct atoms under exchanges of points of a class that are not ``fixed``."""
     free: dict[Kind, list[Point]] = {}
     for point in dict.fromkeys(point for _, points in atoms for point in points):
         if point not in fixed:
@@ -92,7 +92,7 @@ def ordered(atoms: Sequence[PointAtom], fixed: frozenset[Point] = frozenset()) -
 
 
 def _renamings(free: Mapping[Kind, list[Point]], fixed: frozenset[Point]) -> Iterator[Mapping[Point, Point]]:
-    """Every way to number the free points of each class anew, after those that are fixed."""
+    """All renumberings of the free points of each class, after the fixed ones."""
     after = {kind: 1 + max((p[2] for p in fixed if p[:2] == kind), default=-1) for kind in free}
     ways = [permutations(points) for points in free.values()]
     for chosen in product(*ways):
@@ -106,9 +106,9 @@ def _renamings(free: Mapping[Kind, list[Point]], fixed: frozenset[Point]) -> Ite
 def assignments(
     types: Sequence[str], sizes: Mapping[Kind, int], taken: Iterable[Point] = ()
 ) -> Iterator[tuple[Point, ...]]:
-    """Every way, up to exchanging constants of a class, to put points for variables of these types.
+    """All ways, up to exchanges of constants of a class, to assign points to variables of these types.
 
-    A variable is one of the points before it, or of those ``taken``, or a new one of some class.
+    A variable is one of the points before it, one of those ``taken``, or a new one of some class.
     """
     kinds: dict[str, list[Kind]] = {}
     for kind in sizes:

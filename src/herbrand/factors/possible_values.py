@@ -1,4 +1,4 @@
-"""Which values hard statements leave to each axis: support counting in Boolean arithmetic, without numbers.
+"""Values that hard statements leave possible for each axis, by arc consistency: Boolean, without numbers.
 
 A value of an axis stays possible while every factor around it has an entry that is not forbidden and whose
 other values are possible. Propagating that until nothing changes excludes only what no world has, so an axis
@@ -24,7 +24,7 @@ from herbrand.loops import chosen, loop
 
 
 def possible_values(graph: FactorGraph) -> Array | None:
-    """For each value of each axis whether propagation leaves it; ``None`` where some axis has none left."""
+    """Whether propagation leaves each value of each axis possible; None if some axis has none left."""
     if graph.constant == -math.inf:
         return None
     possible = graph.unary != FORBIDDEN
@@ -36,7 +36,7 @@ def possible_values(graph: FactorGraph) -> Array | None:
 
 
 def _barring(graph: FactorGraph) -> Array:
-    """The factors that forbid anything: those of quantifiers, and tables with an impossible entry."""
+    """Whether each factor can forbid a value: those of quantifiers, and tables with an impossible entry."""
     barring = graph.table_starts == SOME
     impossible = np.concatenate([[0], np.cumsum(graph.tables == FORBIDDEN)])
     if impossible[-1]:
@@ -49,7 +49,7 @@ def _barring(graph: FactorGraph) -> Array:
 
 @loop
 def _propagated(graph: FactorGraph, barring: Array, owners: Array, pointers: Array, possible: Array) -> bool:
-    """Takes unsupported values out of ``possible``; whether every axis keeps one."""
+    """Remove unsupported values from ``possible`` to a fixpoint; return whether every axis keeps one."""
     factor_edges, table_starts, tables = graph.factor_edges, graph.table_starts, graph.tables
     sizes, at, axes = graph.edge_sizes, graph.edge_starts, graph.edge_axes
     multiplicities, allowed, starts = graph.multiplicities, graph.allowed, graph.message_starts
@@ -105,8 +105,8 @@ def _support_of_table(
     possible: Array,
     supported: Array,
 ) -> None:
-    """The values that some entry allows, all of whose values are possible: entries are counted through like
-    the digits of a number, and a digit that is impossible skips all entries that begin so."""
+    """Mark the values that occur in an allowed entry whose values are all possible. Entries are enumerated
+    like digits of a number, and an impossible digit skips all entries with that prefix."""
     width = stop - begin
     digits, strides = np.zeros(width, np.int64), np.ones(width, np.int64)
     for place in range(width - 2, -1, -1):
@@ -143,8 +143,9 @@ def _support_of_some(
     possible: Array,
     supported: Array,
 ) -> None:
-    """The target is true where some member can hold, false where all can fail; a member holds where the
-    target can be true, and fails where all can and the target too, or another can hold and the target."""
+    """Mark the supported values of a quantifier's factor. The target can be true if some member can hold, and
+    false if all can fail. A member can hold if the target can be true; it can fail if the target can be false
+    and all others can fail, or the target can be true and another member can hold."""
     false, true = possible[at[begin]], possible[at[begin] + 1]
     may = must = 0.0
     for edge in range(begin + 1, stop):
@@ -164,7 +165,7 @@ def _support_of_some(
 
 @loop
 def _may_hold(size: int, at: int, start: int, allowed: Array, possible: Array) -> tuple[bool, bool]:
-    """Whether a member can have an allowed value, and whether another one."""
+    """Whether a member can have an allowed value, and whether it can have another one."""
     yes = no = False
     for value in range(size):
         if possible[at + value]:

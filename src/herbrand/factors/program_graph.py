@@ -1,7 +1,8 @@
-"""The factor graph of a program: where its atoms are in it, and which statements its parts are made of.
+"""Factor graph of a program, with the axes of its atoms and the statements that its parts come from.
 
-It is made of ground rows (:mod:`~herbrand.factors.ground_graph`), an axis an atom, or of classes of constants
-(:mod:`~herbrand.factors.class_graph`), an axis a class of atoms. Who reads it need not know which.
+It is made from ground rows (:mod:`~herbrand.factors.ground_graph`), with an axis for each atom, or from
+classes of constants (:mod:`~herbrand.factors.class_graph`), with an axis for each class of atoms. Readers
+need not know which.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from herbrand.program.ground import Ground
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Row ``rows[i]`` of a template is in factor, or in the own weights of axis, ``places[i]``; in a graph of
-    classes rows are not told apart.
+    """Parts of a graph that come from a template: its row ``rows[i]`` is in factor ``places[i]``, or in the
+    own weights of axis ``places[i]``. In a graph of classes rows are not distinguished, and are -1.
 
-    ``sizes``: how many values the axes of these have. There is no ``piece`` where the row made a helper for
-    one of its quantifiers, nor in tables of classes.
+    ``sizes``: numbers of values of the factor's axes. ``piece`` is None where the row made a helper for one
+    of its quantifiers, and in tables of classes.
     """
 
     template: int
@@ -36,13 +37,13 @@ class Origin:
 
     @cached_property
     def holds(self) -> Array:
-        """For which values of the axes the rows hold."""
+        """Whether the rows hold, for each combination of values of the axes."""
         assert self.piece is not None
         return table_of([replace(self.piece, worth=1.0)], self.sizes) > 0
 
     @property
     def table(self) -> Array:
-        """What each row adds to the factor's log-potential."""
+        """Log-weight that each row adds to the factor, for each combination of values."""
         assert self.piece is not None
         return np.where(self.holds, self.piece.worth, 0.0)
 
@@ -50,7 +51,7 @@ class Origin:
 def origins_of_classes(
     parts: Iterable[tuple[int, int, Piece | None, tuple[int, ...]]],
 ) -> tuple[Origin, ...]:
-    """Templates, the factor or axis that each is in, and what it says there: equal ones together."""
+    """Merge the origins of parts (template, factor or axis, piece, sizes) that differ in the second only."""
     places: dict[tuple[int, Piece | None, tuple[int, ...]], list[int]] = defaultdict(list)
     for template, place, piece, sizes in parts:
         places[template, piece, sizes].append(place)
@@ -61,22 +62,22 @@ def origins_of_classes(
 
 
 class AtomAxes(Protocol):
-    """Which axis each latent atom has."""
+    """Map from latent atoms to axes."""
 
     def numbers(self, predicate: str, codes: Array) -> Array: ...
 
     @property
     def axes(self) -> Array:
-        """The axes that are atoms, not helpers."""
+        """Axes of atoms; the others are helpers."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class ProgramGraph:
-    """``in_tables``: which rows each table came from, ``on_axes`` which went into an axis's own weights or
-    made it as a helper, ``always`` which hold in every world (templates and their rows). ``apart``: templates
-    that are several factors over the same atoms, which no table could hold. ``ground``: that of the rows,
-    where it is not made of classes."""
+    """A program's factor graph with its origins. ``in_tables``: rows that each table comes from; ``on_axes``:
+    rows in an axis's own weights, or that made it as a helper; ``always``: templates with rows that hold in
+    every world. ``apart``: templates that are several factors over the same atoms, too many for one table.
+    ``ground``: the ground program, None for a graph of classes."""
 
     graph: FactorGraph
     atoms: AtomAxes

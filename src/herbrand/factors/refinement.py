@@ -1,4 +1,4 @@
-"""Colour refinement: which axes and factors of a graph no messages can ever distinguish.
+"""Colour refinement: axes and factors of a graph that messages can never distinguish.
 
 Axes begin with the colour of their own weights. A factor's colour is made of its table and its axes' colours,
 an axis's of its own and those of the factors around it, with how often each is there; when no new colour
@@ -40,7 +40,7 @@ KEPT_BITS = 40
 
 
 def mixed(state: Array, value: Array | int) -> Array:
-    """What was mixed so far and one more value each."""
+    """Hash of an earlier hash ``state`` and one more value for each."""
     added = np.uint64(value) if isinstance(value, int) else value.astype(np.uint64)
     with np.errstate(over="ignore"):
         key = (state ^ (added + STEP)) * FIRST
@@ -49,7 +49,7 @@ def mixed(state: Array, value: Array | int) -> Array:
 
 
 def number_bits(values: Array) -> Array:
-    """Numbers as integers to be hashed; those that differ in the last digits only are mostly alike."""
+    """Hashable integers of numbers, rounded to KEPT_BITS bits, so that rounding errors mostly vanish."""
     mantissa, exponent = np.frexp(values + 0.0)
     finite = np.isfinite(values)
     mantissa = np.where(finite, np.rint(np.where(finite, mantissa, 0.0) * 2**KEPT_BITS), -(2.0**50))
@@ -59,19 +59,19 @@ def number_bits(values: Array) -> Array:
 
 
 WIDEST_SYMMETRY = 4
-"""Symmetries of wider tables are not looked for: their atoms differ by place, and less is lifted."""
+"""Width up to which symmetries of tables are searched for. In wider ones atoms differ by place."""
 
 LARGEST_SYMMETRY = 1 << 12
-"""Nor of larger ones."""
+"""Entries up to which symmetries of tables are searched for."""
 
 MOST_ROUNDS = 200
 WORTH_LIFTING = 0.5
-"""Classes that are more than this share of the axes save nothing."""
+"""Largest share of classes among the axes with which lifting saves time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lifted:
-    """A graph of classes; ``axis_class`` and ``edge_class``: where each part of the first one went."""
+    """Graph of classes; ``axis_class`` and ``edge_class``: axis and edge in it for those of the old one."""
 
     graph: FactorGraph
     axis_class: Array
@@ -79,13 +79,14 @@ class Lifted:
 
 
 def lifted(graph: FactorGraph, worth: float = WORTH_LIFTING) -> Lifted | None:
-    """The graph with one part a class; ``None`` where there are more classes than this share of the axes."""
+    """Graph with one part for each class; None if the classes exceed the share ``worth`` of the axes."""
     return _Refinement(graph).lifted(worth)
 
 
 @dataclass(frozen=True, eq=False)
 class _Alike:
-    """Table factors of one width and symmetry: ``edges`` [factor, place of the canonical table]."""
+    """Table factors of one width and symmetry: ``edges`` [factor, place of the canonical table]; ``kinds``:
+    number of each factor's canonical table."""
 
     factors: Array
     edges: Array
@@ -118,7 +119,7 @@ class _Refinement:
         return None
 
     def _own_colours(self) -> Array:
-        """Of the sizes and own weights of axes."""
+        """Colours of axes by their sizes and own weights."""
         graph = self.graph
         colours = mixed(np.zeros(graph.axis_count, np.uint64), graph.sizes)
         bits = number_bits(graph.unary)
@@ -128,7 +129,7 @@ class _Refinement:
         return colours
 
     def _allowed_marks(self) -> Array:
-        """What each edge of a "some" factor is: its target, or a member with these allowed values."""
+        """Mark of each edge of a quantifier's factor: 1 for its target, else a hash of its allowed values."""
         graph = self.graph
         marks = np.zeros(graph.edge_count, dtype=np.uint64)
         if not len(self.somes):
@@ -141,7 +142,8 @@ class _Refinement:
         return marks
 
     def _sent(self, colours: Array) -> tuple[Array, Array]:
-        """Colours of factors, and what each edge sends its axis: the factor's colour and the place in it."""
+        """Colours of factors, and what each edge sends to its axis: a hash of the factor's colour and the
+        place in it."""
         graph = self.graph
         factors = np.zeros(graph.factor_count, dtype=np.uint64)
         sent = np.zeros(graph.edge_count, dtype=np.uint64)
@@ -167,7 +169,7 @@ class _Refinement:
         sent[edges] = mixed(factors[self.somes][owner], self.allowed[edges])
 
     def _received(self, colours: Array, sent: Array) -> Array:
-        """New colours of axes."""
+        """New colours of axes: each mixed with the sum of what its edges send."""
         received = mixed(colours, 1)
         if len(sent):
             with np.errstate(over="ignore"):
@@ -177,7 +179,7 @@ class _Refinement:
 
 
 def _alike(graph: FactorGraph) -> Iterator[_Alike]:
-    """Table factors whose canonical tables have as many axes and the same symmetries."""
+    """Yield table factors whose canonical tables have the same width and symmetries."""
     kinds: dict[object, int] = {}
     for alike in table_factors(graph):
         _, first, which = np.unique(alike.starts, return_index=True, return_inverse=True)
@@ -191,8 +193,8 @@ def _alike(graph: FactorGraph) -> Iterator[_Alike]:
 
 
 def canonical_table(table: Array) -> tuple[object, tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """A key that is equal for tables that are one up to the order
-    of axes, the order that gives it, and its symmetries."""
+    """Key that is equal for tables which differ only in the order of their axes, an order of the axes that
+    gives it, and the symmetries of the canonical table."""
     width = table.ndim
     looked_for = width <= WIDEST_SYMMETRY and table.size <= LARGEST_SYMMETRY
     orders = list(permutations(range(width))) if looked_for else [tuple(range(width))]
@@ -209,8 +211,8 @@ def _key(table: Array) -> tuple[tuple[int, ...], bytes]:
 
 
 def _smallest_view(seen: Array, symmetries: tuple[tuple[int, ...], ...]) -> tuple[Array, Array]:
-    """Colours of each factor's axes under the symmetry that makes their hash smallest, and a label for each
-    place that is equal where a symmetry that keeps the colours exchanges places."""
+    """Smallest hash of each factor's axis colours over the symmetries of its table, and a label for each
+    place, equal for places that a symmetry which keeps the colours exchanges."""
     count, width = seen.shape
     hashes = []
     for order in symmetries:
@@ -228,7 +230,7 @@ def _smallest_view(seen: Array, symmetries: tuple[tuple[int, ...], ...]) -> tupl
 
 
 class _Collapse:
-    """One part for each stable colour."""
+    """Graph with one part for each stable colour."""
 
     def __init__(self, refinement: _Refinement, colours: Array) -> None:
         self.graph = graph = refinement.graph
@@ -242,7 +244,7 @@ class _Collapse:
         self._sum_exponents()
 
     def _sum_exponents(self) -> None:
-        """How often an axis of a class receives what an edge sends: counted at the class's example."""
+        """Count how often an axis of each class receives what an edge sends, at the class's example."""
         graph = self.graph
         example = np.zeros(graph.axis_count, bool)
         example[self.axis_example] = True
@@ -251,7 +253,8 @@ class _Collapse:
         self.often = np.bincount(group.reshape(-1), graph.exponents[edges], minlength=len(self.received))
 
     def _exponents(self, edges: Array) -> Array:
-        """For edges of example factors; of several that send the same, the first has it all."""
+        """Exponents of the edges of example factors; of several in a factor that send the same, only the
+        first's is not 0."""
         shape = edges.shape
         sent = self.sent[edges].reshape(shape)
         exponents = self.often[np.searchsorted(self.received, sent)]
@@ -280,12 +283,12 @@ class _Collapse:
         return Lifted(assembly.build(), self.axis_class, self._edge_class(sent))
 
     def _edge_class(self, sent: list[Array]) -> Array:
-        """The edge of the new graph that stands for each edge: one of those with the same label."""
+        """Edge of the new graph for each edge of the old one: one with an equal label."""
         known, first = np.unique(np.concatenate(sent or [self.sent]), return_index=True)
         return first[np.searchsorted(known, self.sent)]
 
     def _tables(self) -> Iterator[tuple[Tables, Array]]:
-        """Examples of table factors, shape by shape, and their edges in the first graph."""
+        """Yield the example table factors by shape, with their edges in the first graph."""
         graph = self.graph
         for alike in table_factors(graph, self.factor_example):
             edges = graph.factor_edges[alike.factors][:, None] + np.arange(len(alike.sizes))
@@ -297,7 +300,7 @@ class _Collapse:
             yield Tables(scopes, which, tables, counts, self._exponents(edges)), edges
 
     def _somes(self) -> tuple[Somes, Array]:
-        """Members of one factor that are alike become one that occurs as often as they; and what all edges
+        """Factors of quantifiers with equal members of each merged and counted, and what all their edges
         send."""
         graph = self.graph
         factors = self.factor_example[graph.table_starts[self.factor_example] == SOME]
@@ -322,7 +325,7 @@ class _Collapse:
 
 
 def _numbered(colours: Array) -> tuple[Array, Array]:
-    """The first part of each colour, and each part's class; classes in the order in which they appear."""
+    """First part of each colour, and the class of each part; classes are numbered in order of appearance."""
     _, first, group = np.unique(colours, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(first), dtype=np.int64)
