@@ -1,4 +1,4 @@
-"""Sums of products over named axes: said once, planned once, run in any algebra.
+"""Sums of products over named axes: stated once, planned once, run in any algebra.
 
 `expression` (what) → `order`, `distinct`, `planner` (how, at what cost) → `dense`, `sparse` (the arithmetic)
 → `execute` (one call for all of it). Nothing in here knows about logic. Names are imported when first used,

@@ -1,4 +1,4 @@
-"""What an algebra is: a commutative semiring, for sums of products wherever they are computed.
+"""The interface of algebras: commutative semirings in which sums of products are computed.
 
 Owns the one trait. ⊗ is written once, and serves arrays, tensors of torch, rows of proofs and expressions
 over relations. ⊕ over rows, in memory or in a database, is a row of :data:`~herbrand.relations.fold.FOLDS`; ⊕
@@ -38,19 +38,19 @@ from herbrand.relations.fold import FOLDS, Fold
 Shapes = Sequence[tuple[int, ...]]
 
 MANY = 3
-"""More factors of one shape than this are stacked and multiplied at once."""
+"""Number of factors of one shape above which they are stacked and multiplied at once."""
 
 KINDS: Mapping[str, type[bool] | type[int]] = {"bool": bool, "int64": int}
-"""Python's own numbers of dtypes that are not floats."""
+"""Python types of the numbers of dtypes that are not floats."""
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True)
 class StatedWeights:
-    """Which stated weights of facts and rules an algebra takes, and what is said of others: ``fit`` tells of
-    an array, or of an expression over relations; ``fact`` and ``rule`` have gaps for the ``predicate`` and
-    the ``weight``."""
+    """Weights of facts and rules that an algebra takes, and its error messages for others. ``fit``: test of
+    an array or of an expression over relations; ``fact`` and ``rule``: messages with gaps for the
+    ``predicate`` and the ``weight``."""
 
     fit: Callable[[Any], Any]
     fact: str
@@ -58,7 +58,8 @@ class StatedWeights:
     hint: str = ""
 
     def refusal(self, weight: float, predicate: str = "", span: Span | None = None) -> UnsupportedError:
-        """Of a fact of the predicate with such a weight, or of the rule that stands there."""
+        """Error for a fact of the predicate with this weight; without a predicate, for the
+        rule at ``span``."""
         message = (self.fact if predicate else self.rule).format(predicate=predicate, weight=weight)
         return UnsupportedError(message, span=span, hint=self.hint if predicate else "")
 
@@ -66,28 +67,29 @@ class StatedWeights:
 class Algebra(ABC):
     """A commutative semiring. Members hold no state.
 
-    What rules and relations need is ``zero``, ``one``, ``folds`` and :meth:`times`; what contractions of
-    tensors need besides is :meth:`plus`, :meth:`sum` and :meth:`segment_sum`."""
+    Rules and relations need ``zero``, ``one``, ``folds`` and :meth:`times`; contractions of tensors also need
+    :meth:`plus`, :meth:`sum` and :meth:`segment_sum`.
+    """
 
     name: ClassVar[str]
     zero: ClassVar[float]
     one: ClassVar[float]
     folds: ClassVar[str | None] = None
-    """⊕ over rows, as a row of :data:`~herbrand.relations.fold.FOLDS`."""
+    """⊕ over rows, by its name in :data:`~herbrand.relations.fold.FOLDS`."""
     has_subtraction: ClassVar[bool] = False
     idempotent: ClassVar[bool] = False
     linear: ClassVar[bool] = False
-    """Whether sums of products can be had from ordinary arithmetic; then :meth:`through_numbers` says how."""
+    """Whether sums of products can be computed by ordinary arithmetic, by :meth:`through_numbers`."""
     distributes: ClassVar[bool] = True
-    """Whether ⊗ distributes over ⊕; where it does not, sums depend on the order in which they are taken."""
+    """Whether ⊗ distributes over ⊕; if not, sums of products depend on the order of operations."""
     weighs: ClassVar[bool] = True
-    """Whether weights count; where they do not, rows are there or not."""
+    """Whether weights count; if not, rows are only present or absent."""
     takes: ClassVar[StatedWeights | None] = None
-    """Which weights; ``None``: all."""
+    """Weights of facts and rules that it takes; None if all."""
     dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32")
-    """What values of tensors may be; the first is what a constant is made of."""
+    """Allowed dtypes of tensors; constants have the first."""
     rows: ClassVar[type] = float
-    """What weights of rows of proofs are; ``object``: Python's own integers."""
+    """Type of the weights of proofs in rows; ``object`` for Python's integers."""
 
     @abstractmethod
     def times(self, left: Any, right: Any) -> Any:
@@ -96,7 +98,7 @@ class Algebra(ABC):
     # Rows: of proofs, and of relations in memory or in a database
 
     def fold(self, value: Expression) -> Fold:
-        """⊕ of a group of rows of a relation."""
+        """⊕ over a group of rows of a relation; raises for an algebra without a fold."""
         if self.folds is None:
             raise UnsupportedError(
                 f"the algebra {self.name} is not written over relations",
@@ -121,17 +123,17 @@ class Algebra(ABC):
         return self.folds == "least"
 
     def repeated(self, value: Expression, times: int) -> Expression:
-        """:meth:`repeat` of a value in a row of a relation."""
+        """:meth:`repeat` for a value in a row of a relation."""
         if times == 1 or self.idempotent:
             return value
         return self.times(value, self.constant(times))
 
     def constant(self, value: float) -> Expression:
-        """A number of this algebra, as a value in each row of a relation."""
+        """Expression for a number of this algebra in each row of a relation."""
         return literal(self.value(value))
 
     def value(self, number: float) -> bool | int | float:
-        """A number as Python has it."""
+        """A number as Python's type for the algebra's values."""
         kind = KINDS.get(self.dtypes[0], float)
         return kind(number)
 
@@ -163,7 +165,7 @@ class Algebra(ABC):
         return reduce(self.times, tensor)
 
     def repeat(self, tensor: Tensor, times: int) -> Tensor:
-        """The ⊕ of ``times`` equal copies, at least one."""
+        """⊕ of ``times`` equal copies; at least one."""
         if self.idempotent:
             return tensor
         raise NotImplementedError
@@ -181,23 +183,24 @@ class Algebra(ABC):
         return joint if factors == 1 else 2 * joint
 
     def through_numbers(self, kernel: Callable[..., Tensor], *operands: Tensor) -> Tensor:
-        """Run a kernel made of + and × of ordinary numbers so that it means ⊕ and ⊗ of this algebra."""
+        """Run a kernel of ordinary + and × so that its result is that of ⊕ and ⊗."""
         raise NotImplementedError
 
     def full(self, shape: Sequence[int], value: float, like: Tensor | None = None) -> Tensor:
-        """A constant of the dtype and device of ``like``."""
+        """Constant tensor with the dtype and device of ``like``."""
         if like is None:
             return arrays.full(shape, value, dtype=getattr(arrays, self.dtypes[0]))
         return library(like).full(tuple(shape), value, dtype=like.dtype, device=like.device)
 
 
 def viewed(operands: Sequence[Tensor], shapes: Shapes) -> list[Tensor]:
-    """The operands in the given shapes, without a copy."""
+    """Views of the operands in the given shapes, without a copy."""
     return [operand.view(shape) for operand, shape in zip(operands, shapes, strict=True)]
 
 
 def segment_extreme(values: Tensor, segments: Tensor, count: int, start: float, which: str) -> Tensor:
-    """The "amax" or "amin" of ``start`` and the rows of ``values`` [n, ...] of each segment, [count, ...]."""
+    """Largest ("amax") or smallest ("amin") of ``start`` and the rows of ``values`` [n, ...] of each
+    segment, [count, ...]."""
     if isinstance(values, Array):
         return arrays.segment_extreme(values, segments, count, start, which)
     places = segments.view(-1, *[1] * (values.dim() - 1)).expand_as(values)
@@ -205,7 +208,8 @@ def segment_extreme(values: Tensor, segments: Tensor, count: int, start: float, 
 
 
 def linear_eliminate(operands: Sequence[Tensor], leading: int) -> Tensor:
-    """The sum of products over ordinary numbers, by matrix products where there are two factors or more."""
+    """Sum of products of numbers over the leading dimensions, by a matrix product if there are two
+    factors or more."""
     if not leading:
         return math.prod(operands[1:], start=operands[0])
     if len(operands) == 1:
@@ -225,7 +229,8 @@ def linear_eliminate(operands: Sequence[Tensor], leading: int) -> Tensor:
 
 @lru_cache(maxsize=1)
 def _spare() -> ModuleType:
-    """Tables that a backward pass of torch may write over; only tensors of torch come here."""
+    """The module of tables that a backward pass of torch may overwrite, imported only for
+    tensors of torch."""
     return importlib.import_module("herbrand.contraction.reused_memory")
 
 
@@ -235,8 +240,7 @@ def _equation(rank: int, leading: int) -> str:
 
 
 def register(algebra: Algebra) -> None:
-    """Make an algebra that lives elsewhere known by its name, for this process: to contractions and
-    queries."""
+    """Register an algebra that is defined elsewhere, for contractions and queries of this process."""
     if is_member(algebra.name) or QUERY_ALGEBRAS.get(algebra.name, algebra.name) != algebra.name:
         raise ValueError(f"there is an algebra {algebra.name!r} already")
     ADDED[algebra.name] = algebra
@@ -244,7 +248,7 @@ def register(algebra: Algebra) -> None:
 
 
 def algebra_named(name: str) -> Algebra:
-    """The member that ``algebras/<name>.py`` defines, or one that was registered."""
+    """The member that ``algebras/<name>.py`` defines, or a registered algebra."""
     added = ADDED.get(name)
     return added if isinstance(added, Algebra) else _own_algebra(name)
 

@@ -1,4 +1,4 @@
-"""Broadcast tables, block by block: how the algebras without matrix products avoid building them whole.
+"""Broadcast tables block by block, for algebras without matrix products, so that they are never built whole.
 
 Owns the walk over a large joint table in pieces that stay in cache, and :func:`eliminate`, the
 differentiable "⊗ the operands, ⊕ the leading dimensions out" of algebras whose ⊗ is +. Only operands and
@@ -29,10 +29,10 @@ from herbrand.arrays.array import Pull
 from herbrand.contraction.algebra import Algebra, Shapes, viewed
 
 BLOCK_ENTRIES = 1 << 17
-"""Entries of a joint table built at once: 1 MB of float64, what stays in a core's cache."""
+"""Entries of a joint table that are built at once: 1 MB of float64, which stays in a core's cache."""
 
 FEWEST_IN_PARALLEL = 8
-"""Blocks below which starting threads costs more than it saves."""
+"""Number of blocks below which starting threads costs more than it saves."""
 
 Block = tuple[slice, ...]
 WHOLE = slice(None)
@@ -53,7 +53,7 @@ def blocks(shape: Sequence[int], leading: int, entries: int) -> Iterator[Block]:
 
 
 class Softmax(Algebra):
-    """An algebra whose ⊗ is +: how it adds over dimensions, and how its result depends on each term."""
+    """An algebra whose ⊗ is +, with its sum over dimensions and the derivative of that by each term."""
 
     zero, one = -math.inf, 0.0
 
@@ -90,7 +90,8 @@ def eliminate(algebra: Softmax, operands: Sequence[Tensor], shapes: Shapes, lead
 
 
 def _recorded(algebra: Softmax, operands: Sequence[Array], shapes: Shapes, leading: int) -> Array:
-    """The same on arrays of which some are watched, whose derivatives are computed together."""
+    """The same for arrays of which some are watched; one backward pass yields the derivatives by
+    all of them."""
     bare = viewed([operand.detach() for operand in operands], shapes)
     result = push_forward(algebra, leading, bare)
     wanted = [operand.watched for operand in operands]
@@ -117,7 +118,8 @@ def leading_dims(tensor: Tensor, dims: tuple[int, ...]) -> tuple[list[Tensor], l
 
 
 def block_workspace(joint: int, result: int) -> int:
-    """How many entries a step needs beside its result: a few blocks, each at least as large as one sum."""
+    """Number of entries that a step needs beside its result: a few blocks, each at least as large
+    as one sum."""
     return 3 * max(min(joint, 2 * BLOCK_ENTRIES), joint // max(1, result))
 
 
@@ -166,9 +168,9 @@ def pull_back(
 
 
 def _each(pieces: Iterable[Block], work: Callable[[Block], T], like: Tensor) -> Iterator[tuple[Block, T]]:
-    """Every block and what the work makes of it, in order, so that sums of parts are always rounded alike.
+    """Yield every block with ``work(block)``, in order, so that sums of parts are always rounded alike.
 
-    Many blocks are worked on by threads that do not wait for each other; where autograd records, by none.
+    Many blocks are shared among threads that do not wait for each other; never while autograd records.
     """
     used, waiting = library(like), list(pieces)
     threads = used.get_num_threads()
@@ -186,12 +188,12 @@ def _each(pieces: Iterable[Block], work: Callable[[Block], T], like: Tensor) -> 
 
 
 def _one_thread(like: Tensor) -> AbstractContextManager[None]:
-    """A context in which an operation starts no threads of its own; NumPy's never do."""
+    """Context in which an operation uses one thread; NumPy's always do."""
     return nullcontext() if isinstance(like, Array) else one_thread()
 
 
 def one_thread() -> AbstractContextManager[None]:
-    """A context in which torch starts no threads of its own."""
+    """Context in which torch uses one thread."""
     return _torch().OneThread()
 
 
@@ -201,7 +203,8 @@ def _torch() -> ModuleType:
 
 
 def _shared_out(weights: Tensor, operands: Sequence[Tensor], wanted: Sequence[bool]) -> list[Tensor | None]:
-    """Sum ``weights`` over what each operand does not have, from the largest operand down."""
+    """Sum ``weights`` over the dimensions that each operand lacks, from the last operand, the largest,
+    to the first."""
     shapes = [tuple(operands[0].shape)]
     for operand in operands[1:]:
         shapes.append(tuple(map(max, shapes[-1], operand.shape)))
@@ -214,7 +217,8 @@ def _shared_out(weights: Tensor, operands: Sequence[Tensor], wanted: Sequence[bo
 
 
 def _joint_shape(operands: Sequence[Tensor]) -> tuple[int, ...]:
-    """What aligned operands broadcast to: torch.broadcast_shapes takes ten times as long as a small step."""
+    """Shape to which aligned operands broadcast; torch.broadcast_shapes takes ten times as long as
+    a small step."""
     return (
         tuple(map(max, *(operand.shape for operand in operands))) if len(operands) > 1 else operands[0].shape
     )

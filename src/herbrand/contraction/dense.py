@@ -21,13 +21,13 @@ from herbrand.contraction.relation import Relation
 from herbrand.contraction.steps import Route, Together
 
 ROWS = ""
-"""The last dimension of a table of many rows; no axis has this name."""
+"""Last dimension of a table of many rows; no axis has this name."""
 
 
 def run_dense(plan: Plan, relations: Sequence[Relation], like: Tensor | None = None) -> Tensor:
-    """The contraction of ``relations``, shaped as its output; axes that no operand binds are expanded.
+    """Contraction of ``relations``, shaped as its output; axes that no operand binds are expanded.
 
-    ``like``: of which library and type the result is where there are no relations.
+    ``like``: an operand of the result's library and dtype, for contractions without relations.
     """
     algebra = algebra_named(plan.algebra)
     tensors = [relation.to_dense() for relation in relations]
@@ -65,7 +65,8 @@ def _run_route(route: Route, algebra: Algebra, tensors: Sequence[Tensor], like: 
 
 
 def _input_runs(route: Route, algebra: Algebra, tensors: Sequence[Tensor]) -> Iterator[Tensor]:
-    """What steps start from; those that stand together are stacked along a last dimension and cut by use."""
+    """Yield the inputs of steps; those that share a tensor are stacked along a last dimension and
+    cut into runs."""
     for together in route.stacking.inputs:
         first = together.slots[0]
         if len(together.slots) == 1:
@@ -77,14 +78,14 @@ def _input_runs(route: Route, algebra: Algebra, tensors: Sequence[Tensor]) -> It
 
 
 def _put_together(runs: Sequence[Tensor], shape: Sequence[int], order: Sequence[int]) -> Tensor:
-    """One run after another, in ``order`` if there is one."""
+    """Concatenate runs along the last dimension, and permute them by ``order`` unless it is empty."""
     if len(runs) > 1:
         return _ordered(library(*runs).cat([run.view(*shape, -1) for run in runs], dim=-1), order)
     return _ordered(runs[0], order)
 
 
 def _cut(table: Tensor, together: Together) -> Sequence[Tensor]:
-    """The runs of the rows that stand along the last dimension."""
+    """Cut a table's last dimension into runs."""
     if len(together.slots) == 1:
         return [table]
     return _ordered(table, together.order).split(together.lengths, dim=-1)
@@ -95,7 +96,8 @@ def _ordered(table: Tensor, order: Sequence[int]) -> Tensor:
 
 
 def _bound(route: Route, algebra: Algebra, tensors: Sequence[Tensor], slot: int) -> Tensor:
-    """An operand with its diagonals taken and its axes in the order of the route; or a mask."""
+    """Operand with its diagonals zeroed and its axes in the order of the route; slots after the
+    operands are masks."""
     term = route.term
     if slot < len(tensors):
         axes, tensor = term.contraction.operands[slot], tensors[slot]
@@ -110,7 +112,7 @@ def _bound(route: Route, algebra: Algebra, tensors: Sequence[Tensor], slot: int)
 
 
 def arranged(tensor: Tensor, axes: Axes, order: Axes) -> Tensor:
-    """Dimensions as in ``order``: repeated axes by their diagonal, axes of size one left out."""
+    """Tensor with dimensions as in ``order``: diagonals of repeated axes taken, axes of size one dropped."""
     if axes == order:
         return tensor
     pairs, left = repeated_axes(axes)

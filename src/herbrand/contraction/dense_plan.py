@@ -1,4 +1,4 @@
-"""Steps for dense tables.
+"""Plans of steps over dense tables.
 
 The axes of every slot stand in the order in which they are summed out, the output's last, so that what a step
 sums are always its leading axes and no table is ever transposed on the way.
@@ -23,13 +23,13 @@ from herbrand.contraction.order import Join, contraction_order
 from herbrand.contraction.steps import Route, Step, as_float, entries, proper_axes, unbound_repeats
 
 LARGEST_TABLE = 2**62
-"""A step over more entries is never run: it counts with its whole size, and has no shapes."""
+"""Entries of a joint table above which a step is never run: it has no shapes, and exceeds every budget."""
 
 Turn = Mapping[str, tuple[int, int]]
 
 
 def dense_route(term: Term, algebra: Algebra, itemsize: int, budget: Budget = UNLIMITED) -> Route:
-    """The steps for one term whose operands are all dense."""
+    """Steps for one term whose operands are all dense."""
     sizes = term.contraction.sizes
     operands = [proper_axes(axes, sizes) for axes in (*term.contraction.operands, *term.unequal)]
     relations, repeats = tuple(range(len(term.contraction.operands))), unbound_repeats(term, operands)
@@ -90,7 +90,7 @@ def _step(
 
 
 def _turns(joins: Sequence[Join], axes_of: Sequence[Axes], output: Axes) -> Turn:
-    """When each axis is summed out, as a sorting key; the output's come last, in their own order."""
+    """Sorting key of each axis: the join that sums it out; output axes come last, in their own order."""
     turn: dict[str, tuple[int, int]] = {}
     for number, join in enumerate(joins):
         kept = frozenset(join.axes)

@@ -1,4 +1,4 @@
-"""Plan and run: the one call that most users of this package need.
+"""Plan and run a contraction in one call.
 
 >>> import torch
 >>> from herbrand.contraction.expression import Contraction
@@ -36,10 +36,9 @@ def contract(
     memory: int | None = None,
     executor: str | None = None,
 ) -> Relation:
-    """The contraction of ``relations``, by the cheapest plan that fits into ``memory`` bytes.
+    """Contraction of ``relations`` by the cheapest plan that fits into ``memory`` bytes.
 
-    The plan is looked up, or made once for each structure. Raises ``BudgetError`` before anything is
-    allocated.
+    Plans are cached by structure. Raises ``BudgetError`` before anything is allocated.
     """
     _check_count(contraction, relations)
     algebra = algebra_named(contraction.algebra)
@@ -52,7 +51,8 @@ def contract(
 
 
 def run(plan: Plan, relations: Sequence[Relation], like: Tensor | None = None) -> Relation:
-    """The contraction of ``relations``, as planned; without any, of the library and type of ``like``."""
+    """Contraction of ``relations`` by a plan; ``like`` gives the library and dtype if there
+    are no relations."""
     _check_shapes(plan.contraction, relations)
     asked, used = algebra_named(plan.contraction.algebra), algebra_named(plan.algebra)
     dtype = _dtype(relations, asked)
@@ -64,7 +64,7 @@ def run(plan: Plan, relations: Sequence[Relation], like: Tensor | None = None) -
 
 
 def statistics(relation: Relation, algebra: Algebra) -> Statistics:
-    """What planning may know of ``relation``."""
+    """Statistics of a relation for planning."""
     if isinstance(relation, Dense):
         return Statistics(itemsize=np.dtype(relation.dtype).itemsize)
     return Statistics(
@@ -73,7 +73,7 @@ def statistics(relation: Relation, algebra: Algebra) -> Statistics:
 
 
 def _dtype(relations: Sequence[Relation], algebra: Algebra) -> str:
-    """The widest of the operands' types."""
+    """Widest dtype of the operands; raises ValueError if the algebra does not take one of them."""
     for place, relation in enumerate(relations):
         if relation.dtype not in algebra.dtypes:
             known = " or ".join(algebra.dtypes)
@@ -88,7 +88,7 @@ def _dtype(relations: Sequence[Relation], algebra: Algebra) -> str:
 
 
 def _inner_dtype(plan: Plan, algebra: Algebra, dtype: str) -> str:
-    """What the steps compute in: float64 where terms are subtracted from each other."""
+    """Dtype in which steps are computed: float64 where terms are subtracted, as differences lose digits."""
     if dtype not in algebra.dtypes or (len(plan.routes) > 1 and algebra.has_subtraction):
         return algebra.dtypes[0]
     return dtype
@@ -96,7 +96,7 @@ def _inner_dtype(plan: Plan, algebra: Algebra, dtype: str) -> str:
 
 @lru_cache(maxsize=1)
 def _sparse() -> ModuleType:
-    """Sparse tables are tensors of torch."""
+    """The module of sparse tables, imported only for them, as it needs torch."""
     return importlib.import_module("herbrand.contraction.sparse")
 
 

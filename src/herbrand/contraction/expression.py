@@ -1,4 +1,4 @@
-"""What is to be computed: a sum of products over named axes, with no arrays in it.
+"""Sums of products over named axes, as values without arrays.
 
 Owns :class:`Contraction`, the value every plan is made from. It says
 
@@ -45,7 +45,7 @@ Pair = tuple[str, str]
 
 
 class Sizes(Mapping[str, int]):
-    """An immutable, hashable ``axis -> size``; the order of the axes does not matter to equality."""
+    """Immutable, hashable map from axes to sizes; equality ignores the order of the axes."""
 
     __slots__ = ("_hash", "_sizes")
 
@@ -104,7 +104,7 @@ class Contraction:
     def parse(
         cls, text: str, sizes: Mapping[str, int], *, distinct: Iterable[Pair] = (), algebra: str = "real"
     ) -> Contraction:
-        """From ``"h k, k j -> h j"``; nothing between two commas is a scalar."""
+        """Parse ``"h k, k j -> h j"``; nothing between two commas is a scalar."""
         left, arrow, right = text.partition("->")
         if not arrow:
             raise ValueError(f"{text!r} has no '->' between the operands and the output")
@@ -120,12 +120,12 @@ class Contraction:
         return self._hash
 
     def shape(self, axes: Iterable[str]) -> tuple[int, ...]:
-        """The extents of ``axes``."""
+        """Sizes of ``axes``."""
         return tuple(self.sizes[axis] for axis in axes)
 
     @cached_property
     def summed(self) -> frozenset[str]:
-        """The axes that the result does not have."""
+        """Axes that the result does not have."""
         return frozenset(self.sizes) - frozenset(self.output)
 
     @cached_property
@@ -161,12 +161,12 @@ class Contraction:
 
 
 Hollow = tuple[int, int, int]
-"""Operand, and two of its dimensions: entries where both have the same index count as zero."""
+"""Operand, and two of its dimensions: entries with the same index in both count as zero."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """One unconstrained contraction of a signed sum, with the diagonals that are zero in it."""
+    """An unconstrained contraction in a signed sum, with the diagonals that are zero in it."""
 
     sign: int
     contraction: Contraction
@@ -178,7 +178,7 @@ class Term:
 
     @cached_property
     def diagonals(self) -> Mapping[int, Sequence[tuple[int, int]]]:
-        """The pairs of dimensions that are hollow, for every operand that has any."""
+        """Pairs of dimensions whose diagonal is zero, for each operand that has any."""
         diagonals: dict[int, list[tuple[int, int]]] = {}
         for operand, left, right in self.hollow:
             diagonals.setdefault(operand, []).append((left, right))
@@ -188,9 +188,9 @@ class Term:
 def expand(
     contraction: Contraction, has_subtraction: bool, unmaskable: frozenset[int] = frozenset()
 ) -> tuple[Term, ...]:
-    """The terms whose signed sum is ``contraction``; like terms are merged.
+    """Terms whose signed sum is ``contraction``; equal terms are merged.
 
-    ``unmaskable`` operands cannot have their diagonals set to zero (their background would have to change).
+    Diagonals of ``unmaskable`` operands cannot be set to zero, as their background would have to change.
     """
     if not contraction.distinct:
         return (Term(1, contraction),)
@@ -238,7 +238,7 @@ def _settle_locally(term: Term, unmaskable: frozenset[int]) -> Term:
 
 
 def _holders(operands: Sequence[Axes], but: Collection[int]) -> Mapping[str, set[int]]:
-    """Which operands have each axis."""
+    """Operands that have each axis, without those in ``but``."""
     holders = defaultdict[str, set[int]](set)
     for operand, axes in enumerate(operands):
         if operand not in but:
@@ -248,7 +248,7 @@ def _holders(operands: Sequence[Axes], but: Collection[int]) -> Mapping[str, set
 
 
 def _merge(term: Term, pair: Pair) -> Term | None:
-    """The term where both axes are one; nothing if a pair or a zero diagonal forbids that."""
+    """The term with both axes of a pair identified; None if another pair or a zero diagonal forbids that."""
     contraction = term.contraction
     kept, gone = sorted(pair, key=lambda axis: (axis not in contraction.output, axis))
 
@@ -267,7 +267,7 @@ def _merge(term: Term, pair: Pair) -> Term | None:
 
 
 def repeated_axes(axes: Sequence[str]) -> tuple[tuple[tuple[int, int], ...], Axes]:
-    """Pairs of dimensions to take diagonals of, one after another, and the axes of what is left.
+    """Pairs of dimensions whose diagonals to take one after another, and the axes that remain.
 
     >>> repeated_axes(["x", "x", "y"])
     (((0, 1),), ('y', 'x'))

@@ -1,5 +1,4 @@
-"""Algebras whose ⊕ is the larger of two, or the smaller: their sums over tensors, with one choice as
-gradient.
+"""Algebras whose ⊕ is the maximum or the minimum; the gradient of a sum goes to a single term.
 
 The first of equal extremes takes all of a gradient, so the gradient of a maximum over assignments with
 respect to unary log-potentials is a most probable assignment, one-hot.
@@ -18,7 +17,7 @@ from herbrand.contraction.algebra import Algebra, segment_extreme
 
 
 class Extreme(Algebra):
-    """``folds`` says whether it is the largest (the default) or the least."""
+    """Algebra whose ⊕ is the maximum, or the minimum if ``folds`` is "least"."""
 
     folds = "largest"
     idempotent = True
@@ -37,7 +36,7 @@ class Extreme(Algebra):
 
 
 def first_maximum(tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
-    """The maximum over dimensions; its gradient goes to the first entry that attains it."""
+    """Maximum over dimensions; its gradient goes to the first entry that attains it."""
     kept = [dim for dim in range(tensor.dim()) if dim not in dims]
     count = math.prod(tensor.shape[dim] for dim in dims)
     terms = tensor.permute(*dims, *kept).reshape(count, *(tensor.shape[dim] for dim in kept))
@@ -45,7 +44,8 @@ def first_maximum(tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 
 def segment_maximum(values: Tensor, segments: Tensor, count: int, zero: float) -> Tensor:
-    """The maximum of the rows of each segment; its gradient goes to the first row that attains it."""
+    """Maximum of the rows of each segment, ``zero`` for an empty one; its gradient goes to the first row
+    that attains it."""
     fixed = values.detach()
     peaks = segment_extreme(fixed, segments, count, zero, "amax")
     used = library(values)
@@ -56,6 +56,6 @@ def segment_maximum(values: Tensor, segments: Tensor, count: int, zero: float) -
 
 
 def row_numbers(table: Tensor) -> Tensor:
-    """The number of each row, to be broadcast."""
+    """Number of each row, shaped to broadcast."""
     numbers = library(table).arange(len(table), device=table.device)
     return numbers.view(-1, *[1] * (table.dim() - 1))

@@ -1,4 +1,4 @@
-"""The integers of sparse steps: which entries meet, worked out once for each set of supports.
+"""Index structures of sparse steps: which entries meet, computed once for each set of supports.
 
 Takes supports and axes; returns structures that :mod:`herbrand.contraction.sparse` runs values through.
 Whatever a step contracts, it is a matrix product: rows are the axes of the first operand that stay, the inner
@@ -22,7 +22,7 @@ from herbrand.contraction.relation import Integers, Support, positions
 from herbrand.row_keys import each_in, places_among, unique_rows
 
 ROOMY = 4
-"""Rows are numbered by key up to this many times as many keys as entries."""
+"""Largest ratio of possible keys to entries for which rows are numbered by key instead of by rank."""
 SMALL = 1 << 16
 
 Index = NDArray[np.integer]
@@ -30,7 +30,7 @@ Index = NDArray[np.integer]
 
 @dataclass(frozen=True, eq=False)
 class Compressed:
-    """A sparse matrix in compressed rows; entry ``e`` has value number ``order[e]`` (``e`` if None)."""
+    """Sparse matrix in compressed rows; entry ``e`` has value number ``order[e]`` (``e`` if None)."""
 
     pointers: Index
     columns: Index
@@ -39,7 +39,7 @@ class Compressed:
 
     @classmethod
     def of(cls, rows: Integers, columns: Integers, shape: tuple[int, int]) -> Compressed:
-        """From the row and column numbers of the entries, no two of them alike."""
+        """Compress entries given by row and column numbers, no two of them equal."""
         width = np.int32 if max(*shape, len(rows)) < 2**31 else np.int64
         if len(rows) < 2 or (np.diff(rows) >= 0).all():
             pointers = np.zeros(shape[0] + 1, dtype=width)
@@ -53,7 +53,7 @@ class Compressed:
 
     @cached_property
     def sorted(self) -> Compressed:
-        """The same with the columns of each row in order."""
+        """The same matrix with the columns of each row ascending."""
         inner = np.diff(self.columns.astype(np.int64))
         starts = self.pointers[1:-1]
         inner[starts[(starts > 0) & (starts < len(self.columns))] - 1] = 1
@@ -66,7 +66,7 @@ class Compressed:
 
     @cached_property
     def inverse(self) -> Integers | None:
-        """For every value, which entry has it."""
+        """Entry of each value; None if they are in the same order."""
         if self.order is None:
             return None
         inverse = np.empty(len(self.order), np.int64)
@@ -74,11 +74,11 @@ class Compressed:
         return inverse
 
     def value_numbers(self, entries: Integers) -> Integers:
-        """Which values some entries have."""
+        """Numbers of the values of some entries."""
         return entries if self.order is None else self.order[entries].astype(np.int64)
 
     def with_values(self, values: NDArray[Any]) -> Any:
-        """The scipy matrix with these values, given in compressed order."""
+        """scipy matrix with these values, given in compressed order."""
         from scipy.sparse import csr_array
 
         return csr_array((values, self.columns, self.pointers), shape=self.shape)
@@ -86,10 +86,10 @@ class Compressed:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """How the entries of one operand add up into rows, each times a row of a second, dense operand.
+    """Matrix that multiplies a second, dense operand: row sums of the first's entries times rows of the
+    second.
 
-    The matrix is kept in whichever orientation needs no reordering of the values; ``flipped`` if that is by
-    columns.
+    It is kept in the orientation that needs no reordering of the values; ``flipped`` if that is by columns.
     """
 
     matrix: Compressed
@@ -118,19 +118,20 @@ class Triangle:
 
     @cached_property
     def right_by_columns(self) -> Compressed:
-        """``right`` in compressed columns, its order counting entries of the compressed rows."""
+        """``right`` in compressed columns; its ``order`` refers to entries of the compressed rows."""
         rows = np.repeat(np.arange(self.right.shape[0]), np.diff(self.right.pointers))
         columns = self.right.columns.astype(np.int64)
         return Compressed.of(columns, rows, (self.right.shape[1], self.right.shape[0])).sorted
 
     @cached_property
     def wedges(self) -> int:
-        """How many products of an entry of ``left`` with one of ``right`` there are."""
+        """Number of products of an entry of ``left`` with an entry of ``right``."""
         return int(np.diff(self.right.pointers)[self.left.columns].sum(dtype=np.int64))
 
     @cached_property
     def by_entries(self) -> bool:
-        """Whether intersecting a row and a column for every entry of the mask is less work than wedges."""
+        """Whether intersecting a row and a column for each entry of the mask takes fewer steps
+        than all wedges."""
         if self.complete:
             return False
         rows = np.repeat(np.arange(self.mask.shape[0]), np.diff(self.mask.pointers))
@@ -142,12 +143,13 @@ class Triangle:
 
 
 INTERSECTION_COST = 2.0
-"""A step of an intersection, relative to a step through a wedge."""
+"""Cost of a step of an intersection, relative to a step through a wedge."""
 
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """The product of two sparse matrices: its entries, over rows' and columns' axes, and how to add up."""
+    """Product of two sparse matrices: the support of the result, over the axes of rows and columns, and the
+    triangle that sums it."""
 
     support: Support
     triangle: Triangle
@@ -155,7 +157,8 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A join written out: which entries multiply, and which entry of the result each product is added to."""
+    """Join as a list of products: entry of each operand, and the entry of the result that the product
+    is added to."""
 
     support: Support
     left: Integers
@@ -165,7 +168,8 @@ class Expansion:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Rows of several tables over the same axes, as numbers below ``count``; ``labels`` say of which."""
+    """Rows of several tables over the same axes as numbers below ``count``; ``labels`` [number] are the rows,
+    None if numbers are mixed-radix keys."""
 
     each: tuple[Integers, ...]
     count: int
@@ -182,7 +186,7 @@ class _Numbers:
         return cls(tuple(np.split(places, cuts)), len(labels), labels, shape)
 
     def write(self, numbers: Index, rows: Integers) -> None:
-        """Put the rows that ``numbers`` stand for into ``rows`` [n, axes]."""
+        """Write the rows with these ``numbers`` into ``rows`` [n, axes]."""
         if self.labels is not None:
             rows[:] = self.labels[numbers]
             return
@@ -193,7 +197,8 @@ class _Numbers:
 
 
 def taken(support: Support, axes: Axes, order: Axes) -> tuple[Support, Integers | None]:
-    """``support`` by the diagonal of repeated axes and without axes not in ``order``; which entries remain.
+    """Support restricted to the diagonal of repeated axes, without axes not in ``order``; and the remaining
+    entries, None if all remain.
 
     ``order`` keeps the axes in the order of their first occurrence, so that rows stay sorted.
     """
@@ -210,25 +215,25 @@ def taken(support: Support, axes: Axes, order: Axes) -> tuple[Support, Integers 
 
 
 def off_diagonal(support: Support, left: int, right: int) -> tuple[Support, Integers]:
-    """The part of a support whose two columns differ, and which entries those are."""
+    """Part of a support whose two columns differ, and the numbers of its entries."""
     keep = np.flatnonzero(support.indices[:, left] != support.indices[:, right])
     return selected(support, keep), keep
 
 
 def selected(support: Support, entries: Integers) -> Support:
-    """Some entries of a support, in their order."""
+    """Support of some of the entries, in their order."""
     return Support(np.ascontiguousarray(support.indices[entries]), support.shape)
 
 
 def grid(support: Support, widths: tuple[int, ...]) -> Support:
-    """Every entry of a support, with every index of further axes."""
+    """Product of a support with all indices of further axes of these sizes."""
     cells = np.stack(np.unravel_index(np.arange(math.prod(widths)), widths), axis=1)
     rows = np.repeat(support.indices, len(cells), axis=0)
     return Support(np.concatenate((rows, np.tile(cells, (len(support), 1))), axis=1), support.shape + widths)
 
 
 def reordered(support: Support, axes: Axes, order: Axes) -> tuple[Support, Integers]:
-    """The same entries with axes in another order, new ones of size one included; where each comes from."""
+    """Support with its axes reordered, new axes of size one included; and the old number of each entry."""
     columns = [axes.index(axis) if axis in axes else None for axis in order]
     zeros = np.zeros(len(support), np.int64)
     parts = [zeros if column is None else support.indices[:, column] for column in columns]
@@ -241,26 +246,26 @@ def reordered(support: Support, axes: Axes, order: Axes) -> tuple[Support, Integ
 
 
 def union(supports: Sequence[Support]) -> tuple[Support, list[Integers]]:
-    """All entries of several supports of one shape, and where those of each are."""
+    """Union of supports of one shape, and the places of each one's entries in it."""
     rows, places = unique_rows(np.concatenate([support.indices for support in supports]), supports[0].shape)
     cuts = np.cumsum([len(support) for support in supports])[:-1]
     return Support(rows, supports[0].shape), np.split(places, cuts)
 
 
 def row_numbers(support: Support, axes: Axes, kept: Axes) -> Integers:
-    """The number of every entry's row in a dense table over ``kept``."""
+    """Number of each entry's row in a dense table over ``kept``."""
     return positions(*_columns(support, axes, kept))
 
 
 def occupied_rows(support: Support, axes: Axes, kept: Axes) -> tuple[Support, Integers]:
-    """The rows over ``kept`` that have entries, as a support; and for every entry its row's place in it."""
+    """Rows over ``kept`` that have entries, as a support; and the place in it of each entry's row."""
     rows, shape = _columns(support, axes, kept)
     unique, places = unique_rows(rows, shape)
     return Support(unique, shape), places
 
 
 def places_in(support: Support, axes: Axes, other: Support, other_axes: Axes) -> Integers:
-    """For every entry the place in ``other`` of the entry that agrees with it, -1 if there is none."""
+    """Place in ``other`` of the entry that agrees with each entry; -1 if there is none."""
     rows, shape = _columns(support, axes, other_axes)
     numbers = _Numbers.of([rows, other.indices], shape)
     wanted, known = numbers.each
@@ -268,7 +273,7 @@ def places_in(support: Support, axes: Axes, other: Support, other_axes: Axes) ->
 
 
 def product(left: Support, left_axes: Axes, right: Support, right_axes: Axes, output: Axes) -> Product:
-    """The product of two supports, summed over the axes that ``output`` does not have."""
+    """Product of two supports, summed over the axes that ``output`` does not have."""
     pair = _Pair(left, left_axes, right, right_axes, output)
     first, second = pair.matrices()
     pattern: Any = first.with_values(np.ones(len(left))) @ second.with_values(np.ones(len(right)))
@@ -284,7 +289,7 @@ def product(left: Support, left_axes: Axes, right: Support, right_axes: Axes, ou
 def masked_product(
     left: Support, left_axes: Axes, right: Support, right_axes: Axes, mask: Support, mask_axes: Axes
 ) -> Triangle:
-    """The product of two supports at the entries of a third, whose axes are those of rows and columns."""
+    """Product of two supports at the entries of a third, whose axes are those of the rows and columns."""
     pair = _Pair(left, left_axes, right, right_axes, mask_axes, (mask, mask_axes))
     first, second = pair.matrices()
     third = Compressed.of(pair.rows.each[1], pair.columns.each[1], (pair.rows.count, pair.columns.count))
@@ -292,7 +297,7 @@ def masked_product(
 
 
 def expansion(left: Support, left_axes: Axes, right: Support, right_axes: Axes, output: Axes) -> Expansion:
-    """The join of two supports, every product of entries written out."""
+    """Join of two supports with every product of entries listed."""
     pair = _Pair(left, left_axes, right, right_axes, output)
     first, second = pair.matrices()
     counts = np.diff(second.pointers)[first.columns].astype(np.int64)
@@ -309,13 +314,14 @@ def expansion(left: Support, left_axes: Axes, right: Support, right_axes: Axes, 
 
 
 def join_rows(left: Support, left_axes: Axes, right: Support, right_axes: Axes) -> int:
-    """How many products of entries the join of two supports has."""
+    """Number of products of entries in the join of two supports."""
     first, second = _Pair(left, left_axes, right, right_axes, left_axes).matrices()
     return Triangle(first, second, first).wedges
 
 
 class _Pair:
-    """Two supports as matrices over the axes they share; if there is a third, it has rows and columns."""
+    """Two supports as matrices over the axes they share. A third one, if given, is numbered by the same
+    rows and columns."""
 
     def __init__(
         self,
@@ -335,7 +341,7 @@ class _Pair:
         self.shape = self.rows.shape + self.columns.shape
 
     def entries(self, rows: Index, columns: Index) -> Integers:
-        """The indices of entries of the product, from the numbers of their rows and columns."""
+        """Indices of entries of the product, from the numbers of their rows and columns."""
         indices = np.empty((len(rows), len(self.shape)), np.int64)
         self.rows.write(rows, indices[:, : len(self.rows.shape)])
         self.columns.write(columns, indices[:, len(self.rows.shape) :])

@@ -1,4 +1,4 @@
-"""The two loops over compressed rows that neither scipy nor torch has.
+"""Compiled loops over compressed rows that neither scipy nor torch has.
 
 >>> pointers, columns = np.array([0, 2, 3]), np.array([0, 1, 1])
 >>> sampled_products(pointers, columns, np.ones((2, 1)), np.array([[2.0], [5.0]]))
@@ -17,12 +17,12 @@ from herbrand.loops import loop
 Array = NDArray[Any]
 
 INTO_MASK, INTO_LEFT, INTO_RIGHT = 0, 1, 2
-"""Which of the three sparse matrices of a triangle a result is wanted at."""
+"""Which of the three sparse matrices of a triangle the result belongs to."""
 
 
 @loop
 def sampled_products(pointers: Array, columns: Array, left: Array, right: Array) -> Array:
-    """For every entry (i, j) of a matrix in compressed rows, the inner product of left[i] and right[j]."""
+    """Inner product of left[i] and right[j] for every entry (i, j) of a matrix in compressed rows."""
     products = np.zeros(len(columns), left.dtype)
     for row in range(len(pointers) - 1):
         for entry in range(pointers[row], pointers[row + 1]):
@@ -47,10 +47,13 @@ def triangle_by_rows(
     width: int,
     sums: Array,
 ) -> None:
-    """Σ over i, j, k of left[i, j] right[j, k] mask[i, k], differentiated by the values of ``target``.
+    """Add the derivative of Σ over i, j, k of left[i, j] right[j, k] mask[i, k] by the values of ``target``
+    to ``sums``.
 
     Walks every product of an entry of ``left`` with a row of ``right``; ``width`` is the number of columns k.
     """
+    # A dense lookup of the mask's row makes each product one step; clearing only its entries keeps rows
+    # cheap.
     place = np.full(width, -1, np.int64)
     for row in range(len(left_pointers) - 1):
         start, stop = mask_pointers[row], mask_pointers[row + 1]
@@ -87,9 +90,9 @@ def triangle_by_entries(
     mask: Array,
     sums: Array,
 ) -> None:
-    """The same as :func:`triangle_by_rows`, with ``right`` in compressed columns.
+    """Add the same derivative as :func:`triangle_by_rows`, with ``right`` in compressed columns.
 
-    For every entry of ``mask``, the row of ``left`` and the column of ``right`` are intersected.
+    For each entry of ``mask``, the row of ``left`` and the column of ``right`` are intersected.
     """
     for row in range(len(left_pointers) - 1):
         left_start, left_stop = left_pointers[row], left_pointers[row + 1]
@@ -122,7 +125,8 @@ def triangle_by_entries(
 
 @loop
 def _gallop(sorted_values: Array, start: Any, stop: Any, wanted: Any) -> Any:
-    """The first place from ``start`` on with ``wanted`` or more: in growing strides, then by halving."""
+    """First place from ``start`` on whose value is at least ``wanted``: by doubling strides,
+    then by bisection."""
     stride = 1
     while start + stride < stop and sorted_values[start + stride] < wanted:
         start += stride

@@ -1,4 +1,4 @@
-"""In which order to contract: which operands meet, one group after the other.
+"""Order of a contraction: which operands meet, one group after another.
 
 Takes axes and sizes only; returns :class:`Join` values in single-assignment form, the inputs being slots
 ``0 .. n-1`` and each join one slot more. Two regimes:
@@ -35,24 +35,26 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.expression import Axes
 
 FEW_OPERANDS = 10
-"""Up to this many, the search over pairs takes milliseconds."""
+"""Operands up to which the search over pairs takes milliseconds."""
 
 FEWER_OPERANDS = 8
-"""Up to this many, operands that share no axis, or none but the output's, may meet too: many more trees."""
+"""Operands up to which outer products are searched too (of operands that share no axis but the output's):
+many more trees."""
 
 IN_ORDER = 4
-"""Up to this many meet in their own order where that costs no more: tables are then read as they lie."""
+"""Operands up to which the given order is preferred at equal cost, as tables are then read
+in memory order."""
 
 RESCORED_DEGREE = 64
-"""Axes with more neighbours are scored again only when they come up, which keeps hubs from costing n²."""
+"""Degree above which an axis is scored again only when it is popped, so that hubs do not cost n²."""
 
 WORTH_A_SWEEP, COSTLY = 1e5, 1e7
-"""Above these estimated costs, a layered order is tried as well, and random ways to break ties."""
+"""Estimated costs above which a layered order is tried as well, and then random tie-breaking."""
 HOPELESS = 62.0
-"""Tables of more entries than 2 to this power will not be built: the search for a better order ends."""
+"""Log2 of the entries above which no table will be built, so that the search for a better order ends."""
 RESTARTS = 8
 RESTART_EFFORT = 40_000
-"""Restarts stop when axes × restarts passes this: about a second."""
+"""Limit of axes × restarts: about a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,9 @@ class Join:
 def contraction_order(
     operands: Sequence[Axes], output: Axes, sizes: Mapping[str, int], budget: Budget = UNLIMITED
 ) -> tuple[Join, ...]:
-    """Joins that leave one slot, whose axes are those of the output that some operand has.
+    """Joins that leave one slot, whose axes are the output axes that some operand has.
 
-    ``operands`` name no axis twice; there is at least one. No join is made where there is nothing to do.
+    ``operands`` repeat no axis; there is at least one. Empty if there is nothing to do.
     """
     joins = _sum_lone_axes(operands, output)
     live = _live_slots(len(operands), joins)
@@ -88,7 +90,7 @@ def elimination_order(
     sizes: Mapping[str, int],
     budget: Budget = UNLIMITED,
 ) -> list[str]:
-    """All axes but the output's, in the cheapest greedy order found."""
+    """All axes but the output's, in the cheapest greedy order."""
     graph = _Graph(operands, output, sizes, budget)
     cost, order = min(graph.eliminate(graph.weight), graph.eliminate(graph.fill))
     if math.isinf(cost):
@@ -104,7 +106,7 @@ _Score = Callable[[int, list[set[int]]], tuple[float, ...]]
 
 
 class _Graph:
-    """Axes that meet in an operand, as adjacency sets over integers."""
+    """Interaction graph of axes, as adjacency sets over integers."""
 
     def __init__(
         self, operands: Iterable[Axes], output: Collection[str], sizes: Mapping[str, int], budget: Budget
@@ -124,13 +126,14 @@ class _Graph:
             neighbours.discard(axis)
 
     def weight(self, axis: int, edges: list[set[int]]) -> tuple[float, ...]:
-        """The logarithm of the size of the table that eliminating ``axis`` visits."""
+        """Log2 of the size of the table that eliminating ``axis`` visits."""
         if self.binary:
             return (len(edges[axis]) + 1.0,)
         return (self.log_sizes[axis] + sum(map(self.log_sizes.__getitem__, edges[axis])),)
 
     def fill(self, axis: int, edges: list[set[int]]) -> tuple[float, ...]:
-        """How many pairs of neighbours would meet for the first time (at most, for hubs); then the weight."""
+        """Number of pairs of neighbours that would become adjacent (an upper bound for hubs),
+        then the weight."""
         around = edges[axis]
         if len(around) > RESCORED_DEGREE:
             missing = len(around) * (len(around) - 1) // 2
@@ -139,7 +142,7 @@ class _Graph:
         return (float(missing), *self.weight(axis, edges))
 
     def sweep(self) -> _Score:
-        """From one end of the graph to the other, the lightest axis of the front first: for long ones."""
+        """Score that sweeps a long graph from one end to the other, the lightest axis of the front first."""
         place = {axis: float(number) for number, axis in enumerate(self._from_the_ends())}
 
         def score(axis: int, edges: list[set[int]]) -> tuple[float, ...]:
@@ -150,7 +153,7 @@ class _Graph:
         return score
 
     def _from_the_ends(self) -> list[int]:
-        """All axes, each connected part breadth first, beginning at an axis far from the others."""
+        """All axes by breadth-first search of each component, from an axis far from the others."""
         order: list[int] = []
         seen: set[int] = set()
         for axis in range(len(self.edges)):
@@ -169,7 +172,7 @@ class _Graph:
         return queue
 
     def restarts(self) -> Iterator[tuple[_Score, random.Random]]:
-        """The greedy scores again, with ties broken at random."""
+        """Yield the greedy scores with random tie-breaking."""
         for seed in range(min(RESTARTS, RESTART_EFFORT // max(1, len(self.names)))):
             for score in (self.weight, self.fill):
                 yield score, random.Random(seed)
@@ -177,9 +180,9 @@ class _Graph:
     def eliminate(
         self, score: _Score, ties: random.Random | None = None, dearest: float = math.inf
     ) -> tuple[float, list[str]]:
-        """Greedily, lowest score first; the summed size of all tables visited, and the order.
+        """Eliminate greedily, lowest score first; return the total size of the tables visited, and the order.
 
-        Given up, at infinite cost, as soon as the tables are larger than ``dearest``.
+        Stops with infinite cost once the total reaches ``dearest``, or a table is HOPELESS.
         """
         edges = [set(neighbours) for neighbours in self.edges]
         rank = list(range(len(edges)))
@@ -225,7 +228,7 @@ class _Graph:
 
 
 def _connect(edges: list[set[int]], axis: int) -> set[int]:
-    """Take ``axis`` out of the graph and join all its neighbours, which are returned."""
+    """Remove ``axis`` from the graph, connect all its neighbours and return these."""
     around = edges[axis]
     for neighbour in around:
         others = edges[neighbour]
@@ -259,7 +262,7 @@ def _pairwise(operands: list[Axes], output: Axes, sizes: Mapping[str, int]) -> l
 
 
 def _entries(joins: Sequence[Join], operands: Sequence[Axes], sizes: Mapping[str, int]) -> int:
-    """Of all tables that the joins run over."""
+    """Total entries of the joint tables of all joins."""
     axes_of = [*operands, *(join.axes for join in joins)]
     return sum(
         math.prod(sizes[axis] for axis in set(chain.from_iterable(axes_of[slot] for slot in join.slots)))
@@ -268,7 +271,8 @@ def _entries(joins: Sequence[Join], operands: Sequence[Axes], sizes: Mapping[str
 
 
 def _by_elimination(operands: list[Axes], output: Axes, order: Iterable[str]) -> list[Join]:
-    """All operands of an axis meet when its turn comes; at the end, what is left."""
+    """Bucket elimination: join all operands of an axis when its turn comes, and at the end
+    those that remain."""
     axes_of: list[Axes] = list(operands)
     holders: dict[str, set[int]] = {}
     for slot, axes in enumerate(operands):
@@ -300,7 +304,7 @@ def _by_elimination(operands: list[Axes], output: Axes, order: Iterable[str]) ->
 
 
 def _joins(operands: list[Axes], output: Axes, path: Iterable[Collection[int]]) -> list[Join]:
-    """A path of slot numbers, with the axes each join must keep because something else needs them."""
+    """Joins along a path of slot numbers; each keeps the axes that other slots or the output need."""
     axes_of: list[Axes] = list(operands)
     needed = Counter(chain(output, *operands))
     joins = []
@@ -320,7 +324,7 @@ def _live_slots(inputs: int, joins: Sequence[Join]) -> list[int]:
 
 
 def _renumbered(joins: Iterable[Join], live: Sequence[int], start: int) -> list[Join]:
-    """Joins over the slots ``live``, where they are but a part of ``start`` slots."""
+    """Renumber joins over the slots ``live``, which are some of ``start`` slots."""
 
     def number(slot: int) -> int:
         return live[slot] if slot < len(live) else start + slot - len(live)
@@ -329,7 +333,8 @@ def _renumbered(joins: Iterable[Join], live: Sequence[int], start: int) -> list[
 
 
 def _depth_first(joins: Sequence[Join], operands: Sequence[Axes], sizes: Mapping[str, int]) -> list[Join]:
-    """The same joins, each subtree finished before the next begins, so that few results wait at a time.
+    """Reorder joins so that each subtree is finished before the next begins and few results are alive at a
+    time.
 
     Of several subtrees, the one that needs the most memory beyond its own result goes first.
     """

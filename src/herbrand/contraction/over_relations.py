@@ -1,4 +1,5 @@
-"""A plan over relations, in memory or in a database: each step a join of its slots and a group by its output.
+"""Run a plan over relations, in memory or in a database: each step is a join of its slots and a group by its
+output.
 
 Takes a :class:`~herbrand.contraction.planner.Plan` and an :class:`Operand` for each operand; returns a
 :class:`Contracted`. So a plan that was made for the sparse executor runs on tables larger than memory, in any
@@ -27,19 +28,19 @@ from herbrand.relations.relation import Relation
 VALUE = "v"
 _OTHER = "w"
 UNLIMITED = 2**62
-"""Bytes: what a database cannot hold in memory it writes to disk."""
+"""Budget in bytes: a database writes to disk what does not fit in its memory."""
 
 Numbers = Callable[[str, int], Relation]
-"""A relation of one column of this name: the numbers from 0 up to a count."""
+"""Function that returns a relation of one column with this name: the numbers from 0 up to a count."""
 
 
 @dataclass(frozen=True)
 class Operand:
-    """``columns`` of ``rows`` are its axes, and ``v`` the value of each entry, the algebra's one if there is
-    no such column. No entry is listed twice.
+    """An operand as a relation: ``columns`` of ``rows`` are its axes, and ``v`` is the value of each entry,
+    the algebra's one if there is no such column. No entry is listed twice.
 
-    ``background``: what entries that are not listed have, the algebra's zero if None. ``count``: about how
-    many rows there are.
+    ``background``: value of entries that are not listed; the algebra's zero if None. ``count``: estimated
+    number of rows.
     """
 
     rows: Relation
@@ -49,18 +50,17 @@ class Operand:
 
     @property
     def statistics(self) -> Statistics:
-        """What planning knows of it."""
+        """Statistics for planning."""
         return Statistics(self.count, self.background is not None)
 
 
 @dataclass(frozen=True)
 class Contracted:
-    """Each entry is the ⊕ of ``everywhere`` and of its ``v`` in ``rows``, if it has any there.
+    """Result of a contraction: the value of an entry is the ⊕ of ``everywhere`` and of its ``v`` in ``rows``,
+    if listed.
 
-    Values are of the plan's algebra: truth values with backgrounds come as counts, true where not 0.
-
-    ``columns`` name the output's axes in ``rows``; ``everywhere`` has the column ``v`` only. None is no
-    row.
+    Values are of the plan's algebra: truth values with backgrounds come as counts, true if not 0. ``columns``
+    name the output's axes in ``rows``; ``everywhere`` has the column ``v`` only. None has no rows.
     """
 
     columns: tuple[str, ...]
@@ -69,12 +69,12 @@ class Contracted:
 
 
 def planned(contraction: Contraction, operands: Sequence[Statistics]) -> Plan:
-    """The plan for relations of these sizes. A database spills to disk, so no plan is too large here."""
+    """Plan for relations of these sizes. A database spills to disk, so no plan is refused as too large."""
     return plan(contraction, operands, UNLIMITED, executor="sparse" if operands else "dense")
 
 
 def contracted(plan: Plan, operands: Sequence[Operand], numbers: Numbers) -> Contracted:
-    """The plan over these relations; routes that are one number add up to ``everywhere``."""
+    """Run a plan over these relations; constant routes add up to ``everywhere``."""
     contraction, algebra = plan.contraction, algebra_named(plan.algebra)
     names = {axis: f"k{place}" for place, axis in enumerate(contraction.sizes)}
     columns = tuple(names[axis] for axis in contraction.output)
@@ -98,8 +98,8 @@ def _added(parts: Sequence[Relation], columns: Sequence[str], algebra: Algebra) 
 
 @dataclass(frozen=True)
 class _Slot:
-    """A relation with a column for each axis, and ``v`` if not all entries are one; or, without a relation, 1
-    where its two axes differ."""
+    """Relation with a column for each axis, and ``v`` unless all its entries are one; without a relation, a
+    mask: 1 where its two axes differ."""
 
     axes: Axes
     rows: Relation | None
@@ -107,7 +107,7 @@ class _Slot:
 
 @dataclass(frozen=True)
 class _Walk:
-    """One route's way through its steps."""
+    """Run of one route through its steps."""
 
     route: Route
     operands: Sequence[Operand]
@@ -116,11 +116,11 @@ class _Walk:
     numbers: Numbers
 
     def constant(self) -> Relation:
-        """The route as one number, in a row or in none."""
+        """Result of a constant route, in one row or none."""
         return self._last()[1].select(**{VALUE: self._scaled()})
 
     def spread(self) -> Relation:
-        """The route over all output axes: those that no operand binds take every number."""
+        """Result over all output axes; axes that no operand binds take every number."""
         (axes, rows), contraction = self._last(), self.route.term.contraction
         wide = [axis for axis in contraction.output if axis not in axes and contraction.sizes[axis] > 1]
         for axis in wide:
@@ -134,7 +134,7 @@ class _Walk:
         )
 
     def _scaled(self) -> Expression:
-        """The value times repeats, the backgrounds that stand for operands, and the sign."""
+        """Value of the last step times repeats, backgrounds and the sign."""
         algebra, route = self.algebra, self.route
         value = algebra.repeated(column(VALUE), route.repeats)
         for place in route.backgrounds:
@@ -143,7 +143,7 @@ class _Walk:
         return value if sign == 1 else algebra.times(value, algebra.constant(sign))
 
     def _last(self) -> tuple[Axes, Relation]:
-        """What the last step makes, over the axes that are left."""
+        """Result of the last step, with its axes."""
         slots = dict(enumerate(self._inputs()))
         for number, step in enumerate(self.route.steps, len(slots)):
             rows = self._joined([slots.pop(slot) for slot in step.slots], step.output)
@@ -156,7 +156,8 @@ class _Walk:
         return slot.axes, self._valued(slot.rows)
 
     def _inputs(self) -> Iterator[_Slot]:
-        """Every operand with repeated axes, zero diagonals and backgrounds taken care of; then the masks."""
+        """Yield each operand with repeated axes, zero diagonals and its background resolved;
+        then the masks."""
         term, inputs = self.route.term, self.route.inputs
         operands = term.contraction.operands
         for place, axes in enumerate(operands):
@@ -190,7 +191,7 @@ class _Walk:
         return rows.select(**chosen)
 
     def _written_out(self, operand: Operand, axes: Axes, value: Expression) -> Relation:
-        """The relation with a row for every entry."""
+        """Operand as a relation with a row for every entry of its table."""
         sizes, background = self.route.term.contraction.sizes, operand.background or 0
         listed = operand.rows.select(**{name: column(name) for name in operand.columns}, **{VALUE: value})
         rows = self._ones().only()
@@ -199,7 +200,7 @@ class _Walk:
         return rows.left_join(listed, operand.columns, **{VALUE: self.algebra.value(background)})
 
     def _joined(self, slots: Sequence[_Slot], output: Axes) -> Relation:
-        """Slots joined where they share axes, multiplied, and grouped by the output's axes."""
+        """Join slots on shared axes, multiply their values, and group by the output's axes."""
         tables, masks = (
             [slot for slot in slots if slot.rows is not None],
             [x.axes for x in slots if x.rows is None],
@@ -238,10 +239,10 @@ class _Walk:
         return self.numbers(self.names[axis], self.route.term.contraction.sizes[axis])
 
     def _valued(self, rows: Relation) -> Relation:
-        """With the value of each entry."""
+        """Rows with a column for their values, added where all are one."""
         one = self.algebra.constant(self.algebra.one)
         return rows if VALUE in rows.columns else rows.let(**{VALUE: one})
 
     def _ones(self) -> Relation:
-        """One row, of the algebra's one."""
+        """A single row with the algebra's one."""
         return self.numbers("one", 1).select(**{VALUE: self.algebra.constant(self.algebra.one)})

@@ -1,4 +1,4 @@
-"""How a contraction will be computed, what it costs, and whether it may start.
+"""Plan a contraction: its steps, their cost, and whether they fit in memory.
 
 Takes a :class:`Contraction` and what is known of its operands (:class:`Statistics`); returns a :class:`Plan`:
 deterministic steps made of names and integers, no arrays, so it can be cached, printed, and rendered for
@@ -45,10 +45,10 @@ SECONDS_A_BYTE = 1e-10
 
 @dataclass(frozen=True)
 class Plan:
-    """A costed, deterministic way to compute a contraction; ``print`` it to see.
+    """Costed, deterministic way to compute a contraction; ``print`` shows it.
 
-    Its routes are run one after the other and added up, each times its sign. ``algebra`` is what they compute
-    in.
+    Its routes are run one after another and added up, each times its sign. ``algebra``: the one in which they
+    are computed.
     """
 
     contraction: Contraction
@@ -60,11 +60,11 @@ class Plan:
     budget: int
     gradient: bool
     spread: int
-    """Bytes for sparse operands that are written out as dense tables."""
+    """Bytes of sparse operands that are converted to dense tables."""
 
     @cached_property
     def operations(self) -> float:
-        """Multiplications and additions, roughly; for sparse steps, as expected of evenly spread entries."""
+        """Estimated number of multiplications and additions; for sparse steps, of evenly spread entries."""
         return sum(step.operations for step in self._steps())
 
     @property
@@ -73,14 +73,14 @@ class Plan:
 
     @cached_property
     def bytes(self) -> int:
-        """The most memory in use at a time beside the operands, what a backward pass keeps included."""
+        """Peak memory beside the operands, including the results kept for a backward pass."""
         peak = max((route.peak for route in self.routes), default=0)
         kept = sum(step.bytes for step in self._steps()) if self.gradient else 0
         return peak + kept + self._copied + self._combined + self.spread
 
     @property
     def _copied(self) -> int:
-        """Operands with their diagonals set to zero, and masks."""
+        """Bytes of operands that are copied to set their diagonals to zero, and of masks."""
         sizes = self.contraction.sizes
         copies = {(one, left, right) for route in self.routes for one, left, right in route.term.hollow}
         masks = {pair for route in self.routes for pair in route.term.unequal}
@@ -89,7 +89,7 @@ class Plan:
 
     @property
     def _combined(self) -> int:
-        """What putting the routes together needs, each spread over the whole output."""
+        """Bytes for adding up the routes, each expanded to the whole output."""
         kept_sparse = all(route.kind != "dense" for route in self.routes)
         apart = any(route.term.apart for route in self.routes)
         if (len(self.routes) == 1 and not apart) or kept_sparse:
@@ -98,13 +98,13 @@ class Plan:
 
     @cached_property
     def seconds(self) -> float:
-        """A rough guess, good for choosing between executors."""
+        """Rough estimate of the time, good enough for choosing between executors."""
         linear = algebra_named(self.algebra).linear
         return sum(_seconds(step, linear) for step in self._steps()) + self.spread * SECONDS_A_BYTE
 
     @cached_property
     def largest(self) -> Step | None:
-        """The step with the largest result."""
+        """Step with the largest result and workspace."""
         return max(self._steps(), key=lambda step: step.bytes + step.workspace, default=None)
 
     def __str__(self) -> str:
@@ -148,13 +148,12 @@ def plan(
     executor: str | None = None,
     budget: Budget = UNLIMITED,
 ) -> Plan:
-    """The cheapest plan found for ``contraction``; equal questions get the very same plan.
+    """Cheapest plan for ``contraction``; plans are cached.
 
-    ``operands``: which relations are sparse (dense float64 if None), ``memory`` is the budget in bytes
-    (default: 70 % of the machine's), ``gradient`` whether results must be kept for a backward pass,
-    ``executor`` ("dense" or "sparse") overrules the choice by estimated time; ``budget`` is asked for the
-    time that the search for a good order takes. Raises ``BudgetError`` when the
-    plan needs more.
+    ``operands``: statistics of the relations (dense float64 if None). ``memory``: budget in bytes (default:
+    70 % of the machine's). ``gradient``: whether results are kept for a backward pass. ``executor`` ("dense"
+    or "sparse"): overrides the choice by estimated time. ``budget``: limits the time of the search for an
+    order. Raises ``BudgetError`` if the plan needs more memory.
     """
     statistics = tuple(operands) if operands is not None else (Statistics(),) * len(contraction.operands)
     if len(statistics) != len(contraction.operands):
@@ -166,7 +165,7 @@ def plan(
 
 
 def forget() -> None:
-    """Drop all plans that are kept."""
+    """Drop all cached plans."""
     _planned.cache_clear()
 
 
@@ -230,7 +229,7 @@ _EXECUTORS = {"dense": _dense_plan, "sparse": _sparse_plan}
 
 
 def _itemsize(known: Sequence[Statistics], terms: int) -> int:
-    """Differences of terms are taken in float64: float32 loses three digits to cancellation."""
+    """Bytes of a number; 8 where terms are subtracted, as float32 would lose three digits to cancellation."""
     return 8 if terms > 1 else max((one.itemsize for one in known), default=8)
 
 

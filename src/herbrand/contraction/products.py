@@ -30,7 +30,7 @@ MASK, LEFT, RIGHT = 0, 1, 2
 
 
 def row_sums(rows: Rows, values: Tensor, table: Tensor) -> Tensor:
-    """For every row, the sum of its entries times the rows of ``table`` [inner, columns] that they meet."""
+    """Sum of each row's entries times the rows of ``table`` [inner, columns] that they meet."""
     return _RowSums.apply(rows, _in_order(rows.matrix, values), table)
 
 
@@ -84,7 +84,7 @@ class _Sampled(torch.autograd.Function):
 
 
 class _Triangle(torch.autograd.Function):
-    """The form's derivative with respect to the values of ``target``, whose own are None."""
+    """Derivative of the form by the values of ``target``, whose own are None."""
 
     @staticmethod
     def forward(ctx: Any, triangle: Triangle, target: int, *values: Tensor | None) -> Tensor:
@@ -124,5 +124,5 @@ def _run_triangle(triangle: Triangle, target: int, values: tuple[Tensor | None, 
 
 
 def _in_order(matrix: Compressed, values: Tensor) -> Tensor:
-    """Values as the entries of a compressed matrix have them."""
+    """Values in the order of a compressed matrix's entries."""
     return values if matrix.order is None else values[torch.from_numpy(matrix.order)]

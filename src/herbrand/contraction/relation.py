@@ -1,4 +1,4 @@
-"""The values that are contracted: tables of numbers, dense, or sparse over a constant background.
+"""Relations that are contracted: tables of numbers, dense, or sparse over a constant background.
 
 Owns :class:`Dense` and :class:`Sparse`, both checked when built. A sparse relation is a background value
 everywhere and exceptions at the entries of its :class:`Support`; the support is shared by relations that
@@ -48,7 +48,7 @@ class Dense:
 
     @property
     def dtype(self) -> str:
-        """The name of the type of its numbers."""
+        """Name of the dtype."""
         return type_name(self.tensor.dtype)
 
     @property
@@ -66,9 +66,9 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Which entries of a table are listed: ``indices`` [n, k], sorted and unique. Compared by identity.
+    """The listed entries of a table: ``indices`` [n, k], sorted and unique. Compared by identity.
 
-    What executors work out from indices alone is kept with them, by :meth:`once`.
+    Index structures that executors compute from supports are cached in them, by :meth:`once`.
     """
 
     indices: Integers = field(repr=False)
@@ -94,13 +94,13 @@ class Support:
 
     @cached_property
     def keys(self) -> Integers:
-        """Each entry's position in the dense table; refused where the table has too many for that."""
+        """Position of each entry in the dense table; raises OverflowError if 64 bits do not suffice."""
         return positions(self.indices, self.shape)
 
     def once(self, key: Hashable, make: Callable[[], T], *partners: Support) -> T:
-        """``make()`` the first time it is asked for with these partners, the same value ever after.
+        """``make()``, computed once for this key and these partners and then cached.
 
-        Kept for as long as this support and all partners live, so ``make()`` must not hold on to a partner.
+        Cached for as long as this support and all partners live, so the value must not refer to a partner.
         """
         known = self._known
         for partner in partners:
@@ -112,7 +112,7 @@ class Support:
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """``default`` everywhere, except for ``values`` [n] at the entries of ``support``.
+    """Table with ``values`` [n] at the entries of ``support``, and ``default`` everywhere else.
 
     ``Sparse.of`` builds one from raw rows. ``default`` may be a scalar tensor, which then takes part in
     gradients.
@@ -139,7 +139,7 @@ class Sparse:
         default: float | Tensor = 0.0,
         algebra: str = "real",
     ) -> Sparse:
-        """From rows in any order; values of equal rows are added up with the algebra's own plus."""
+        """Build from rows in any order; values of equal rows are added up in the algebra."""
         rows = np.asarray(indices, dtype=np.int64)
         rows = rows.reshape(len(rows), len(shape))
         shape = tuple(int(size) for size in shape)
@@ -165,7 +165,7 @@ class Sparse:
 
     @property
     def dtype(self) -> str:
-        """The name of the type of its numbers."""
+        """Name of the dtype."""
         return type_name(self.values.dtype)
 
     @property
@@ -181,11 +181,11 @@ class Sparse:
         return self.support.indices
 
     def with_values(self, values: Tensor, default: float | Tensor | None = None) -> Sparse:
-        """The same entries with other values: all that was worked out for the support stays."""
+        """The same entries with other values; the cached index structures of the support are shared."""
         return Sparse(self.support, values, self.default if default is None else default)
 
     def to_dense(self) -> Tensor:
-        """Every entry, in one table."""
+        """The whole table."""
         size = math.prod(self.shape)
         made, device = torch(), self.values.device
         background = made.as_tensor(self.default, dtype=self.values.dtype, device=device).expand(size)
@@ -197,7 +197,7 @@ Relation = Dense | Sparse
 
 
 def has_background(relation: Relation, algebra: Algebra) -> bool:
-    """Whether a relation is sparse and its unlisted entries are not the algebra's zero."""
+    """Whether a relation is sparse and its default is not the algebra's zero, or is differentiated."""
     if isinstance(relation, Dense):
         return False
     default = relation.default
@@ -205,7 +205,7 @@ def has_background(relation: Relation, algebra: Algebra) -> bool:
 
 
 def converted(relation: Relation, dtype: str) -> Relation:
-    """The same relation with values of another type."""
+    """The relation with values of another dtype."""
     if relation.dtype == dtype:
         return relation
     if isinstance(relation, Dense):
@@ -224,7 +224,7 @@ def _on_accelerator(tensor: Tensor) -> bool:
 
 
 def positions(rows: Integers, shape: Sequence[int]) -> Integers:
-    """Where each row stands in a dense table. Raises ``OverflowError`` where 64 bits are too few."""
+    """Position of each row in a dense table; raises ``OverflowError`` if 64 bits do not suffice."""
     if not fit(shape):
         raise OverflowError(f"a table of shape {tuple(shape)} has more entries than 64 bits can number")
     return row_keys(list(rows.T), shape, len(rows))

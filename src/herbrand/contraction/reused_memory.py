@@ -1,4 +1,4 @@
-"""Memory that is no longer needed, for large results of a backward pass.
+"""Reuse of memory for large results of a backward pass.
 
 At 25 million entries an outer product into fresh pages takes ten times as long as one into old ones. Whoever
 repeats a pass may lend the tables that the last one left behind; the derivatives of vector-matrix products by
@@ -28,7 +28,7 @@ _LENT: ContextVar[tuple[list[Tensor], ...]] = ContextVar("lent", default=())
 
 @contextmanager
 def spare(tables: Iterable[Tensor]) -> Iterator[None]:
-    """A context in which results may be written over these tables."""
+    """Context in which results may be written over these tables."""
     token = _LENT.set((list(tables),))
     try:
         yield
@@ -37,7 +37,7 @@ def spare(tables: Iterable[Tensor]) -> Iterator[None]:
 
 
 def is_lent() -> bool:
-    """Whether there is a table to write over."""
+    """Whether there is a table to overwrite."""
     return any(_LENT.get())
 
 
@@ -64,7 +64,7 @@ class _TimesTable(torch.autograd.Function):
 
 
 def _taken(lent: list[Tensor], like: Tensor) -> Tensor:
-    """A table shaped like another: one that is lent, if any fits."""
+    """Uninitialised table shaped like another: a lent one if any fits, else a new one."""
     for place, one in enumerate(lent):
         if one.numel() == like.numel() and one.dtype == like.dtype and one.is_contiguous():
             return lent.pop(place).view(like.shape)

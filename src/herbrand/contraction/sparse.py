@@ -40,7 +40,7 @@ from herbrand.errors import BudgetError
 
 
 def run_sparse(plan: Plan, relations: Sequence[Relation]) -> Relation:
-    """The contraction of ``relations``, all of the plan's dtype, as planned."""
+    """Contraction of ``relations``, all of the plan's dtype, by a plan."""
     algebra = algebra_named(plan.algebra)
     results = [_Walk(plan, route, algebra, relations).result() for route in plan.routes]
     return results[0].relation() if len(results) == 1 else _added(results)
@@ -48,14 +48,14 @@ def run_sparse(plan: Plan, relations: Sequence[Relation]) -> Relation:
 
 @dataclass(frozen=True)
 class _Table:
-    """What a slot holds: axes in order, and values, zero where a sparse one lists none."""
+    """Contents of a slot: axes in order, and values; a sparse one is zero where it lists none."""
 
     axes: Axes
     values: Relation
 
     @property
     def tensor(self) -> Tensor:
-        """The entries: all of a dense table, those listed of a sparse one."""
+        """Entries: all of a dense table, the listed ones of a sparse table."""
         return self.values.tensor if isinstance(self.values, Dense) else self.values.values
 
     @property
@@ -66,7 +66,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Result:
-    """What a route comes to, before it is spread over the output axes that no operand binds."""
+    """Result of a route, before it is expanded to output axes that no operand binds."""
 
     table: _Table
     route: Route
@@ -77,7 +77,7 @@ class _Result:
         return isinstance(self.table.values, Dense) and not self.table.axes and not self.route.term.apart
 
     def relation(self) -> Relation:
-        """Over all output axes; sparse where it can be."""
+        """Result over all output axes, sparse where possible."""
         output, apart = self.route.term.contraction.output, self.route.term.apart
         values = self.table.values
         if isinstance(values, Sparse):
@@ -89,7 +89,7 @@ class _Result:
 
 
 class _Walk:
-    """One route's way through its steps."""
+    """Run of one route through its steps."""
 
     def __init__(self, plan: Plan, route: Route, algebra: Algebra, relations: Sequence[Relation]) -> None:
         self.plan, self.route, self.algebra, self.relations = plan, route, algebra, relations
@@ -111,7 +111,8 @@ class _Walk:
         return Dense(self.algebra.full((), value, self.like).expand(tuple(shape)))
 
     def _bound(self) -> Iterator[_Table]:
-        """Every operand with repeated axes and backgrounds taken care of; then the masks."""
+        """Yield each operand with repeated axes, zero diagonals and its background resolved;
+        then the masks."""
         term, inputs = self.route.term, self.route.inputs
         for operand, axes in enumerate(self.contraction.operands):
             relation = self.relations[self.route.relations[operand]]
@@ -149,7 +150,8 @@ class _Walk:
         return Sparse(support, values, self.algebra.zero)
 
     def _scaled(self, table: _Table) -> _Table:
-        """Times the number of assignments to unbound axes, times the backgrounds that stand for operands."""
+        """Multiply by the number of assignments to unbound axes and by the backgrounds
+        that replace operands."""
         tensor = table.tensor
         if self.route.repeats != 1:
             tensor = self.algebra.repeat(tensor, self.route.repeats)
@@ -162,7 +164,8 @@ class _Walk:
         return _Table(table.axes, Dense(tensor))
 
     def _in_output_order(self, table: _Table) -> _Table:
-        """Axes as in the output; a sparse table stays sparse if it has all that are wider than one."""
+        """Reorder axes as in the output; a sparse table stays sparse if it has all output axes
+        wider than one."""
         output, sizes = self.contraction.output, self.contraction.sizes
         if isinstance(table.values, Dense):
             order = tuple(axis for axis in output if axis in table.axes)
@@ -184,7 +187,8 @@ class _Walk:
         return Dense(self.algebra.eliminate(operands, step.shapes, step.leading))
 
     def rows_step(self, step: Step, first: _Table, second: _Table | None = None) -> Relation:
-        """A sparse table: every entry meets at most one row of the second, and is then added to others."""
+        """Multiply each entry of a sparse table by the row of the second that it meets, if any,
+        and sum rows."""
         kept = tuple(axis for axis in first.axes if axis in step.output)
         first, inner, factors = self._aligned(first, second)
         columns = step.output[len(kept) :]
@@ -208,7 +212,7 @@ class _Walk:
         return Dense(sums.view(self.contraction.shape(step.output)))
 
     def join_step(self, step: Step, left: _Table, right: _Table) -> Relation:
-        """Two sparse tables, each with axes that the other lacks."""
+        """Multiply two sparse tables, each with axes that the other lacks."""
         arguments = (left.support, left.axes, right.support, right.axes)
         width = 8 * len(step.output) + 2 * self.plan.itemsize + 16
         if self.algebra.linear:
@@ -228,7 +232,7 @@ class _Walk:
         return self._gathered(step, made.support, sums.unsqueeze(1), step.output, ())
 
     def masked_step(self, step: Step, left: _Table, right: _Table, mask: _Table) -> Relation:
-        """The product of two sparse tables, times a third, at the third's entries."""
+        """Multiply two sparse tables, and a third, at the entries of the third."""
         triangle = left.support.once(
             ("masked", step),
             lambda: joins.masked_product(
@@ -245,7 +249,8 @@ class _Walk:
         return self._gathered(step, mask.support, sums.unsqueeze(1), step.output, ())
 
     def _aligned(self, first: _Table, second: _Table | None) -> tuple[_Table, Integers, Tensor]:
-        """Entries of the first, for each the row of the second it meets, and these rows [rows, columns]."""
+        """Entries of the first table, the row of the second that each meets, and these
+        rows [rows, columns]."""
         support = first.support
         if second is None:
             return (
@@ -271,7 +276,8 @@ class _Walk:
         return first, inner, arranged(second.tensor, second.axes, shared + columns).reshape(rows, -1)
 
     def _row_numbers(self, step: Step, first: _Table, kept: Axes) -> tuple[Support | None, Integers, int]:
-        """Where every entry is added: a row of a sparse result, or of a dense table."""
+        """Row to which each entry is added, of a sparse result (its support comes first) or of a
+        dense table (None)."""
         support, axes = first.support, first.axes
         if step.sparse:
             rows, places = support.once(
@@ -282,7 +288,7 @@ class _Walk:
         return None, numbers, math.prod(self.contraction.shape(kept))
 
     def _gathered(self, step: Step, support: Support, values: Tensor, rows: Axes, columns: Axes) -> Relation:
-        """``values`` [n, columns] at the entries of ``support``, as the kind of relation that was planned."""
+        """Relation with ``values`` [n, columns] at the entries of ``support``, sparse or dense as planned."""
         widths = self.contraction.shape(columns)
         if step.sparse:
             if columns:
@@ -294,7 +300,7 @@ class _Walk:
         return Dense(table.view(heights + widths))
 
     def _check(self, needed: float, step: Step) -> None:
-        """Estimates assume evenly spread entries; before a join is written out its true size is known."""
+        """Refuse a join above the budget by its true size, as estimates assume evenly spread entries."""
         if needed > self.plan.budget:
             raise BudgetError(
                 f"the join {step} needs about {readable(needed)} and may use {readable(self.plan.budget)}",
@@ -311,7 +317,7 @@ _STEPS: dict[str, Callable[..., Relation]] = {
 
 
 def _added(results: Sequence[_Result]) -> Relation:
-    """The signed sum of what routes come to: sparse if each of them is, or is constant."""
+    """Signed sum of the routes' results: sparse if each is sparse or constant."""
     signs = [result.route.term.sign for result in results]
     constants = [result for result in results if result.is_constant]
     sparse = [result for result in results if isinstance(result.table.values, Sparse)]
@@ -343,7 +349,8 @@ def _signed_sum(signs: Sequence[int], tensors: Sequence[Tensor]) -> Tensor:
 def _found(
     support: Support, axes: Axes, other: Support, other_axes: Axes
 ) -> tuple[Support | None, Integers, Integers]:
-    """The entries that agree with one of ``other`` (None: all do), their numbers, and that one's place."""
+    """Entries that agree with an entry of ``other`` (support None if all do), their numbers, and
+    that entry's place."""
     places = joins.places_in(support, axes, other, other_axes)
     entries = np.flatnonzero(places >= 0)
     if len(entries) == len(support):

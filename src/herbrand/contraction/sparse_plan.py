@@ -1,4 +1,4 @@
-"""Steps for sparse operands, mixed with dense ones: which two meet next, and whether the result is sparse.
+"""Plans of steps over sparse and dense operands: which two meet next, and whether the result is sparse.
 
 Sizes are estimated as if entries were spread evenly. Up to ten operands the cheapest tree of pairs is found
 by dynamic programming over subsets; above, pairs are taken greedily. A pair of sparse operands that a third
@@ -38,18 +38,18 @@ from herbrand.contraction.steps import (
 )
 
 MOST_SUBSETS = 10
-"""Operands up to which all trees of pairs are compared."""
+"""Number of operands up to which all trees of pairs are compared."""
 
 DENSE_RESULT = 4
-"""A result is kept dense where that takes at most this many times the entries it is expected to have."""
+"""Largest ratio of table entries to expected entries at which a result is kept dense."""
 SMALL_TABLE = 4096
 
 ROW_COST, JOIN_COST, WEDGE_COST, DENSE_COST = 1.0, 4.0, 0.5, 0.05
-"""Measured, relative to one entry of a sparse matrix times a vector."""
+"""Measured costs, relative to an entry of a sparse matrix times a vector."""
 
 
 def backgrounds_apart(term: Term, known: Sequence[Statistics]) -> Iterator[Route]:
-    """∏ (background + corrections), multiplied out: one route without steps for every choice of factors."""
+    """Multiply out ∏ (background + corrections): yield a route without steps for every choice of factors."""
     open_world = [operand for operand, one in enumerate(known) if one.background]
     for count in range(len(open_world) + 1):
         for constant in combinations(open_world, count):
@@ -57,7 +57,7 @@ def backgrounds_apart(term: Term, known: Sequence[Statistics]) -> Iterator[Route
 
 
 def sparse_route(start: Route, known: Sequence[Statistics], itemsize: int, algebra: Algebra) -> Route:
-    """``start`` with its steps; ``known`` describes its operands, whose background is taken as zero."""
+    """Add steps to ``start``; ``known`` describes its operands, whose background is taken as zero."""
     term, sizes = start.term, start.term.contraction.sizes
     inputs = tuple(proper_axes(axes, sizes) for axes in (*term.contraction.operands, *term.unequal))
     start = replace(
@@ -75,7 +75,7 @@ def sparse_route(start: Route, known: Sequence[Statistics], itemsize: int, algeb
 
 @dataclass(frozen=True)
 class _Table:
-    """What is expected of a slot: its axes in order, how many entries it lists, and whether it is sparse."""
+    """Expected table of a slot: its axes in order, number of listed entries, and whether it is sparse."""
 
     slot: int
     axes: Axes
@@ -84,7 +84,7 @@ class _Table:
 
 
 class _Search:
-    """The choice of steps for one term."""
+    """Search for the steps of one term."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class _Search:
         return reduced
 
     def _cheapest_tree(self, tables: Sequence[_Table]) -> dict[int, tuple[int, ...]]:
-        """For each subset of tables, as bits, the subsets to multiply: two, or two and a mask."""
+        """Best split of each subset of tables (as bits): two subsets to multiply, or two and a mask."""
         expected = {1 << place: table for place, table in enumerate(tables)}
         cost = dict.fromkeys(expected, 0.0)
         choice: dict[int, tuple[int, ...]] = {}
@@ -162,7 +162,7 @@ class _Search:
         return build((1 << len(tables)) - 1)
 
     def _greedily(self, tables: Sequence[_Table]) -> None:
-        """The cheapest pair first; what a pair costs is worked out once."""
+        """Multiply the cheapest pair first; each pair's cost is computed once."""
         live = {table.slot: table for table in tables}
         pairs = [
             (self._pair_cost(live[one], live[other]), one, other) for one, other in combinations(live, 2)
@@ -192,7 +192,7 @@ class _Search:
         return self._make(kind, (first, second), _only(first.axes + rest, kept))
 
     def _make(self, kind: str, parts: Sequence[_Table], axes: Axes) -> _Table:
-        """Write the step down; the table it makes."""
+        """Append a step and return the table that it makes."""
         slot = len(self.inputs) + len(self.made)
         expected = replace(self._expected(parts, frozenset(axes)), slot=slot, axes=axes)
         if kind == "masked":
@@ -231,7 +231,7 @@ class _Search:
         )
 
     def _rows(self, parts: Iterable[_Table]) -> float:
-        """How many products of entries there are before any is added up."""
+        """Expected number of products of entries before any are added up."""
         union = frozenset().union(*(part.axes for part in parts))
         return math.prod(map(self._density, parts)) * as_float(entries(union, self.sizes))
 
@@ -271,7 +271,7 @@ class _Search:
 
 
 def _without(term: Term, constant: Sequence[int]) -> Route:
-    """The term in which the operands of ``constant`` are but a number."""
+    """The term with the operands of ``constant`` replaced by their backgrounds."""
     kept = [operand for operand in range(len(term.contraction.operands)) if operand not in constant]
     place = {operand: index for index, operand in enumerate(kept)}
     hollow: tuple[Hollow, ...] = tuple((place[one], left, right) for one, left, right in term.hollow)
@@ -281,7 +281,7 @@ def _without(term: Term, constant: Sequence[int]) -> Route:
 
 
 def _halves(subset: int) -> Iterator[tuple[int, int]]:
-    """All ways to part a set of bits in two, each once."""
+    """All splits of a set of bits in two, each once."""
     part = (subset - 1) & subset
     while part:
         rest = subset ^ part

@@ -1,4 +1,4 @@
-"""What a plan is made of: names and integers that say which operands meet, in which shape, at what cost.
+"""Steps and routes of a plan: names and integers that say which operands meet, in which shape, at what cost.
 
 Owns the values that planners write and executors walk over. Nothing here holds an array, so a plan can be
 cached, printed, or rendered for another machine.
@@ -31,14 +31,14 @@ from itertools import groupby
 from herbrand.contraction.expression import Axes, Term
 
 Use = tuple[int, int, int]
-"""Which wave takes a slot, as which of its factors, in which of its steps."""
+"""Wave that takes a slot, the factor that it is there, and the step within the wave."""
 
 
 @dataclass(frozen=True)
 class Together:
-    """Slots that stand in one tensor, and the lengths of the runs that it is cut into, each for one use.
+    """Slots stacked in one tensor, and the lengths of the runs that it is cut into, each for one use.
 
-    ``order``: which row is to come where before it is cut; empty if they are in turn.
+    ``order``: permutation of the rows before the cut; empty if they are in order.
     """
 
     slots: tuple[int, ...]
@@ -48,7 +48,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Taken:
-    """The rows of a factor: runs by their numbers, put one after another and then into ``order``, if any."""
+    """Rows of a factor: numbers of the runs to concatenate, then permuted by ``order`` unless it is empty."""
 
     runs: tuple[int, ...]
     order: tuple[int, ...]
@@ -56,9 +56,9 @@ class Taken:
 
 @dataclass(frozen=True)
 class Stacking:
-    """What stands together: inputs, then the results of each wave. Runs are numbered through all of them.
+    """Slots that are stacked: inputs, then the results of each wave. Runs are numbered through all of them.
 
-    ``takes`` [wave]: of each factor which runs it has.
+    ``takes`` [wave]: the rows of each factor.
     """
 
     inputs: tuple[Together, ...]
@@ -69,9 +69,10 @@ class Stacking:
 def stacked(
     kinds: Sequence[object], steps: Sequence[tuple[int, ...]], waves: Sequence[tuple[int, ...]]
 ) -> Stacking:
-    """``kinds`` [input]: those of one kind may stand together, one of kind None stands alone.
+    """Choose which slots are stacked. ``kinds`` [input]: inputs of one kind may be stacked, those of kind
+    None not.
 
-    ``steps`` are the slots that each step takes; its result is the next slot after all before it.
+    ``steps``: slots that each step takes; its result is the next free slot.
     """
     uses = _uses(len(kinds), steps, waves)
     inputs = tuple(_by_use(sorted(slots, key=uses.__getitem__), uses) for slots in _alike(kinds, uses, waves))
@@ -81,7 +82,7 @@ def stacked(
 
 
 def _uses(start: int, steps: Sequence[tuple[int, ...]], waves: Sequence[tuple[int, ...]]) -> list[Use]:
-    """When each slot is used; the result of all comes last."""
+    """Use of each slot; the final result's is after all waves."""
     uses = [(len(waves), 0, 0)] * (start + len(steps))
     for turn, wave in enumerate(waves):
         for row, number in enumerate(wave):
@@ -93,7 +94,7 @@ def _uses(start: int, steps: Sequence[tuple[int, ...]], waves: Sequence[tuple[in
 def _alike(
     kinds: Sequence[object], uses: Sequence[Use], waves: Sequence[tuple[int, ...]]
 ) -> Iterable[list[int]]:
-    """Inputs that stand together: those of one kind that waves of several steps take."""
+    """Inputs that are stacked: those of one kind that are used in waves of several steps."""
     several = [len(wave) > 1 for wave in waves] + [False]
     alike: dict[object, list[int]] = {}
     for slot, kind in enumerate(kinds):
@@ -131,7 +132,7 @@ def _runs(together: Together) -> Iterator[tuple[int, ...]]:
 
 
 def _inverse(rows: Sequence[int]) -> tuple[int, ...]:
-    """Where each row stands; nothing if they are in turn."""
+    """Permutation that sorts the rows; empty if they are in order."""
     return _unless_in_turn(sorted(range(len(rows)), key=rows.__getitem__))
 
 
@@ -143,28 +144,28 @@ AT_ONCE = 1 << 17
 """Entries of the joint tables of steps that are run as one: they stay in a core's cache."""
 
 KEPT_AT_ONCE = 1 << 24
-"""Bytes of all results up to which steps may be run out of turn, so that more of them are alive at a time."""
+"""Bytes of all results up to which steps may be reordered, which keeps more of them alive at a time."""
 
 STACKED = 1 << 10
-"""Entries of an operand up to which it may be copied to stand together with others of its shape."""
+"""Entries of an operand up to which it is copied into a stack with others of its shape."""
 
 Wave = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What planning may know of an operand."""
+    """Properties of an operand that planning uses."""
 
     listed: int | None = None
-    """How many entries a sparse operand lists; nothing for a dense one."""
+    """Number of entries that a sparse operand lists; None for a dense one."""
     background: bool = False
-    """Whether the entries that are not listed differ from the algebra's zero."""
+    """Whether unlisted entries differ from the algebra's zero."""
     itemsize: int = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Multiply some slots and sum away what ``output`` does not name; the rest goes into the next slot.
+    """Multiply some slots and sum out the axes that ``output`` does not name, into the next slot.
 
     ``kind`` is the arithmetic: ``dense`` for broadcast tables; ``rows`` for a sparse operand whose rows meet
     another's entries one by one; ``join`` for two sparse operands; ``masked`` for two sparse operands
@@ -177,19 +178,19 @@ class Step:
     output: Axes
     operations: float
     bytes: int
-    """The size of the result."""
+    """Bytes of the result."""
     workspace: int
-    """What the step needs beside its result."""
+    """Bytes that the step needs beside its result."""
     shapes: tuple[tuple[int, ...], ...] = ()
-    """Dense steps: the shape each input is viewed in, so that they broadcast against each other."""
+    """Dense steps: the shape in which each input is viewed, so that they broadcast against each other."""
     leading: int = 0
-    """Dense steps: how many leading axes of the joint table are summed away."""
+    """Dense steps: the number of leading axes of the joint table that are summed out."""
     sparse: bool = False
     """Whether the result is sparse."""
 
     @property
     def joint(self) -> int:
-        """Dense steps: the entries of the joint table."""
+        """Dense steps: number of entries of the joint table."""
         return math.prod(max(sizes) for sizes in zip(*self.shapes, strict=True))
 
     def __str__(self) -> str:
@@ -200,11 +201,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Route:
-    """The steps of one unconstrained term.
+    """Steps of one unconstrained term.
 
-    ``relations``: which relation each operand of the term is; a relation in ``backgrounds`` takes part
-    by its background alone, as a factor. ``inputs`` are the axes of the slots that steps start from: the
-    operands, without repeats and axes of size one, then one for each pair of ``term.unequal``.
+    ``relations``: number of the relation of each operand of the term; relations in ``backgrounds`` take part
+    only as a factor, by their background. ``inputs``: axes of the slots that steps start from: the operands,
+    without repeats and axes of size one, then one for each pair of ``term.unequal``.
     """
 
     term: Term
@@ -212,14 +213,14 @@ class Route:
     inputs: tuple[Axes, ...]
     steps: tuple[Step, ...]
     repeats: int
-    """Assignments to the summed axes that no operand has: the result is that many equal parts."""
+    """Number of assignments to summed axes that no operand has: the result is multiplied by it."""
     backgrounds: tuple[int, ...] = ()
     sparse_inputs: tuple[bool, ...] = ()
-    """Which operands are sparse; without any, all are dense."""
+    """Whether each operand is sparse; if empty, all are dense."""
 
     @property
     def kind(self) -> str:
-        """What the route comes to: a ``constant``, or a ``sparse`` or ``dense`` table."""
+        """Kind of the result: ``constant``, or a ``sparse`` or ``dense`` table."""
         if not self.bound and not self.term.apart:
             return "constant"
         sparse = self.steps[-1].sparse if self.steps else any(self.sparse_inputs)
@@ -228,13 +229,13 @@ class Route:
 
     @property
     def bound(self) -> Axes:
-        """The output axes that the last slot has, in its order."""
+        """Output axes that the last slot has, in the output's order."""
         axes = frozenset(self.steps[-1].output if self.steps else frozenset().union(*self.inputs))
         return tuple(axis for axis in self.term.contraction.output if axis in axes)
 
     @property
     def peak(self) -> int:
-        """The most bytes of results alive at a time when the steps are run in turn."""
+        """Peak bytes of results alive when the steps are run in order."""
         start = len(self.inputs)
         alive = peak = 0
         for step in self.steps:
@@ -244,8 +245,8 @@ class Route:
 
     @cached_property
     def waves(self) -> tuple[Wave, ...]:
-        """The numbers of dense steps in an order in which they can be run. Those of a wave may be run as one:
-        none needs another's result, their shapes are the same, and they are small."""
+        """Numbers of dense steps in a valid order, grouped in waves. The steps of a wave may be run as one:
+        none needs another's result, their shapes are equal, and they are small."""
         if sum(step.bytes for step in self.steps) > KEPT_AT_ONCE:
             return tuple((number,) for number in range(len(self.steps)))
         depths = self._depths()
@@ -257,11 +258,12 @@ class Route:
 
     @cached_property
     def stacking(self) -> Stacking:
-        """Which small tables stand together in one tensor when the steps are run in waves."""
+        """Stacking of small tables for steps that are run in waves."""
         return stacked(list(self._kinds()), [step.slots for step in self.steps], self.waves)
 
     def _kinds(self) -> Iterator[tuple[object, ...] | None]:
-        """What small operands of the same shape and arrangement have in common; nothing for other inputs."""
+        """Yield a key for each input, equal for small operands of the same shape and arrangement; None
+        for other inputs."""
         contraction, hollow = self.term.contraction, {operand for operand, *_ in self.term.hollow}
         for slot, order in enumerate(self.inputs):
             plain = slot < len(contraction.operands) and slot not in hollow
@@ -274,34 +276,34 @@ class Route:
                 yield None
 
     def _depths(self) -> list[int]:
-        """How many steps in a row each one waits for."""
+        """Length of the longest chain of steps up to and including each step."""
         start, depths = len(self.inputs), list[int]()
         for step in self.steps:
             depths.append(1 + max((depths[slot - start] for slot in step.slots if slot >= start), default=0))
         return depths
 
     def _small(self, alike: list[int]) -> Iterator[Wave]:
-        """Steps of the same shapes, as many together as stay small."""
+        """Cut steps of equal shapes into waves whose joint tables stay small."""
         count = max(1, AT_ONCE // max(1, self.steps[alike[0]].joint))
         return (tuple(alike[first : first + count]) for first in range(0, len(alike), count))
 
 
 def proper_axes(axes: Axes, sizes: Mapping[str, int]) -> Axes:
-    """Each axis once, and none of size one."""
+    """Axes without repeats and without those of size one."""
     return tuple(axis for axis in dict.fromkeys(axes) if sizes[axis] != 1)
 
 
 def entries(axes: Iterable[str], sizes: Mapping[str, int]) -> int:
-    """How many entries a table over ``axes`` has."""
+    """Number of entries of a table over ``axes``."""
     return math.prod(sizes[axis] for axis in axes)
 
 
 def as_float(count: int) -> float:
-    """A count as a float; counts beyond floats are all alike."""
+    """A count as a float, at most 1e300."""
     return float(min(count, 10**300))
 
 
 def unbound_repeats(term: Term, operands: Iterable[Axes]) -> int:
-    """How many assignments the summed axes have that no operand names."""
+    """Number of assignments to the summed axes that no operand has."""
     bound = frozenset().union(*operands)
     return entries((axis for axis in term.contraction.summed if axis not in bound), term.contraction.sizes)

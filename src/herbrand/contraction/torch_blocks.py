@@ -1,4 +1,4 @@
-"""What :mod:`herbrand.contraction.blocks` needs of torch: its autograd and its threads.
+"""Autograd and threads of torch for :mod:`herbrand.contraction.blocks`.
 
 Imported when the first tensor of torch is summed.
 """
@@ -16,7 +16,7 @@ from herbrand.contraction.blocks import Softmax, pull_back, push_forward
 
 
 class OneThread:
-    """A context in which torch starts no threads.
+    """Context in which torch starts no threads.
 
     Its parallel loops wait for each other; on a machine that others use too, a table of a few thousand
     entries then takes milliseconds instead of microseconds.

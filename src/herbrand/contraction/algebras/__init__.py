@@ -11,7 +11,7 @@ import importlib.util
 from functools import lru_cache
 
 ADDED: dict[str, object] = {}
-"""Algebras that live elsewhere, by name; :func:`herbrand.contraction.algebra.register` adds one."""
+"""Registered algebras by name; see :func:`herbrand.contraction.algebra.register`."""
 
 
 @lru_cache

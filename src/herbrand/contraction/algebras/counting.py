@@ -31,8 +31,8 @@ EXACT_FLOATS = 2.0**53
 SAFE_INTEGERS = 2.0**63 * (1 - 1e-9)
 """2⁶³ less the rounding of any float64 sum that this library can hold."""
 MOST_DIGITS = 4200
-"""Of a count of proofs: they double with each call where both sides of a rule are recursive, and Python
-writes no more than 4,300."""
+"""Digits that a count of proofs may have. Proofs double with each call where both sides of a rule are
+recursive, and Python writes at most 4,300 digits."""
 LARGEST = 10**MOST_DIGITS
 
 
@@ -100,7 +100,7 @@ class Counting(Algebra):
 
 
 def _written(counts: np.ndarray) -> np.ndarray:
-    """The counts, if Python can write them."""
+    """The counts; raises BudgetError if one has more digits than Python writes."""
     if len(counts) and max(counts.max(), -counts.min()) >= LARGEST:
         raise BudgetError(f"a count has more than {MOST_DIGITS:,} digits", hint="take a smaller --depth")
     return counts

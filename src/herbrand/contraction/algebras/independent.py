@@ -1,4 +1,4 @@
-"""The probability that some of independent events happens: ⊕ is p + q - pq and ⊗ is ×. An approximation.
+"""Probability that at least one of independent events happens: ⊕ is p + q - pq and ⊗ is ×. An approximation.
 
 ⊗ does not distribute over this ⊕, so that a sum of products depends on how it is factored. Over rows alone.
 

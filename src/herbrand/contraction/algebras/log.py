@@ -20,7 +20,8 @@ from herbrand.contraction.blocks import Softmax, eliminate, leading_dims
 from herbrand.relations.expression import Expression
 
 MOST_PAIRWISE = 4
-"""Up to this many terms of some size, adding pair by pair beats torch.logsumexp (no temporaries)."""
+"""Number of larger terms up to which adding pair by pair beats torch.logsumexp, as it
+needs no temporaries."""
 
 
 class Log(Softmax):

@@ -15,7 +15,7 @@ from herbrand.contraction.extreme import Extreme
 
 
 class MaxProduct(Extreme):
-    """Weights may not be negative: a product of two would be a gain."""
+    """Maximum of products. Weights may not be negative: the product of two would be positive."""
 
     name = "max_product"
     zero, one = 0.0, 1.0
