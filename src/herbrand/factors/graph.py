@@ -231,8 +231,8 @@ def ranges(begins: Array, lengths: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Factors of one shape: ``scopes`` [factor, place], and ``which`` of the ``tables`` [table, ...] each
-    has."""
+    """Factors of one shape: ``scopes`` [factor, place], and ``which`` of the ``tables`` [table,
+    ...] each has."""
 
     scopes: Array
     which: Array

@@ -225,8 +225,8 @@ class Quantifiers:
         return self._resting(self._united(alone), joined, settled)
 
     def _united(self, members: Array) -> Array:
-        """Members of quantifiers, each axis once with the union of its sets, as any of their values will
-        do."""
+        """Members of quantifiers, each axis once with the union of its sets, as any of their
+        values will do."""
         rows = members[unique_rows(members)[0]]
         rows = rows[np.lexsort(rows.T[::-1])]
         sets = list(self.allowed)

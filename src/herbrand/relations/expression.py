@@ -212,9 +212,9 @@ class Operation:
 
 
 def _exactly(operation: Callable[..., Array], bound: Callable[..., int]) -> Callable[..., Array]:
-    """Wrap an operation so that whole numbers which do not fit in 64 bits raise an error. ``bound`` of the
-    arguments' largest magnitudes is cheap; only if it is too large is each row checked with Python's
-    integers."""
+    """Wrap an operation so that whole numbers which do not fit in 64 bits raise an error.
+    ``bound`` of the arguments' largest magnitudes is cheap; only if it is too large is each row
+    checked with Python's integers."""
 
     def exact(*arguments: Any) -> Array:
         result = operation(*arguments)
@@ -477,8 +477,8 @@ def _made(operation: str, *arguments: Any) -> Expression:
 
 
 def _folded(operation: str, values: tuple[Any, ...]) -> Expression:
-    """Combine the values in balanced halves: a chain of a thousand would nest too deep for Python and
-    databases."""
+    """Combine the values in balanced halves: a chain of a thousand would nest too deep for
+    Python and databases."""
     if len(values) == 1:
         return literal(values[0])
     half = len(values) // 2

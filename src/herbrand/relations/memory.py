@@ -61,9 +61,9 @@ class Allowance(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Indices(Mapping[str, Array]):
-    """Columns of a narrow integer table, each widened to 64 bits when it is first read, as rules read few of
-    the columns that facts have. ``places``: place of each column in the table; ``made``: the widened columns
-    by place."""
+    """Columns of a narrow integer table, each widened to 64 bits when it is first read, as rules read few
+    of the columns that facts have. ``places``: place of each column in the table; ``made``: the widened
+    columns by place."""
 
     rows: Array
     places: Mapping[str, int]
@@ -209,9 +209,9 @@ class Memory(Relation):
 
 @dataclass(frozen=True, eq=False)
 class _Matches:
-    """Matching rows of a join. ``order``: right rows sorted by key, None if they already are; the matches of
-    a left row are ``counts`` places from ``starts`` on. ``counts`` is None if each left row has exactly one
-    match."""
+    """Matching rows of a join. ``order``: right rows sorted by key, None if they already are; the matches
+    of a left row are ``counts`` places from ``starts`` on. ``counts`` is None if each left row has
+    exactly one match."""
 
     order: Array | None
     starts: Array

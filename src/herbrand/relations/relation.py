@@ -108,8 +108,8 @@ class Relation(ABC):
         return int(self.scalar(count()))
 
     def scalar(self, fold: Fold) -> Any:
-        """Fold of all rows. Of no rows it is the fold's identity, None for whole numbers and texts without
-        one."""
+        """Fold of all rows. Of no rows it is the fold's identity, None for whole numbers and
+        texts without one."""
         folded = self._grouped((), {"folded": fold}).arrays()["folded"]
         return (
             folded[0].item()

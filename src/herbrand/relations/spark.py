@@ -63,8 +63,8 @@ class Spark(Database):
         function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
         schema: pa.Schema,
     ) -> None:
-        """Create a table by applying a function to a query's rows on the executors; it returns rows of
-        ``schema``."""
+        """Create a table by applying a function to a query's rows on the executors; it returns
+        rows of ``schema``."""
         kinds = ", ".join(f"{field.name} {_kind(field.type)}" for field in schema)
         with _plain_errors(self.name):
             self._write(table, self._session.sql(query).mapInArrow(function, kinds))
@@ -117,8 +117,8 @@ class Spark(Database):
         self._put_in_place(table, place, rows.schema)
 
     def _new_place(self, table: str) -> Path:
-        """Unused one of the table's two folders, so that current rows stay readable until the new ones are
-        whole."""
+        """Unused one of the table's two folders, so that current rows stay readable until the new
+        ones are whole."""
         turns = (f"{table}.0", f"{table}.1")
         return self.folder / next(turn for turn in turns if self._tables.get(table) != turn)
 
