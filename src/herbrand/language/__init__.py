@@ -1,1 +1,1 @@
-"""What was said: text or Python objects become a :class:`~herbrand.language.syntax.Theory`. Knows no data."""
+"""Parser, checker and printer: text or Python objects become a :class:`~herbrand.language.syntax.Theory`."""

@@ -1,8 +1,9 @@
-"""Computed arguments of atoms, as equations: ``p(n + 1)`` is ``p(v)`` with ``v = n + 1``.
+"""Computed arguments of atoms as equations: ``p(n + 1)`` becomes ``p(v)`` with ``v = n + 1``.
 
-In a rule the equation is one more literal of its body. In a formula the value is quantified, so that an atom
-of what is no constant is false: ``p(n + 1)`` is ``exists v: v = n + 1 and p(v)``. The variable bears the text
-of the value as its name, which a theory can hold in back-quotes: what is printed reads back.
+In a rule the equation is one more literal of the body. In a formula the value is quantified, so that an atom
+is false if the value is not a constant: ``p(n + 1)`` becomes ``exists v: v = n + 1 and p(v)``. The name of
+the variable is the text of the value, which a theory can hold in back-quotes, so that printed text reads
+back.
 
 >>> from herbrand.language.formulas import Arithmetic, Constant
 >>> from herbrand.language.show import show_formula
@@ -40,7 +41,7 @@ from herbrand.language.show import name_of_value
 
 
 def computes_argument(leaf: Formula) -> bool:
-    """Whether this atom itself has an argument that is computed."""
+    """Whether a leaf is an atom with a computed argument."""
     return bool(_plain(leaf)[1])
 
 
@@ -59,12 +60,12 @@ def in_formula(formula: Formula) -> Formula:
 
 
 def in_body(body: Iterable[Formula]) -> tuple[Formula, ...]:
-    """The body of a rule or an aggregate with an equation for each computed argument."""
+    """The body of a rule or aggregate with an equation for each computed argument."""
     return in_rule((), body)[1]
 
 
 def in_rule(heads: Sequence[Any], body: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Heads, and a body that has the equations of their computed arguments and of its own."""
+    """Heads and body without computed arguments; the body gets the equations of both."""
     body = tuple(body)
     refuse_deep(*heads, *body)
     conditions: dict[Formula, None] = {}
@@ -80,7 +81,7 @@ def in_rule(heads: Sequence[Any], body: Iterable[Any]) -> tuple[tuple[Any, ...],
 
 
 def _plain(leaf: Formula) -> tuple[Formula, tuple[Computed, ...]]:
-    """An atom over terms alone, and the equations of what stood in their places."""
+    """A leaf with terms alone as arguments, and the equations for the arguments that were computed."""
     match leaf:
         case Atom():
             return _atom(leaf)

@@ -1,7 +1,7 @@
-"""From the grammar's derivations to syntax: one method a production.
+"""Transformer from the grammar's derivations to syntax, with one method for each production.
 
-Used by :mod:`herbrand.language.parse` while the parser runs, so no tree is ever stored. What the grammar
-cannot refuse (a fact with a variable, a bound above 1) is noted as a mistake with its place, and reading goes
+:mod:`herbrand.language.parse` calls it while the parser runs, so no tree is ever stored. Mistakes that the
+grammar cannot refuse (a fact with a variable, a bound above 1) are noted with their place, and reading goes
 on.
 """
 
@@ -78,7 +78,7 @@ _ARROWS = "write :- for a rule, => for 'implies'"
 
 
 class Builder(Transformer[Token, Any]):
-    """Builds the parts of one statement; ``begin`` says where it stands."""
+    """Builder of the parts of one statement, whose place in the source ``begin`` sets."""
 
     def __init__(self) -> None:
         super().__init__(visit_tokens=False)
@@ -92,15 +92,15 @@ class Builder(Transformer[Token, Any]):
         self.label_text: str | None = None
         self.mistakes: list[Mistake] = []
         self.confused = False
-        """An atom stands where a value is computed: what the parser misses after it follows from that."""
+        """Whether an atom stood where a value is computed; the parser's own error after it is dropped."""
 
-    # Small helpers that every production uses
+    # Small functions that every production uses
 
     def refuse(self, message: str, span: Span | None, hint: str = "") -> None:
         self.mistakes.append(Mistake(message, span, hint))
 
     def at(self, token: Token) -> Span:
-        self.budget.check()  # once a name, so that a statement of a million atoms ends in time
+        self.budget.check()  # once for each name, so that even a statement of a million atoms stops in time
         start = self.offset + (token.start_pos or 0)
         return Span(self.source, start, start + len(token))
 
@@ -303,7 +303,7 @@ class Builder(Transformer[Token, Any]):
         if isinstance(inner, AnyAtom | Truth) or isinstance(literal, Comparison | Computed):
             return
         if isinstance(inner, Comparison) and inner.operator == "=" and isinstance(inner.left, Variable):
-            return  # an atom, if the name is that of a many-valued predicate: all declarations tell
+            return  # an atom if it names a many-valued predicate; known only with all declarations (check.py)
         opposite = isinstance(inner, Comparison | Computed)
         hint = opposite_hint(inner.operator) if opposite else _BODY_HINTS.get(type(inner), "")
         self.refuse(BODY_HOLDS, literal.span, hint)
@@ -340,7 +340,7 @@ class Builder(Transformer[Token, Any]):
         )
 
     def without_computed(self, atom: Atom) -> Atom:
-        """The atom of a fact, whose arguments are written and not computed."""
+        """The atom of a fact; refuse arguments that are computed."""
         for argument in atom.arguments:
             if not isinstance(argument, Variable | Constant):
                 hint = "write the value itself; a rule may compute it"
@@ -354,7 +354,7 @@ class Builder(Transformer[Token, Any]):
         return ("false" if negated else "true"), ()
 
     def fact_parts(self, stated: Formula, formula_hint: str) -> tuple[Atom, Term | None]:
-        """The atom of a fact and the value it has, if it is many-valued."""
+        """The atom of a fact, and its value if it is many-valued; refuse any other formula."""
         match stated:
             case Atom():
                 return stated, None
@@ -424,7 +424,7 @@ class Builder(Transformer[Token, Any]):
         return Atom(self.name(name), tuple(terms), Span(self.source, self.at(name).start, end))
 
     def holding(self, parts: list[Atom]) -> Atom:
-        """An atom as a formula: its arguments are values."""
+        """An atom that stands as a formula; refuse atoms among its arguments."""
         for argument in parts[0].arguments:
             if isinstance(argument, Atom):
                 hint = "arguments are variables, constants and what is computed: there are no functions"
@@ -464,10 +464,10 @@ class Builder(Transformer[Token, Any]):
         atom, values = parts
         return ValueIn(self.holding([atom]), values, self.between(atom, values[-1]))
 
-    # Terms and what is computed of them
+    # Terms and values computed from them
 
     def called(self, parts: list[Atom]) -> Expression | Atom:
-        """A name among values: a variable, or a function where it has arguments."""
+        """A name where a value may stand: a variable, a function if it has arguments, else an atom."""
         atom = parts[0]
         if not atom.arguments:
             return Variable(atom.predicate, atom.span)
@@ -524,7 +524,7 @@ class Builder(Transformer[Token, Any]):
         return Aggregate(str(name), tuple(map(self.value, terms)), in_body(body), span)
 
     def body(self, parts: list[Formula]) -> tuple[Formula, ...]:
-        """Literals; those that 'and' joins are the same as with commas between them."""
+        """The literals of a body; 'and' between them is the same as a comma."""
         joined = (part.operands if isinstance(part, And) else (part,) for part in parts)
         return tuple(literal for group in joined for literal in group)
 
@@ -546,7 +546,7 @@ class Builder(Transformer[Token, Any]):
         return Constant(0, self.at(token))
 
     def date(self, parts: list[Token]) -> Constant:
-        """A date or a time: its text in one form, so that equal ones are equal and order is that of time."""
+        """A date or time as text in one canonical form, so that equality and order are those of time."""
         token = parts[0]
         calendar, written = token.split('"')[0].strip(), token.split('"')[1]
         try:
@@ -558,7 +558,7 @@ class Builder(Transformer[Token, Any]):
     # Queries
 
     def query_formula(self, parts: list[Formula]) -> Formula:
-        """A formula; what its atoms compute, goals and formulas read in ways of their own."""
+        """The formula itself; computed arguments stay, as goals and formulas lower them differently."""
         return parts[0]
 
     def query_probability(self, parts: list[Any]) -> tuple[Formula, Formula | None]:
@@ -570,7 +570,7 @@ class Builder(Transformer[Token, Any]):
 
 
 def _as_negated_equality(stated: Formula) -> Formula:
-    """``season != "winter"`` is the fact ``not season = "winter"``, as with arguments."""
+    """Turn ``season != "winter"`` into the fact ``not season = "winter"``, as for atoms with arguments."""
     if isinstance(stated, Comparison) and stated.operator == "!=":
         return Not(replace(stated, operator="="), stated.span)
     return stated

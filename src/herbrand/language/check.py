@@ -1,19 +1,19 @@
-"""Does a theory fit together? Types and predicates are collected, or inferred where nothing is declared.
+"""Type checker: collects types and predicates, or infers them where nothing is declared.
 
-Takes a :class:`Theory`; gives its :class:`Signature`, or raises one ``LanguageError`` with every mistake:
-unknown predicates, wrong arities, type clashes, constants outside their type, variables nothing ranges over.
+Takes a :class:`Theory`; returns its :class:`Signature`, or raises one ``LanguageError`` with every mistake:
+unknown predicates, wrong arities, type clashes, constants outside their type, variables without a range.
 
 >>> from herbrand.language.parse import parse_theory
 >>> signature = check(parse_theory('1.5: smokes(x) and friends(x, y) => smokes(y)'))
 >>> print(signature.predicate("friends"))
 friends(thing, thing)
 
-The stages: the vocabulary (``signature``, what is said to exist), ``uses`` (every atom against its predicate;
-which positions and variables share a type: the classes of one type, and their names), and here every
-constant against its type.
+The stages: the vocabulary (``signature``: the declarations), ``uses`` (every atom against its predicate; the
+classes of positions and variables that share a type, and their names), and here every constant against its
+type.
 
-Constants are checked once every type has a name: the uses of a theory give which constants formulas name, by
-type, and what kind each open type holds.
+Constants are checked once every type has a name. The check also gives the constants that formulas name, by
+type, and whether each open type holds text or numbers.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ from herbrand.language.syntax import (
 from herbrand.language.uses import ConstantUse, Slot, Uses
 
 _MOST_CHOICES = 1000
-"""Among more constants of a closed type none is looked for that may be meant: it would take too long."""
+"""Closed types with more constants get no suggestion of a similar one: the search would take too long."""
 _MOST_ROWS = 100
-"""Rows of one column that are refused each with its place; further ones are only counted."""
+"""Misfits in one column that are refused with their place; further ones are only counted."""
 _MOST_SHOWN_CHOICES = 6
 
 
 class _Witness(NamedTuple):
-    """The first constant seen of an open type; all others must be of its kind."""
+    """First constant seen of an open type; all others must be of the same kind, text or number."""
 
     value: Value
     span: Span | None
 
 
 class ConstantCheck:
-    """Checks constants as they come; ``mentioned`` and ``kinds``: what was found."""
+    """Checker of constants against types; it collects ``mentioned`` constants and the types' ``kinds``."""
 
     def __init__(self, types: Mapping[str, Type], mistakes: Mistakes) -> None:
         self._types = types
@@ -82,7 +82,7 @@ class ConstantCheck:
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """What the open types hold, where a constant shows it."""
+        """Kind of each open type of which a constant was seen."""
         return {name: kind_of(witness.value) for name, witness in self._witnesses.items()}
 
     def check_uses(self, uses: Iterable[tuple[str | None, ConstantUse]]) -> None:
@@ -98,7 +98,10 @@ class ConstantCheck:
                 self._mentioned[name].setdefault(use.value)
 
     def check_numeric(self, uses: Iterable[tuple[str | None, Variable]]) -> None:
-        """Variables that stand for probabilities, after all constants; tables may still bring text."""
+        """Refuse variables that stand for probabilities and range over text.
+
+        To be called after all constants are checked; facts from tables may still bring text.
+        """
         for name, variable in uses:
             if name is not None and (self.kinds.get(name) or self._types[name].kind) == "text":
                 known = self._types[name]
@@ -114,7 +117,7 @@ class ConstantCheck:
                 self._find_misfits(self._types[name], column, rows)
 
     def _column_fits(self, known: Type, column: Sequence[Value], rows: FactRows) -> bool:
-        """A whole column at once."""
+        """Whether every value of a column fits its type, checked for the whole column at once."""
         kinds = {"text" if issubclass(kind, str) else "number" for kind in set(map(type, column))}
         if known.values is not None:
             return kinds == {known.kind} and self._members_of(known).issuperset(column)
@@ -135,7 +138,10 @@ class ConstantCheck:
                 self._mistakes.unlisted += 1
 
     def _fits(self, known: Type, value: Value, span: Span | None, written: bool = False) -> bool:
-        """Whether a value is of a type; one that is ``written`` in a formula has the form of its constant."""
+        """Whether a value is of a type; note a mistake if not.
+
+        ``written``: the value stands in a formula, where a date or time must have its canonical form.
+        """
         if known.values is None and known.kind is None:
             self._witnesses.setdefault(known.name, _Witness(value, span))
         misfit = self._misfit(known, value, written)
@@ -146,7 +152,7 @@ class ConstantCheck:
         return misfit is None
 
     def note(self, mistake: Mistake) -> None:
-        """Note a mistake once: what is computed stands in several rules, each with all that gives types."""
+        """Note a mistake once: the rules made for typing repeat literals, and so their mistakes."""
         if mistake.span is None or mistake not in self._noted:
             self._noted.add(mistake)
             self._mistakes.add(mistake)
@@ -154,7 +160,7 @@ class ConstantCheck:
     def _misfit(
         self, known: Type, value: Value, written: bool = False
     ) -> tuple[str, str, tuple[str, Span | None]] | None:
-        """What is wrong, a hint, and the place that says otherwise; ``None`` if the value is of the type."""
+        """Message, hint and the place that conflicts with the value; ``None`` if the value is of the type."""
         if known.values is not None:
             if kind_of(value) == known.kind and value in self._members_of(known):
                 return None
@@ -191,7 +197,7 @@ class ConstantCheck:
 
 
 def _choices(values: Sequence[Value]) -> str:
-    """The values of a closed type, as many as a message can hold."""
+    """Hint that lists the values of a closed type, the first few of many."""
     first, last = values[0], values[-1]
     if isinstance(first, int) and isinstance(last, int) and len(values) == last - first + 1 > 2:
         return f"expected a value of {first}..{last}"
@@ -207,7 +213,7 @@ def _described(type_name: str) -> str:
 
 @collector_paused()
 def check(theory: Theory, apart: Separated | None = None) -> Signature:
-    """The vocabulary of a theory that fits together; ``apart``: what it computes, if that is known."""
+    """Check a theory and return its signature; ``apart``: its separated form, if that is already computed."""
     mistakes = Mistakes()
     signature = _signature(theory, mistakes, apart=apart)
     mistakes.raise_any()
@@ -215,10 +221,10 @@ def check(theory: Theory, apart: Separated | None = None) -> Signature:
 
 
 def check_all(readings: Iterable[Reading]) -> tuple[Theory, Signature]:
-    """The one theory that several texts make up, and its vocabulary; every mistake of all of them in one go.
+    """Join several texts into one theory and check it; all mistakes of all texts are raised together.
 
-    What could not be read is not held against the rest: a predicate that is named in a broken statement may
-    be declared there.
+    Names in statements that could not be read are not reported as undeclared: the declaration may be in the
+    broken statement.
 
     >>> from herbrand.language.parse import read_theory
     >>> check_all([read_theory("predicate smokes(person)\\nsmokes('anna')\\n1: smoks(x)", "a.hb")])
@@ -239,9 +245,9 @@ def check_all(readings: Iterable[Reading]) -> tuple[Theory, Signature]:
 
 
 def examined(readings: Iterable[Reading]) -> tuple[Theory, Signature | None, tuple[Mistake, ...]]:
-    """What could be read of several texts, its vocabulary, and every mistake in the order of lines.
+    """The theory of all readable statements, its signature, and every mistake in the order of lines.
 
-    There is no vocabulary where a text could not be read at all.
+    The signature is ``None`` if a text could not be read at all.
     """
     theory, signature, mistakes = _examined(readings)
     return theory, signature, tuple(in_order(mistakes.listed))
@@ -292,9 +298,11 @@ def _signature(
 
 
 def _refuse_negated_equations(statements: Iterable[Statement], mistakes: Mistakes) -> None:
-    """Behind ``not`` a body has atoms; only with all declarations at hand is ``m = "x"`` known to be one.
+    """Note ``not x = y`` in bodies, where only atoms may be negated.
 
-    Formulas and bounds have bodies in what they compute alone: of those that do not there may be many.
+    The parser cannot refuse it: whether ``m = "x"`` is an atom is known only with all declarations. Formulas
+    and bounds have bodies only inside computed values; the caller leaves them out where nothing is computed,
+    as there may be many.
     """
     for statement in statements:
         for literal, equation in negated_equations(_bodies(statement)):
@@ -302,7 +310,8 @@ def _refuse_negated_equations(statements: Iterable[Statement], mistakes: Mistake
 
 
 def _bodies(statement: Statement) -> Iterator[Formula]:
-    """The literals of a statement's body, or what its formulas compute, which has bodies of its own."""
+    """Literals of the body of a rule or choice; of a formula or bound the computed comparisons, whose
+    aggregates have bodies."""
     match statement:
         case Rule(body=body) | Choice(body=body):
             yield from body

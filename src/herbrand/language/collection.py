@@ -1,4 +1,4 @@
-"""Reading makes millions of small values that all stay; the garbage collector only looks at them in vain.
+"""Pauses of the garbage collector while reading, which makes millions of small values that all stay.
 
 >>> with collector_paused():
 ...     gc.isenabled()
@@ -17,15 +17,17 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 PAUSES, OBJECTS = 64, 500_000
-"""After so many pauses, which made so many objects, everything is looked at once: what was aged and is of no
-use by now, such as models of requests long answered, would stay for good."""
+"""Pauses, and objects made in them, after which one full collection runs: old objects that are unreachable by
+now, such as models of requests long answered, would otherwise stay for ever."""
 
 
 @dataclass
 class _Aged:
-    """What happened since everything was looked at. ``frozen_by_others``: remembered once it is seen, as
-    Python counts what is frozen by going through all of it, a tenth of a second for each text that is read
-    where a few million objects are frozen."""
+    """Pauses and objects since the last full collection.
+
+    ``frozen_by_others``: kept once it is true, as Python counts frozen objects by going through all of them:
+    with a few million it would take a tenth of a second for each text that is read.
+    """
 
     frozen_by_others: bool = False
     pauses: int = 0
@@ -36,7 +38,8 @@ _aged = _Aged()
 
 
 class collector_paused:  # noqa: N801
-    """No collections inside a block or a function: a third of the time of reading a large file."""
+    """Context manager and decorator without garbage collections inside, which are a third of the time of
+    reading a large file."""
 
     def __enter__(self) -> None:
         self._enabled = gc.isenabled()
@@ -57,9 +60,10 @@ class collector_paused:  # noqa: N801
 
 
 def _age_everything() -> None:
-    """Count what was made as old, so that the collector does not look at all of it the moment it is back.
+    """Move all objects to the oldest generation, so that the collector does not scan them when it resumes.
 
-    Not where somebody has frozen objects: thawing would touch theirs.
+    ``gc.freeze`` and ``gc.unfreeze`` do this as a side effect. Nothing is moved if other code has frozen
+    objects, as unfreezing would release theirs too.
     """
     _aged.frozen_by_others = _aged.frozen_by_others or gc.get_freeze_count() > 0
     if _aged.frozen_by_others:

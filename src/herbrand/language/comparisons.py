@@ -1,5 +1,4 @@
-"""Comparisons and what they compute: their parts and variables, which give a variable its value, and in which
-order.
+"""Comparisons and computed values: their parts and variables, and the order in which they give values.
 
 >>> from herbrand.language.parse import parse_theory
 >>> (rule,) = parse_theory("price(x, p) :- net(x, n), p = n * r, r = n / 100").rules
@@ -45,23 +44,23 @@ Test = Computed | Comparison
 
 
 def computes(formula: Formula) -> bool:
-    """Whether a formula has to be separated: it compares computed values, or which comes first."""
+    """Whether a formula has to be separated: it contains a computed value or an order comparison."""
     return any(map(leaf_computes, walk(formula)))
 
 
 def body_computes(body: Sequence[Formula]) -> bool:
-    """Whether a rule's body has to be separated; order comparisons of numbers its evaluation knows itself."""
+    """Whether a rule's body has to be separated; rules evaluate order comparisons of numbers themselves."""
     return any(map(_is_test, body))
 
 
 def _is_test(literal: Formula) -> bool:
-    """Whether a literal, its negation left off, computes."""
+    """Whether a literal, negated or not, contains a computed value or an order comparison with a text."""
     part = unnegated(literal)
     return isinstance(part, Computed) or (isinstance(part, Comparison) and orders_text(part))
 
 
 def outer_parts(part: Test | Expression) -> Iterator[Test | Expression]:
-    """A test or a value, and all parts of it but those inside its aggregates."""
+    """Yield a test or a value and all its parts, except those inside its aggregates."""
     waiting = [part]
     while waiting:
         yield (one := waiting.pop())
@@ -78,7 +77,7 @@ def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
 
 
 def negated_equations(parts: Iterable[Formula]) -> Iterator[tuple[Not, Comparison]]:
-    """The literals of bodies, those of aggregates too, that are equations of terms behind ``not``."""
+    """Yield the literals of bodies, including those of aggregates, that are comparisons behind ``not``."""
     for part in parts:
         match part:
             case Not(operand=Comparison() as inner):
@@ -89,7 +88,7 @@ def negated_equations(parts: Iterable[Formula]) -> Iterator[tuple[Not, Compariso
 
 
 def inner_parts(one: Aggregate, kinds: type | UnionType) -> Iterator[Formula]:
-    """The leaves of these kinds that an aggregate is over, those of aggregates in it too."""
+    """Yield the leaves of these kinds in an aggregate's body, including those of nested aggregates."""
     for literal in one.body:
         for part in walk(literal):
             if isinstance(part, kinds):
@@ -100,12 +99,12 @@ def inner_parts(one: Aggregate, kinds: type | UnionType) -> Iterator[Formula]:
 
 
 def inner_atoms(one: Aggregate) -> Iterator[Atom]:
-    """The atoms that an aggregate is over."""
+    """The atoms in an aggregate's body, including those of nested aggregates."""
     return (unvalued(part) for part in inner_parts(one, AnyAtom) if isinstance(part, AnyAtom))
 
 
 def atoms_in(formula: Formula) -> Iterator[Atom]:
-    """The atoms of a formula, in aggregates too."""
+    """Yield the atoms of a formula, including those in aggregates."""
     for part in walk(formula):
         if isinstance(part, AnyAtom):
             yield unvalued(part)
@@ -115,7 +114,7 @@ def atoms_in(formula: Formula) -> Iterator[Atom]:
 
 
 def variables_of(part: object) -> dict[str, Variable]:
-    """All variables in a value, a formula, or a sequence of these."""
+    """All variables in a value, a formula or a sequence of these, by name, in order of occurrence."""
     variables: dict[str, Variable] = {}
     waiting: list[Any] = [part]
     while waiting:
@@ -144,13 +143,17 @@ def variables_of(part: object) -> dict[str, Variable]:
 
 
 def tests_of(body: Sequence[Formula]) -> tuple[list[Formula], list[Test]]:
-    """The literals of a body that join tables, and those that compute: each comparison is one of these."""
+    """Split a body into literals that join tables and tests that compute values."""
     joining, computing = places_of(body)
     return [body[place] for place in joining], [test_of(body[place]) for place in computing]
 
 
 def places_of(body: Sequence[Formula]) -> tuple[list[int], list[int]]:
-    """Where a body's literals stand that join tables, and those that compute."""
+    """Positions in a body of the literals that join tables, and of the tests that compute values.
+
+    A comparison of terms joins tables if atoms, or equations with constants, bind all its variables and it
+    does not order texts.
+    """
     tests = [place for place, literal in enumerate(body) if _is_test(literal)]
     plain = [place for place in range(len(body)) if place not in tests]
     if not tests:
@@ -165,7 +168,7 @@ def places_of(body: Sequence[Formula]) -> tuple[list[int], list[int]]:
 
 
 def test_of(literal: Formula) -> Test:
-    """What a literal computes, without a negation."""
+    """The test of a literal; ``not`` before a computed comparison becomes the opposite operator."""
     inner = unnegated(literal)
     assert isinstance(inner, Comparison | Computed)
     if isinstance(inner, Computed) and inner is not literal:
@@ -181,14 +184,14 @@ def orders_text(part: Comparison) -> bool:
 
 
 def equated(test: Test) -> Iterator[tuple[str, Expression]]:
-    """Each variable that is a side of an equation, and what it is equal to."""
+    """Yield each variable that is a side of an equation, with the other side."""
     for name, value in ((test.left, test.right), (test.right, test.left)) if test.operator == "=" else ():
         if isinstance(name, Variable):
             yield name.name, value
 
 
 def steps_in(test: Test) -> Iterator[tuple[str, str, int]]:
-    """Two variables, of which the first is the second and a whole number that stands in an equation."""
+    """Yield ``made, old, step`` for an equation ``made = old + step`` with a whole number as step."""
     for made, value in equated(test):
         match value:
             case Arithmetic(sign="+" | "-" as sign, operands=(Variable(name=old), Constant(value=int(step)))):
@@ -198,12 +201,12 @@ def steps_in(test: Test) -> Iterator[tuple[str, str, int]]:
 
 
 def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | None:
-    """The variable that a test gives a value, if it is an equation with one that has none yet."""
+    """The unknown variable to which a test gives a value, and that value; ``None`` if there is none."""
     return next((one for one in equated(test) if one[0] not in known), None)
 
 
 def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
-    """The variables that have values and those to which tests then give one, in whatever order they stand."""
+    """The known variables and all to which tests give a value, in whatever order the tests stand."""
     names, before = set(known), -1
     equations = [one for test in tests for one in equated(test)]
     while len(names) > before:
@@ -215,7 +218,7 @@ def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
 
 
 def equations_of(tests: Iterable[Test], known: Collection[str]) -> dict[str, tuple[Test, Expression]]:
-    """The variables that tests give values, one after the other: the equation, and what it says each is."""
+    """Variables to which tests, one after the other, give values: the equation and the value of each."""
     equations: dict[str, tuple[Test, Expression]] = {}
     for test in tests:
         if (value := assigned(test, {*known, *equations})) is not None:
@@ -224,7 +227,8 @@ def equations_of(tests: Iterable[Test], known: Collection[str]) -> dict[str, tup
 
 
 def fixed_in(part: Test | Expression, outside: Collection[str]) -> set[str]:
-    """The variables that a value needs: all of plain terms, those of aggregates that stand outside too."""
+    """Variables that a value needs: those outside its aggregates, and those in aggregates that also stand
+    ``outside``."""
     fixed = set[str]()
     for one in outer_parts(part):
         if isinstance(one, Variable):
@@ -239,12 +243,12 @@ def all_fixed_in(tests: Iterable[Test], outside: Collection[str]) -> set[str]:
 
 
 def plain_variables(part: Test | Expression) -> dict[str, Variable]:
-    """The variables of a test or a value that stand outside its aggregates."""
+    """Variables of a test or a value that stand outside its aggregates."""
     return {one.name: one for one in outer_parts(part) if isinstance(one, Variable)}
 
 
 def outer_variables(others: Iterable[object], tests: Sequence[Test]) -> set[str]:
-    """The variables that stand outside aggregates, or in more than one: an aggregate cannot bind them."""
+    """Variables that stand in ``others`` or in tests outside aggregates: an aggregate cannot bind them."""
     outside = set(variables_of(list(others)))
     for test in tests:
         outside |= plain_variables(test).keys()
@@ -252,7 +256,7 @@ def outer_variables(others: Iterable[object], tests: Sequence[Test]) -> set[str]
 
 
 def locals_apart(test: Test, outside: Collection[str], renaming: Renaming) -> Test:
-    """The test with variables that only one aggregate has under names of their own."""
+    """The test with new names for the variables of each aggregate that are not ``outside``."""
 
     def apart(one: Aggregate) -> Expression:
         names = {name: renaming.new(name) for name in variables_of(one) if name not in outside}
@@ -262,7 +266,7 @@ def locals_apart(test: Test, outside: Collection[str], renaming: Renaming) -> Te
 
 
 def with_aggregates(test: Test, changed: Callable[[Aggregate], Expression]) -> Test:
-    """The test with its outermost aggregates changed."""
+    """The test with its outermost aggregates replaced by ``changed`` of each."""
 
     def within(value: Expression) -> Expression:
         match value:
@@ -278,7 +282,7 @@ def with_aggregates(test: Test, changed: Callable[[Aggregate], Expression]) -> T
 
 
 class UnboundError(Exception):
-    """A variable that a test needs and nothing gives a value."""
+    """Raised if nothing gives a value to a variable that a test needs."""
 
     def __init__(self, variable: Variable) -> None:
         super().__init__(variable.name)
@@ -286,7 +290,11 @@ class UnboundError(Exception):
 
 
 def in_order(tests: Sequence[Test], known: Collection[str], outside: Collection[str]) -> list[Test]:
-    """The tests in an order in which each has its variables; what may fail last."""
+    """The tests in an order in which each has values for its variables.
+
+    Among the tests that are ready, divisions come last: another test may first drop a row on which a division
+    by zero would be refused. Raises UnboundError if a variable gets no value.
+    """
     have, waiting, ready, ordered = set(known), dict(enumerate(tests)), list[tuple[bool, int]](), list[Test]()
     having: dict[str, list[int]] = {}
     for place, test in waiting.items():
@@ -294,7 +302,7 @@ def in_order(tests: Sequence[Test], known: Collection[str], outside: Collection[
             having.setdefault(name, []).append(place)
 
     def look_at(places: Iterable[int]) -> None:
-        """Those that have their variables by now are ready, and stay so."""
+        """Make the tests at these places ready if their variables have values by now."""
         for place in places:
             if place in waiting:
                 given = assigned(waiting[place], have)
@@ -322,7 +330,7 @@ def _divides(test: Test) -> bool:
 def unbound_terms(
     tests: Iterable[Test], outside: Collection[str]
 ) -> Iterator[tuple[Aggregate, str, Variable]]:
-    """Each variable of an aggregate's terms that neither its own literals nor those outside give a value."""
+    """Yield each variable of an aggregate's terms that gets no value from its literals or from outside."""
     for test in tests:
         for one in aggregates(test):
             plain, inner = tests_of(one.body)
@@ -335,7 +343,7 @@ def unbound_terms(
 
 
 def left_free(one: Aggregate) -> set[str]:
-    """The variables of an aggregate that no term of it, or of one inside it, has."""
+    """Variables of an aggregate that are in no term of it or of a nested aggregate, without ``_``."""
     free = {name for name in variables_of(one) if not name.startswith("_`")}
     return free - _terms(one)
 

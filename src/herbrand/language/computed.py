@@ -1,8 +1,8 @@
-"""Computed values taken out of a theory: what is left has atoms and comparisons of terms alone.
+"""Separation of computed values from a theory, which leaves atoms and comparisons of terms alone.
 
-Each rule or formula that computes gets one atom more, of a predicate that is made for it. A
-:class:`Definition` says of which constants this atom holds; :mod:`herbrand.program.computed_rows` lists
-them from the facts. So every engine evaluates arithmetic and aggregates as it evaluates any table.
+Each rule or formula that computes a value gets one more atom, of a predicate that is made for it. A
+:class:`Definition` states for which constants this atom holds; :mod:`herbrand.program.computed_rows` lists
+them from the facts. So every engine evaluates arithmetic and aggregates in the same way as any table.
 
 >>> from herbrand.language.parse import parse_theory
 >>> from herbrand.language.show import show_statement
@@ -83,15 +83,16 @@ from herbrand.language.syntax import (
 from herbrand.language.totals import Number, compared_totals, with_amount
 
 _TYPING = AnyAtom | Comparison
-"""What tells the types of variables: the two sides of a comparison have one."""
+"""Formulas that give variables their types; the two sides of a comparison share one."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """``head`` holds where ``body`` does, whose ``tests`` are in an order in which each has its variables.
+    """``head`` holds where the literals of ``body`` and all ``tests`` hold.
 
-    ``made``: variables whose values are computed. ``typed_by``: what tells the types of the variables.
-    ``counting``: how engines count where what is counted is uncertain.
+    ``tests`` are in an order in which each has values for its variables. ``made``: variables whose values are
+    computed. ``typed_by``: atoms and comparisons that give the variables types. ``counting``: the rules by
+    which engines count uncertain atoms, if the test compares counts or sums.
     """
 
     head: Atom
@@ -104,7 +105,7 @@ class Definition:
 
     @property
     def typing(self) -> Rule:
-        """A rule over whose atoms each variable has its type."""
+        """A rule for type inference alone, whose atoms give each variable a type."""
         inside = [
             part for test in self.tests for one in aggregates(test) for part in inner_parts(one, _TYPING)
         ]
@@ -121,11 +122,11 @@ class Definition:
         return Rule(self.head, (*self.typed_by, *limits, *inside, *heads), span=self.span)  # type: ignore[arg-type]
 
     def called(self) -> Iterator[str]:
-        """The predicates whose rows it reads outside of aggregates."""
+        """Yield the predicates whose rows the definition reads outside of aggregates."""
         return itertools.chain.from_iterable(map(predicates_in, self.body))
 
     def aggregated(self) -> Iterator[tuple[str, Aggregate]]:
-        """The predicates that must be complete before, and what aggregates them."""
+        """Yield each predicate that must be complete before the definition, with the aggregate over it."""
         for test in self.tests:
             for one in aggregates(test):
                 yield from ((atom.predicate, one) for atom in inner_atoms(one))
@@ -133,11 +134,12 @@ class Definition:
 
 @dataclass(frozen=True)
 class Counting:
-    """A comparison of counts and sums as rules: each of ``members`` has an atom for each tuple of one, and
-    ``rule`` derives the definition's head, its body a :class:`Computed` over the heads of members alone.
-    A sum's first term is its amount, and only the terms behind it are free.
+    """A comparison of counts and sums as rules.
 
-    ``definitions``: what the bodies of members compute themselves.
+    ``members``: one rule for each count or sum, which derives an atom for each tuple that it counts or adds.
+    ``rule`` derives the definition's head; its body is a :class:`Computed` over the heads of members alone.
+    The first term of a sum is the amount that is added, and only the terms after it are free.
+    ``definitions``: definitions of the values that the bodies of members compute.
     """
 
     members: tuple[Rule, ...]
@@ -147,7 +149,11 @@ class Counting:
 
 @dataclass(frozen=True)
 class Separated:
-    """``theory`` has a statement for each; ``helpers`` derive atoms that stand in these."""
+    """A theory without computed values, and the ``definitions`` of the atoms in their place.
+
+    ``theory`` has one statement for each statement of the original; ``helpers`` are additional rules and
+    choices for atoms of computed values that need not be constants.
+    """
 
     theory: Theory
     definitions: tuple[Definition, ...]
@@ -155,13 +161,13 @@ class Separated:
 
     @property
     def typing(self) -> Theory:
-        """The theory with a rule for each definition, over which types are inferred."""
+        """The theory with the helpers and a rule for each definition, for type inference."""
         made = (*self.helpers, *(one.typing for one in with_inner(self.definitions)))
         return self.theory + Theory(made) if made else self.theory
 
 
 def with_inner(definitions: Iterable[Definition]) -> Iterator[Definition]:
-    """The definitions and those that their counted tuples rest on."""
+    """Yield the definitions and, recursively, those that their counts and sums depend on."""
     for definition in definitions:
         yield definition
         if definition.counting is not None:
@@ -169,8 +175,10 @@ def with_inner(definitions: Iterable[Definition]) -> Iterator[Definition]:
 
 
 def separated(theory: Theory, mistakes: Mistakes | None = None) -> Separated:
-    """The theory with atoms in place of what it computes, and what these stand for; what is wrong gathers in
-    ``mistakes``, or is raised."""
+    """Replace each computed value of a theory by an atom, and define these atoms.
+
+    Mistakes are added to ``mistakes``, or raised if it is ``None``.
+    """
     if not any(map(_statement_computes, theory.statements)):
         return Separated(theory, ())
     work = _Separation(Mistakes() if mistakes is None else mistakes, _closed_places(theory))
@@ -184,13 +192,13 @@ def separated(theory: Theory, mistakes: Mistakes | None = None) -> Separated:
 
 
 def _closed_places(theory: Theory) -> dict[str, list[bool]]:
-    """Of each declared predicate, which arguments are of a type with no other constants than it lists."""
+    """For each declared predicate, whether each of its arguments has a closed type."""
     closed = {one.name for one in theory.types if one.values is not None or one.bounds is not None}
     return {one.name: [name in closed for name in one.types] for one in theory.predicates}
 
 
 def _statement_computes(statement: Statement) -> bool:
-    """Whether a statement has to be separated."""
+    """Whether a statement computes values and so has to be separated."""
     match statement:
         case Rule(body=body) | Choice(body=body):
             return body_computes(body)
@@ -200,7 +208,10 @@ def _statement_computes(statement: Statement) -> bool:
 
 
 def _with_equations(test: Test, tests: Iterable[Test], bound: Collection[str], renaming: Renaming) -> Test:
-    """A comparison of totals with the equations inside that give their variables values: it stands alone."""
+    """Copy the equations that variables of a comparison of totals need into its aggregates.
+
+    The comparison then stands without the other tests. Any other test is returned as it is.
+    """
     if compared_totals(test, bound) is None:
         return test
     equations = equations_of(tests, bound)
@@ -222,12 +233,13 @@ def _with_equations(test: Test, tests: Iterable[Test], bound: Collection[str], r
 
 @dataclass(frozen=True, eq=False)
 class _Body:
-    """What a body joins, what it computes, and who uses the values: the ``heads``, and weights ``by`` them.
+    """A body split into literals that join tables and tests that compute values.
 
-    ``literals``: those that join, as written; in ``plain`` each ``_`` has a name of its own, as in ``tests``,
-    which are in an order in which each has its variables. ``stated``: each test where it stands, and as
-    written. ``joinable``: variables that literals give values; ``bound``: those, and the ones of a choice's
-    heads that range over their types. ``outside``: variables that stand outside of aggregates.
+    ``heads`` and the variables ``by`` of weights use the values. ``literals``: the joining literals as
+    written; ``plain``: the same with a distinct name for each ``_``. ``tests``: the tests with such names, in
+    an order in which each has values for its variables. ``stated``: pairs of a test and its form as written,
+    in the order of the source. ``joinable``: variables that literals bind; ``bound``: these and the variables
+    in a choice's heads that range over their types. ``outside``: variables that stand outside of aggregates.
     """
 
     heads: Sequence[Formula]
@@ -242,20 +254,23 @@ class _Body:
 
     @cached_property
     def used(self) -> set[str]:
-        """The variables that the tests need or give values."""
+        """Variables that the tests need or give values to."""
         return all_fixed_in(self.tests, self.outside)
 
     @cached_property
     def kept(self) -> list[str]:
-        """Those that something beside the tests has too: the arguments of atoms in their place."""
+        """Arguments of the atoms that replace the tests: used variables that are bound or stand elsewhere."""
         others = variables_of([*self.heads, *self.plain, *self.by])
         every = variables_of([*others.values(), *self.tests])
         return [name for name in every if name in self.used and (name in self.bound or name in others)]
 
     @cached_property
     def joined(self) -> tuple[Formula, ...]:
-        """The literals that have all their values before anything is computed. A negated atom of a value that
-        a test or the head alone gives is left to the rule: here it would say that it holds of no value."""
+        """The literals to evaluate before anything is computed.
+
+        A negated atom with a variable that only a test or the head gives a value stays in the rule alone:
+        here it would state that the atom holds for no value at all.
+        """
         outside = outer_variables([*self.heads, *self.by], self.tests)
         return tuple(
             literal
@@ -266,29 +281,29 @@ class _Body:
 
     @cached_property
     def typed(self) -> tuple[Formula, ...]:
-        """What tells the types of the variables."""
+        """Atoms and comparisons that give the variables types."""
         parts = (part for x in (*self.plain, *self.heads) for part in walk(x))
         return tuple(part for part in parts if isinstance(part, _TYPING))
 
     @property
     def binding(self) -> list[object]:
-        """What has its variables' values from constants."""
+        """Literals without ``not``, and ``by``: the values of their variables must be constants."""
         return [*(literal for literal in self.plain if not isinstance(literal, Not)), *self.by]
 
     @property
     def groups(self) -> list[list[Test]]:
-        """The tests that one atom stands for: a comparison of totals stands alone."""
+        """The tests in groups, with one atom for each group; a comparison of totals is a group by itself."""
         alone = [test for test in self.tests if compared_totals(test, self.bound)]
         together = [test for test in self.tests if test not in alone]
         return [group for group in (together, *([test] for test in alone)) if group]
 
     def text(self, group: Collection[Test], names: Sequence[str]) -> str:
-        """How these tests are written, the names marked."""
+        """Text of these tests as written, with marks in place of the names."""
         chosen = frozenset(group)
         return ", ".join(_marked(written, names) for test, written in self.stated if test in chosen)
 
     def making(self, wanted: Collection[str]) -> tuple[tuple[Test, ...], list[str]]:
-        """The equations that give these variables their values, and the arguments of their definition."""
+        """Equations that give the ``wanted`` variables values, and the arguments of their definition."""
         names, needed = set(wanted), list[Test]()
         for name, (test, expression) in reversed(equations_of(self.tests, self.bound).items()):
             if name in names:
@@ -299,7 +314,7 @@ class _Body:
 
 
 class _Separation:
-    """Goes through the statements once; each that computes adds a definition."""
+    """One pass over the statements; each computed value adds a definition."""
 
     def __init__(self, mistakes: Mistakes, closed: Mapping[str, Sequence[bool]]) -> None:
         self.definitions: list[Definition] = []
@@ -338,8 +353,7 @@ class _Separation:
         statement: Rule | Choice,
         given: Collection[str] = (),
     ) -> tuple[Sequence[Any], tuple[Any, ...]]:
-        """The heads, and the body with an atom in place of what it computes. ``given``: variables that have
-        values."""
+        """The heads, and the body with an atom in place of its tests; ``given``: variables with values."""
         renaming = Renaming()
         named = [renaming.formula(literal) for literal in body]
         joining, computing = places_of(named)  # each `_` is another variable, so names decide
@@ -364,7 +378,10 @@ class _Separation:
         )
 
     def _replaced(self, body: _Body, statement: Rule | Choice) -> tuple[Sequence[Any], tuple[Any, ...]]:
-        """The heads and the literals, and an atom for each group of tests."""
+        """The heads, and the literals with an atom for each group of tests.
+
+        Atoms with loose variables (see :meth:`_loose`) are replaced as well.
+        """
         heads, literals, loose = body.heads, body.literals, self._loose(body)
         if loose:
             apart = partial(self._apart, loose, body, statement)
@@ -378,7 +395,7 @@ class _Separation:
     def _group(
         self, body: _Body, tests: Sequence[Test], kept: Iterable[str], statement: Rule | Choice
     ) -> Atom:
-        """The atom of some tests, which is defined here."""
+        """Add the definition of a group of tests; return its atom."""
         used = all_fixed_in(tests, body.outside)
         names = [name for name in kept if name in used]
         atom = self._defined(body.text(tests, names), names, tests[0].span)
@@ -400,8 +417,11 @@ class _Separation:
         )
 
     def _loose(self, body: _Body) -> set[str]:
-        """The computed variables whose values need not be constants: an atom of one that is none does not
-        hold, and a head of it is no outcome, beside others that are."""
+        """Computed variables at arguments of closed types, whose values may lie outside the type.
+
+        An atom with such a value does not hold, and a head with it is no outcome of its choice, while heads
+        with other variables still are.
+        """
         made, heads = body.used - body.bound, body.heads
         shared = set.intersection(*(set(variables_of(head)) for head in heads)) if heads else set()
         own = made - variables_of(body.binding).keys() - shared
@@ -415,8 +435,12 @@ class _Separation:
         return own & closed
 
     def _apart(self, loose: set[str], body: _Body, statement: Statement, part: Any, negated: bool) -> Any:
-        """An atom in place of one of loose variables: of a negated one it holds where that does, of a head it
-        gives that one where its values are constants."""
+        """Replace an atom that has loose variables by an atom without them.
+
+        For a negated atom, a helper derives the replacement from the atom and the computed values. For a
+        head, a helper derives the head from the replacement, where the computed values are constants of its
+        types.
+        """
         own = variables_of(part).keys() & loose
         if not own:
             return part
@@ -437,7 +461,7 @@ class _Separation:
         return atom
 
     def _defined(self, text: str, names: Sequence[str], span: Span | None) -> Atom:
-        """The atom of the next definition."""
+        """An atom of a new predicate, whose name holds the text that it replaces."""
         name = f"`{next(self._numbers)}`{text}"
         return Atom(name, tuple(Variable(n, span) for n in names), span)
 
@@ -449,7 +473,7 @@ class _Separation:
         bound: Collection[str],
         statement: Statement,
     ) -> Counting | None:
-        """The rules of a test that compares counts and sums, for where what they are of is uncertain."""
+        """The rules by which engines count uncertain atoms; ``None`` if the test does not compare totals."""
         totals_compared = compared_totals(test, bound)
         if totals_compared is None:
             return None
@@ -476,7 +500,7 @@ class _Separation:
         self.mistakes.note(message, variable.span, hint)
 
     def _refuse_unbound_terms(self, tests: Iterable[Test], outside: Collection[str]) -> bool:
-        """Refuse an aggregate over a variable that none of its literals binds; whether there was one."""
+        """Refuse an aggregate with a term that none of its literals binds; return whether there was one."""
         for one, name, variable in unbound_terms(tests, outside):
             shown = shown_name(written(name))
             message = f"{one.function} is over {shown}, and no atom behind the colon binds it"
@@ -493,14 +517,17 @@ class _Separation:
         statement: Statement,
         beside: Formula | None = None,
     ) -> Formula:
-        """The formula with atoms in place of leaves that compute. Definitions have their variables from a
-        twin in which quantified ones have names of their own. ``beside``: its atoms bind variables too."""
+        """The formula with atoms in place of leaves that compute.
+
+        Definitions take their variables from a twin of the formula, in which quantified variables are renamed
+        apart. ``beside``: another formula whose atoms bind variables too.
+        """
         renaming = Renaming()
         twin = renaming.formula(formula)
         parts = (*walk(twin), *(() if beside is None else walk(renaming.formula(beside))))
         typed = tuple(part for part in parts if isinstance(part, _TYPING) and not leaf_computes(part))
         bound = variables_of([x for x in typed if isinstance(x, AnyAtom)]).keys()
-        # A variable that only a count has is one of the formula's, unless the count is over it or it is `_`.
+        # A variable inside an aggregate is free in the formula, unless it is one of its terms or `_`.
         leaves = [part for part in walk(twin) if isinstance(part, Computed)]
         free = {name for part in leaves for one in aggregates(part) for name in left_free(one)}
         outside = {*bound, *free, *variables_of(list(named))}
@@ -530,7 +557,7 @@ class _Separation:
         outside: Collection[str],
         statement: Statement,
     ) -> Formula:
-        """The atom in place of one comparison; ``context``: atoms without which its truth does not matter."""
+        """The atom in place of one comparison; its truth matters only where the ``context`` atoms hold."""
         outside = {*outside, *plain_variables(test)}
         if self._refuse_unbound_terms([test], outside):
             return Truth(True, test.span)
@@ -554,8 +581,8 @@ class _Separation:
 
 
 def _ranging(heads: Sequence[Formula], tests: Collection[Test], bound: Collection[str]) -> set[str]:
-    """The variables of a choice's heads that range over their types: no atom and no equation of others gives
-    them values."""
+    """Variables of a choice's heads that range over their types: no atom binds them, and no equation gives
+    them a value from other variables."""
     ranging = set[str]()
     sides = {one.name for test in tests for one in (test.left, test.right) if isinstance(one, Variable)}
     while missing := variables_of(heads).keys() - with_assigned(tests, {*bound, *ranging}):
@@ -564,15 +591,17 @@ def _ranging(heads: Sequence[Formula], tests: Collection[Test], bound: Collectio
 
 
 def _marked(test: Formula, names: Sequence[str]) -> str:
-    """The text of a test in which each of these variables, the arguments of its atom, has a mark: what is
-    printed of an atom with other arguments has these in their places."""
+    """Text of a test with a mark for each of these variables, the arguments of its atom.
+
+    Printing the atom replaces the marks by the arguments that it then has.
+    """
     shown = ((place, written(name)) for place, name in enumerate(names))
     marks = {name: Variable(placeholder(place, name)) for place, name in shown if name != "_"}
     return show_formula(with_terms(test, marks))
 
 
 def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
-    """The atoms of a conjunction."""
+    """The atoms directly in a conjunction, or the formula itself if it is an atom."""
     parts = formula.operands if isinstance(formula, And) else (formula,)
     return tuple(x for x in parts if isinstance(x, AnyAtom))
 

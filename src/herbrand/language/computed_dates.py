@@ -1,7 +1,7 @@
-"""Texts beside computed dates and times: such a text has the one form of its constant, or is a mistake.
+"""Check of texts beside computed dates and times: a text must have the canonical form of its constant.
 
 Texts are compared by code point, which is the order of time only in that form: ``d + 1 > "2024-2-3"`` would
-be decided by the length of the month. What ``+`` and ``-`` make beside a text is a date or a time.
+be decided by the length of the month. The result of ``+`` and ``-`` beside a text is a date or a time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from herbrand.language.signature import Signature, Type
 
 
 def wrong_dates(definition: Definition, signature: Signature) -> Iterator[Mistake]:
-    """Texts in other forms in a definition's comparisons with dates and times, and in its sums with them."""
+    """Yield a mistake for each text in another form that a definition compares with, or adds to, dates."""
     tests = [*definition.tests, *_inside(definition)]
     types = variable_types([definition.head, *definition.typing.body], signature)
     given = {name: value for test in tests for name, value in equated(test)}
@@ -39,7 +39,7 @@ def wrong_dates(definition: Definition, signature: Signature) -> Iterator[Mistak
 
 
 def _inside(definition: Definition) -> Iterator[Any]:
-    """The comparisons in the bodies of aggregates."""
+    """Yield the comparisons in the bodies of aggregates."""
     for test in definition.tests:
         for one in aggregates(test):
             yield from inner_parts(one, Computed | Comparison)
@@ -47,13 +47,13 @@ def _inside(definition: Definition) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class _Dates:
-    """``types`` of variables, and what equations give to others."""
+    """``types`` of variables, and the values ``given`` to variables by equations."""
 
     types: Mapping[str, Type]
     given: Mapping[str, Expression]
 
     def mistakes(self, part: Test | Expression) -> Iterator[Mistake]:
-        """The text beside a date, where it has another form."""
+        """Yield a mistake for a text beside a date if it does not have the canonical form."""
         match part:
             case Computed(left=left, right=right) | Comparison(left=left, right=right):
                 yield from self._beside(left, right)
@@ -69,7 +69,7 @@ class _Dates:
                     yield Mistake(wrong[0], text.span, wrong[1])
 
     def _calendar(self, value: Expression, seen: frozenset[str]) -> str | None:
-        """That of a date or a time, as far as can be told before there are facts."""
+        """``"date"`` or ``"time"`` for a value that is surely one before facts are known, else ``None``."""
         match value:
             case Variable(name=name) if name in self.types:
                 return self.types[name].calendar
@@ -84,7 +84,7 @@ class _Dates:
         return None
 
     def _is_number(self, value: Expression) -> bool:
-        """Whether a value is a number for sure."""
+        """Whether a value is surely a number."""
         match value:
             case Constant(value=constant):
                 return not isinstance(constant, str)

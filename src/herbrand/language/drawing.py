@@ -1,4 +1,4 @@
-"""A theory drawn for a notebook: statements to the left, predicates to the right, lines for what is named.
+"""Drawing of a theory for notebooks: statements at the left, with lines to the predicates that they name.
 
 >>> from herbrand.language.parse import parse_theory
 >>> drawing = drawn(parse_theory("1.5: rain => wet\\nP(rain) in [0.2, 0.3]"))
@@ -29,7 +29,7 @@ from herbrand.language.syntax import (
 STATEMENTS_SHOWN = 60
 LONGEST_TEXT = 72
 ROW, LETTER, MARGIN, GAP = 30, 7.3, 12, 140
-"""Pixels: a statement's height, a letter's width, the room around all, the room for lines."""
+"""Pixels: height of a statement, width of a letter, outer margin, gap for the lines."""
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 COLOURS = {
@@ -43,7 +43,7 @@ COLOURS = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture that a notebook shows; ``svg`` is its text."""
+    """A picture that notebooks show; ``svg`` is its source text."""
 
     svg: str
 
@@ -55,7 +55,7 @@ class Drawing:
 
 
 def drawn(theory: Theory) -> Drawing:
-    """The weighted formulas, bounds, rules and choices of a theory, and the predicates that they name."""
+    """Draw the first weighted formulas, bounds, rules and choices of a theory, and their predicates."""
     refuse_no_theory("draw", theory)
     wanted = (s for s in theory.singly() if isinstance(s, WeightedFormula | Bound | Rule | Choice))
     statements = list(islice(wanted, STATEMENTS_SHOWN))
@@ -104,7 +104,7 @@ def _kind(statement: Single) -> str:
 
 
 def _spread(count: int, height: float) -> list[float]:
-    """Heights of the middles of so many things, one below the other."""
+    """Vertical centres of ``count`` items, evenly spread from top to bottom."""
     return [height * (2 * i + 1) / (2 * count) for i in range(count)]
 
 
@@ -113,16 +113,16 @@ def _text(text: str, x: float, y: float) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """The text, at most so long."""
+    """The text, shortened to at most ``most`` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def in_xml(text: str) -> str:
-    """The text, with a sign in place of each that XML cannot hold."""
+    """The text with a replacement character for each one that XML cannot hold."""
     return _NOT_XML.sub(REPLACEMENT, text)
 
 
 def text_at(text: str, x: float, y: float, anchor: str = "start") -> str:
-    """Words at a place of a picture."""
+    """SVG element of a text at a point; ``anchor`` aligns it."""
     place = f"x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' fill='currentColor'"
     return f"<text {place}>{escape(in_xml(text))}</text>"

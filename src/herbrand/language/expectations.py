@@ -1,7 +1,7 @@
-"""The message when the grammar cannot go on: what was found, and what was expected.
+"""Messages for syntax errors: the unexpected token, and the tokens that were expected.
 
-Takes the parser's own exception; gives a :class:`~herbrand.errors.Mistake`. The likely meaning comes from
-:mod:`herbrand.language.suggestions`.
+Takes the parser's exception; returns a :class:`~herbrand.errors.Mistake`. Advice on the likely meaning comes
+from :mod:`herbrand.language.suggestions`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from herbrand.visible import shortened
 _CONNECTIVES = {"AND", "OR", "XOR", "IMPLIES", "IFF"}
 _COMPARISONS = {"EQUALS", "DIFFERS", "LESS", "AT_MOST", "MORE", "AT_LEAST"}
 _ARITHMETIC = frozenset({"PLUS", "MINUS", "TIMES", "OVER", "FLOORED", "REST", "DATE"})
-"""Signs that may stand nearly everywhere, and help nobody who did not think of them."""
+"""Signs that may stand nearly everywhere; listing them as expected would help nobody."""
 _FORMULA_STARTS = {"NOT", "EXISTS", "FORALL", "TRUE", "FALSE", "LPAR", "NAME"}
 _ENDINGS = ["COMMA", "RPAR", "VBAR", "AT", "WHERE", "INDEPENDENT", "$END"]
 _TERMINALS = {
@@ -60,7 +60,7 @@ _PERCENT = re.compile(r"[0-9][ \t]*%$")
 
 
 def mistake(error: UnexpectedInput, source: Source, stretch: Stretch, rule: str) -> Mistake:
-    """The user's view of a syntax error in a stretch of the source, to which its positions are relative."""
+    """Mistake for a syntax error; the positions of ``error`` are relative to the stretch."""
     if isinstance(error, UnexpectedCharacters):
         return _unknown_character(source, stretch, stretch.start + error.pos_in_stream)
     assert isinstance(error, UnexpectedToken)
@@ -86,7 +86,7 @@ def mistake(error: UnexpectedInput, source: Source, stretch: Stretch, rule: str)
 
 
 def _plainly(accepted: Collection[str]) -> frozenset[str]:
-    """What may follow, without arithmetic and aggregates where a plain atom may stand as well."""
+    """Accepted terminals, without those of arithmetic and aggregates where a plain atom may stand as well."""
     rest = set(accepted) - _ARITHMETIC
     if "STRING" in rest and "NOT" not in rest:
         rest.discard("LPAR")
@@ -96,7 +96,7 @@ def _plainly(accepted: Collection[str]) -> frozenset[str]:
 
 
 def never_closed(source: Source, stretch: Stretch) -> Mistake:
-    """A statement with an open bracket, or a string that swallowed the closing one."""
+    """Mistake for a bracket that is never closed, or for an open string that hid the closing bracket."""
     quote = open_quote(source.text, stretch.start, stretch.end)
     if quote is not None:
         return _unclosed_string(source, quote)
@@ -125,7 +125,7 @@ def _unknown_character(source: Source, stretch: Stretch, at: int) -> Mistake:
 
 
 def _names(accepted: Collection[str], whole: str) -> Iterator[str]:
-    """Terminals in words: those that come together are one word, the least likely ones are left out."""
+    """Yield words for the terminals: groups that come together as one, without the least likely ones."""
     rest = set(accepted)
     if {"TYPE", "PREDICATE"} <= rest:
         yield "a statement"

@@ -41,10 +41,10 @@ _OWN_ENDINGS = (".hb", ".txt", "")
 
 
 def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -> Theory:
-    """The theory that one or several files state together; a file's ending names the dialect.
+    """Read one theory from one or several files; a file's ending names its dialect.
 
-    ``paths``: one path or several. ``dialect``: its name, for all of them. ``budget``: what reading may take.
-    Where one of them cannot be read, all their mistakes are raised in one ``LanguageError``.
+    ``paths``: one path or several. ``dialect``: name of the dialect of all files. ``budget``: limits for
+    reading. If a file cannot be read, the mistakes of all files are raised in one ``LanguageError``.
     """
     several = _several(paths)
     if dialect is not None:
@@ -63,7 +63,7 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
 
 
 def _several(paths: Any) -> list[Path]:
-    """One path or several as a list; refused where a program gives something else, or a file twice."""
+    """One path or several as a list; refuse other values, empty paths and a path given twice."""
     several: list[Any] = [paths] if isinstance(paths, str) or not isinstance(paths, Iterable) else [*paths]
     wrong = [type(path).__name__ for path in several if not isinstance(path, str | PathLike)]
     if wrong:
@@ -80,7 +80,7 @@ def _several(paths: Any) -> list[Path]:
 
 
 def theory_of(theory: Theory | Paths) -> Theory:
-    """The theory, or that of theory files."""
+    """The theory itself, or the one read from theory files; refuse any other value."""
     if isinstance(theory, Theory):
         return theory
     several: list[Any] = [*theory] if isinstance(theory, list | tuple) else [theory]
@@ -100,20 +100,21 @@ def theory_of(theory: Theory | Paths) -> Theory:
 
 
 def _is_text(path: str) -> bool:
-    """Whether a theory's text stands where its path is expected."""
+    """Whether ``path`` looks like the text of a theory and not like a path."""
     return "\n" in path or ((": " in path or ":-" in path) and not exists(path))
 
 
 def written(theory: Theory, dialect: str = OWN) -> str:
-    """The theory's text, in the language itself or in a dialect that can say it."""
+    """Text of a theory, in the language itself or in a dialect that can express it."""
     refuse_no_theory("written", theory)
     Text().check("--dialect", dialect)
     return show(theory) if dialect == OWN else write(theory, check(theory), dialect, beside=(OWN,))
 
 
 def written_by_ending(path: str | PathLike[str]) -> str:
-    """The name of the language or dialect that a file of this ending holds: what is written to it. The
-    language, for .txt and names without an ending; all others are refused.
+    """Name of the language or dialect in which a file with this ending is written.
+
+    It is ``hb`` for .hb, .txt and no ending; endings that no dialect writes are refused.
 
     >>> written_by_ending("a.mln"), written_by_ending("a.txt")
     ('mln', 'hb')
@@ -131,7 +132,7 @@ def written_by_ending(path: str | PathLike[str]) -> str:
 
 
 def written_facts(theory: Theory, dialect: str) -> tuple[str, str] | None:
-    """Ending and text of a ``theory``'s second file, where a ``dialect`` keeps facts in one of its own."""
+    """Ending and text of a theory's file of facts, if the ``dialect`` keeps facts in a separate file."""
     refuse_no_theory("written_facts", theory)
     Text().check("--dialect", dialect)
     name = DIALECTS[dialect].facts if dialect in DIALECTS else None
@@ -141,9 +142,9 @@ def written_facts(theory: Theory, dialect: str) -> tuple[str, str] | None:
 
 
 def formatted(text: str, name: str = "theory") -> str:
-    """The text of a theory in one style: blanks, indents and empty lines change, words and comments do not.
+    """Format the text of a theory: blanks, indents and empty lines change, words and comments do not.
 
-    Raises where the ``text`` has mistakes; ``name`` stands before their lines.
+    Raises LanguageError if the ``text`` has mistakes; ``name`` stands before their lines.
 
     >>> formatted("1.5:smokes( x )=>cancer(x)# why")
     '1.5: smokes(x) => cancer(x)  # why\\n'
@@ -156,7 +157,7 @@ def formatted(text: str, name: str = "theory") -> str:
 
 
 def formatted_file(path: str | PathLike[str]) -> str | None:
-    """What the theory file at a ``path`` should hold in the one style, if that is not what it holds."""
+    """Formatted text of the theory file at a ``path``, or ``None`` if the file is already formatted."""
     Text().check("the path of a theory file", path)
     place = Path(path)
     if place.suffix.lower() not in (".hb", ""):
@@ -184,7 +185,7 @@ def _read_one(
     budget: Budget,
     beside: Iterable[PredicateDeclaration | TypeDeclaration],
 ) -> Reading:
-    """What a file says, facts as those of what is declared ``beside`` it."""
+    """Read one file; ``beside``: declarations in other files, which its facts may need."""
     own = dialect == OWN if dialect else path.suffix.lower() in (".hb", "") and not isdir(path)
     try:
         if not own and dialect is None and not _is_known(path) and not isdir(path):

@@ -1,7 +1,7 @@
-"""A theory text in one style: blanks between words, indents of continued lines, lines between statements.
+"""Formatter of theory texts: blanks between words, indents of continued lines, lines between statements.
 
-Words, comments and line breaks stay as they are, so that nothing that was written is lost; only white space
-changes, and never inside a string.
+Words, comments and line breaks stay as they are, so that nothing is lost; only white space changes, and never
+inside a string.
 
 >>> print(spaced('''
 ... 1.5:smokes( x )and friends(x,y)=>
@@ -38,7 +38,7 @@ _AS_WRITTEN = {"+", "-", "*", "/", "//", "%"}
 
 
 def spaced(text: str) -> str:
-    """The same theory in the one style; what is no theory at all keeps its words too.
+    """Format a text; even a text that is not a theory keeps its words.
 
     >>> spaced("") == spaced(chr(10)) == ""
     True
@@ -57,7 +57,7 @@ def spaced(text: str) -> str:
 
 
 def _continued_lines(text: str) -> set[int]:
-    """The lines, counted from 0, that go on with a statement of a line above."""
+    """Numbers, from 0, of the lines that continue a statement from the line above."""
     lines: set[int] = set()
     line = at = 0
     for stretch in stretches(text):
@@ -69,7 +69,7 @@ def _continued_lines(text: str) -> set[int]:
 
 
 def _spaced_line(line: str) -> str:
-    """A line with one blank, or none, between neighbouring words."""
+    """Format one line: one blank, or none, between neighbouring words, and two before a comment."""
     words = list(_WORDS.finditer(line))
     if not words:
         return ""
@@ -83,7 +83,7 @@ def _spaced_line(line: str) -> str:
 
 
 def _label_end(words: list[re.Match[str]]) -> int | None:
-    """Which word closes a statement's label, ``[name]`` at its beginning."""
+    """Position of the word that closes the label ``[name]`` at the beginning of a statement, if any."""
     return 2 if [word[0] for word in (*words[:1], *words[2:3])] == ["[", "]"] else None
 
 
@@ -107,7 +107,7 @@ def _blank(left: re.Match[str], right: re.Match[str], after_label: bool) -> str:
 
 
 def _stay_apart(before: str, after: str) -> bool:
-    """Whether two words are still these two without a blank; ``:`` and ``:`` are not."""
+    """Whether two words remain two without a blank between them, unlike ``:`` and ``:``."""
     return _WORDS.findall(before + after) == [before, after]
 
 

@@ -1,4 +1,4 @@
-"""Terms and formulas, as frozen values with the place they came from; how to walk and rebuild them.
+"""Terms and formulas as frozen values with source spans, and functions that walk and rebuild them.
 
 Spans do not take part in equality.
 
@@ -21,7 +21,7 @@ Value = str | int | float
 """A constant: text or a number; ``1`` and ``"1"`` differ."""
 
 DEEPEST_NESTING = 200
-"""Statements refuse formulas nested deeper than this, so that whatever works on them may recurse."""
+"""Statements refuse formulas nested deeper than this, so that code that works on them may recurse."""
 
 
 # Terms
@@ -35,7 +35,7 @@ class Variable:
 
     @property
     def anonymous(self) -> bool:
-        """``_`` stands for a new variable at each place."""
+        """True for ``_``, which is a new variable at each place."""
         return self.name == "_"
 
 
@@ -53,14 +53,14 @@ class Constant:
 
 
 def same_value(left: Value, right: Value) -> bool:
-    """Equal constants; ``1`` and ``1.0`` are one number, ``1`` and ``"1"`` are not equal."""
+    """Whether two constants are equal; ``1`` and ``1.0`` are one number, ``1`` and ``"1"`` differ."""
     return isinstance(left, str) == isinstance(right, str) and left == right
 
 
 Term = Variable | Constant
 
 
-# Values that are computed of others
+# Values that are computed from others
 
 Sign = Literal[
     "+", "-", "*", "/", "//", "%", "negative", "abs", "min", "max",
@@ -69,7 +69,7 @@ Sign = Literal[
 OF_NUMBERS = ("exp", "log", "sqrt", "round", "power")
 OF_TEXTS = ("jaro_winkler", "levenshtein", "jaccard", "prefix", "lower")
 FUNCTIONS = ("abs", "min", "max", *OF_NUMBERS, *OF_TEXTS)
-"""Those of the signs that are written as functions; a predicate of such a name may need back-quotes."""
+"""Signs that are written as functions; a predicate of such a name may need back-quotes."""
 ARGUMENTS = {
     "abs": 1,
     "lower": 1,
@@ -77,7 +77,7 @@ ARGUMENTS = {
     **dict.fromkeys(OF_TEXTS[:-1], 2),
     "power": 2,
 }
-"""How many values functions take; the others take two or more."""
+"""Number of arguments of each function; functions that are not listed take two or more."""
 AGGREGATES = ("count", "sum", "min", "max", "avg")
 
 
@@ -96,7 +96,8 @@ class Arithmetic:
 class Aggregate:
     """``sum(a, y: pays(x, y, a))``: over the distinct ``terms`` for which the conjunction ``body`` holds.
 
-    The first term is what is added up or compared. Variables that stand outside too are fixed.
+    The first term is the one that is added up or compared. Variables that also stand outside the aggregate
+    are fixed within it.
     """
 
     function: str
@@ -142,12 +143,12 @@ class ValueIn:
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 OPPOSITES: dict[str, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=", "=": "!="}
 ORDERS: dict[str, Callable[[Any, Any], Any]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne, "=": eq}
-"""How two numbers, two texts, or arrays of numbers are compared."""
+"""Comparison function of each operator, for two numbers, two texts or arrays of numbers."""
 BODY_HOLDS = "a rule's body holds atoms, 'not' before an atom, and comparisons"
 
 
 def compares(operator: str, left: Value, right: Value) -> bool:
-    """Whether two constants compare so; numbers stand before texts."""
+    """Whether ``left operator right`` holds of two constants; every number is less than every text."""
     text, other = isinstance(left, str), isinstance(right, str)
     return ORDERS[operator](left, right) if text == other else ORDERS[operator](text, other)
 
@@ -164,7 +165,7 @@ class Comparison:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A comparison of values of which one at least is computed: ``p = n * 1.19``, ``e - d > 2``."""
+    """A comparison with at least one computed side: ``p = n * 1.19``, ``e - d > 2``."""
 
     operator: Operator
     left: Expression
@@ -203,7 +204,7 @@ class Or:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Xor:
-    """True when an odd number of operands is."""
+    """True when an odd number of operands is true."""
 
     operands: tuple[Formula, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -266,7 +267,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 
 def walk(formula: Formula) -> Iterator[Formula]:
-    """The formula and everything inside it, outermost first, left to right."""
+    """Yield the formula and all formulas inside it, outermost first, left to right."""
     if type(formula) not in _PARTS:
         yield formula
         return
@@ -283,7 +284,7 @@ def unnegated(literal: Formula) -> Formula:
 
 
 def predicates_in(formula: Formula) -> Iterator[str]:
-    """The predicate of each atom in a formula, as often as it stands there."""
+    """Yield the predicate of each atom in a formula, with repetitions."""
     for part in walk(formula):
         if isinstance(part, Atom):
             yield part.predicate
@@ -319,7 +320,7 @@ def replace_leaves(formula: Formula, change: Callable[[Leaf], Formula]) -> Formu
 def with_changed_terms(
     leaf: Leaf, term: Callable[[Term], Term], formula: Callable[[Formula], Formula]
 ) -> Leaf:
-    """The leaf with every term changed, and every formula that an aggregate in it is over."""
+    """The leaf with ``term`` applied to every term, and ``formula`` to every literal of its aggregates."""
 
     def atom(whole: Atom) -> Atom:
         changed = tuple(map(term, whole.arguments))
@@ -344,7 +345,7 @@ def with_changed_terms(
 def changed_value(
     value: Expression, term: Callable[[Term], Term], formula: Callable[[Formula], Formula]
 ) -> Expression:
-    """The same of a value."""
+    """The value with ``term`` applied to every term, and ``formula`` to every literal of its aggregates."""
     match value:
         case Arithmetic(sign=sign, operands=operands, span=span):
             return Arithmetic(sign, tuple(changed_value(x, term, formula) for x in operands), span)
@@ -369,17 +370,20 @@ def leaf_terms(leaf: Formula) -> tuple[Term, ...]:
 
 
 def unvalued(leaf: AnyAtom) -> Atom:
-    """The atom itself, without the value or values that a many-valued one has."""
+    """The atom of a leaf, without its value or values if it is many-valued."""
     return leaf if isinstance(leaf, Atom) else leaf.atom
 
 
 def row_atom(leaf: Atom | ValueIs) -> Atom:
-    """The atom as a row has it, its value as the last argument."""
+    """The atom in the form of a table row: the value of a many-valued one is its last argument."""
     return leaf if isinstance(leaf, Atom) else replace(leaf.atom, arguments=leaf_terms(leaf))
 
 
 def with_valued_names(formula: Formula, names: Collection[str]) -> Formula:
-    """``season = "winter"`` as an atom, where ``season`` names a many-valued predicate without arguments."""
+    """The formula with ``season = "winter"`` as an atom, where ``names`` holds ``season``.
+
+    ``names``: many-valued predicates without arguments, which look like variables.
+    """
 
     def resolved(leaf: Leaf) -> Formula:
         match leaf:
@@ -399,7 +403,7 @@ def with_valued_names(formula: Formula, names: Collection[str]) -> Formula:
 
 
 def opposite_hint(operator: str) -> str:
-    """What to write in a body in place of a comparison behind ``not``."""
+    """Hint to write the opposite comparison in place of one behind ``not``."""
     return f"write its opposite: {OPPOSITES[operator]} instead of {operator}"
 
 
@@ -412,11 +416,11 @@ _INSIDE: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     Arithmetic: attrgetter("operands"),
     Aggregate: lambda one: (*one.terms, *one.body),
 }
-"""The parts of formulas and of computed values, those of arguments too."""
+"""Parts of formulas and of computed values, including computed arguments of atoms."""
 
 
 def refuse_deep(*formulas: Formula | None) -> None:
-    """A ``LanguageError`` if a formula, or a value that it computes, is nested too deep to be worked on."""
+    """Raise LanguageError if a formula, computed values included, is nested too deep for recursion."""
     for formula in formulas:
         level = [] if formula is None else [formula]
         for _ in range(DEEPEST_NESTING):
@@ -428,7 +432,7 @@ def refuse_deep(*formulas: Formula | None) -> None:
 
 
 def nested_too_deep(span: Span | None) -> LanguageError:
-    """The message about a formula that has more levels than :data:`DEEPEST_NESTING`."""
+    """Error for a formula that has more levels than :data:`DEEPEST_NESTING`."""
     return LanguageError(
         f"the formula is nested more than {DEEPEST_NESTING} levels deep",
         span=span,

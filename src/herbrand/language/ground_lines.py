@@ -1,18 +1,17 @@
 """Ground facts and ground bounds in bulk: a fast path for runs of plain lines.
 
-For facts, takes the text at the start of a statement; gives the facts of as many plain lines as follow, as
-columns, one run for each predicate and way of saying. A line that is anything but a plain ground fact is left
-to the grammar, which also owns all messages.
+For facts, takes the text at the start of a statement; returns the facts of as many plain lines as follow, as
+columns, with one run for each predicate and form of line. Any line that is not a plain ground fact is left to
+the grammar, which also makes all messages.
 
 >>> from herbrand.errors import Source
 >>> block = read_block(Source("f.hb", 'edge("a", 1)\\nnode("a")\\nedge("b", 2)\\nedge(x, 3)\\n'), 0)
 >>> [rows.columns for rows in block.statements], block.end
 ([(('a', 'b'), (1, 2)), (('a',),)], 36)
 
-For bounds, takes the same; gives the bounds of as many plain lines as follow. What stands
-inside ``P( )`` with its atoms taken out is a *form*; a form is read once, by the grammar, and all its lines
-are built alike. A line with variables, quantifiers or comparisons, or with anything wrong, is left to the
-grammar, which also owns all messages.
+For bounds, takes the same; returns the bounds of as many plain lines as follow. The text inside ``P( )``
+without its atoms is a *form*; a form is read once, by the grammar, and then built again over the atoms of
+each line. A line with variables, quantifiers, comparisons or a mistake is left to the grammar.
 
 >>> from herbrand.errors import Source
 >>> from herbrand.language.parse import parse_probability
@@ -68,21 +67,24 @@ _ARGUMENTS = re.compile(_ARGUMENT)
 _KINDS: dict[str | None, FactKind] = {None: "true", "~": "soft", "@": "weighted"}
 _FIRST_BATCH = 16
 _LARGEST_BATCH = 1 << 16
-"""Lines whose cells are held as text at once, before they become columns."""
+"""Lines whose cells are held as text at a time, before they become columns of values."""
 _SURELY_FITS = 18
-"""Characters: a whole number of so many is less than 2^63, whatever its digits."""
+"""Length in characters up to which every whole number is less than 2^63."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Facts or bounds that stand together, and where the text goes on after them."""
+    """Facts or bounds of consecutive lines, and the offset of the text after them."""
 
     statements: tuple[FactRows | Bound, ...]
     end: int
 
 
 class _Way(NamedTuple):
-    """A way to say facts of one predicate: all its lines look alike but for their cells."""
+    """Form of a fact's line: lines of one form differ in their cells alone.
+
+    ``texts``: for each cell, whether it is text or a number. ``sign``: ``~`` or ``@`` before a number.
+    """
 
     negated: bool
     predicate: str
@@ -96,10 +98,10 @@ class _Way(NamedTuple):
 
 
 def read_block(source: Source, start: int) -> Block | None:
-    """The facts of the plain lines from ``start`` on, or ``None`` where the first line is not one.
+    """The facts of the plain lines from ``start`` on, or ``None`` if the first line is not one.
 
-    In batches that double: after a row that cannot be taken (a probability above 1), at most as many lines
-    were matched in vain as were read before it.
+    Lines are matched in batches that double: at a row that must be left to the grammar (a probability above
+    1), the lines matched in vain are at most about as many as those read before it.
     """
     lines = _Lines(source.text, start)
     batch = _FIRST_BATCH
@@ -111,12 +113,13 @@ def read_block(source: Source, start: int) -> Block | None:
 
 
 class _Lines:
-    """Goes through plain lines, whatever their order: files often list facts entity by entity."""
+    """Reader of plain lines of several forms in any order: files often list facts entity by entity."""
 
     def __init__(self, text: str, start: int) -> None:
         self.position = start
         self._text = text
-        self._lines: dict[_Way, _Line] = {}  # by way, kinds of cells apart: their rows stay in order
+        # Keyed without the kinds of cells: a line with other kinds ends the block, so rows stay in order.
+        self._lines: dict[_Way, _Line] = {}
         self._last: _Line | None = None
         self._follower: dict[_Line | None, _Line] = {}
 
@@ -125,7 +128,7 @@ class _Lines:
         return self._lines.values()
 
     def match(self, most: int) -> int:
-        """Notes up to ``most`` further lines and counts them; what followed a line before is tried first."""
+        """Match up to ``most`` further lines and count them; the form that last followed is tried first."""
         text, position, last, follower = self._text, self.position, self._last, self._follower
         matched = 0
         while matched < most and position < len(text):
@@ -145,7 +148,10 @@ class _Lines:
         return matched
 
     def settle(self) -> bool:
-        """Reads the cells noted since the last time; goes back to the first row that cannot be taken."""
+        """Read the cells matched since the last call; go back to the first row that is refused, if any.
+
+        Returns whether there was none.
+        """
         misfits = [place for line in self.known if (place := line.settle()) is not None]
         if misfits:
             self.position = min(misfits)
@@ -166,7 +172,7 @@ class _Lines:
 
 
 class _Line:
-    """What the lines of one way hold: cells as they were matched, and columns of values."""
+    """Lines of one form: cells as they were matched, and columns of values."""
 
     def __init__(self, way: _Way) -> None:
         self.way = way
@@ -180,7 +186,7 @@ class _Line:
         self._columns: list[list[Any]] = [[] for _ in self._readers]
 
     def settle(self) -> int | None:
-        """Reads the records as values; gives where a row begins that cannot be taken."""
+        """Read the matched cells as values; return the offset of the first row that is refused, if any."""
         if not self.records:
             return None
         before = len(self.starts) - len(self.records)
@@ -199,7 +205,7 @@ class _Line:
         return misfit
 
     def cut(self, place: int) -> None:
-        """Forgets the rows that begin at or after a place."""
+        """Drop the rows that begin at or after an offset."""
         kept = bisect_left(self.starts, place)
         del self.starts[kept:]
         for column in self._columns:
@@ -230,7 +236,7 @@ def _line_pattern(way: _Way) -> re.Pattern[str]:
     return re.compile(f"{negation}{re.escape(way.predicate)}{arguments}{value}{number}{_END}")
 
 
-# Cells of one column as values, up to the first that is none
+# Cells of one column as values, up to the first that is refused
 
 
 def _read_texts(cells: Sequence[str]) -> list[Value]:
@@ -267,18 +273,18 @@ _LINE = re.compile(
 )
 _ATOM = re.compile(rf"(?<!\w)({_NAME})(?:[ \t]*\([ \t]*({_ARGUMENT}(?:{_COMMA}{_ARGUMENT})*)[ \t]*\))?")
 _ATOM_HERE = "\0"
-"""No source holds this character."""
+"""Mark in place of an atom: NUL, which :func:`herbrand.language.parse.plain_source` refuses in sources."""
 _PLAIN_FORM = re.compile(r"(?:[ \t\0()|]|<?=>|\b(?:and|or|xor|not|true|false)\b)*")
 _LONGEST = 1000
-"""Characters inside ``P( )``; longer ones are no rows of a long file."""
+"""Most characters inside ``P( )`` for the fast path; longer bounds are not rows of a long file."""
 
 ReadForm = Callable[[str], tuple[Formula, Formula | None]]
 
 
 def read_bounds(source: Source, start: int, read: ReadForm) -> Block | None:
-    """The bounds of the plain lines from ``start`` on, or ``None`` where the first line is not one.
+    """The bounds of the plain lines from ``start`` on, or ``None`` if the first line is not one.
 
-    ``read`` is the grammar's own reading of what stands inside ``P( )``.
+    ``read``: the grammar's parser of the text inside ``P( )``.
     """
     bounds: list[Bound] = []
     position = start
@@ -292,7 +298,7 @@ def read_bounds(source: Source, start: int, read: ReadForm) -> Block | None:
 
 
 def _bound(source: Source, line: re.Match[str], read: ReadForm) -> Bound | None:
-    """What a line says, or ``None`` where it is not plainly good."""
+    """The bound of a line, or ``None`` if it is left to the grammar."""
     label, inside, low, high, sign, end, independent, _ = line.groups()
     if len(inside) > _LONGEST:
         return None
@@ -321,7 +327,7 @@ def _label(token: str) -> str:
 
 
 def _atom(source: Source, match: re.Match[str]) -> Atom:
-    """An atom; a ``ValueError`` or ``OverflowError`` where an argument is no constant."""
+    """The atom of a match; raise ValueError or OverflowError if an argument is not a constant."""
     name, arguments = match.groups()
     span = Span(source, match.start(), match.end())
     if arguments is None:
@@ -340,7 +346,7 @@ def _constant(source: Source, match: re.Match[str]) -> Constant:
 
 
 class _Form(NamedTuple):
-    """What a key says, over atoms x0, x1, ...; ``ends``: where the stretches between these begin."""
+    """A parsed form over atoms x0, x1, ...; ``ends``: offsets of the text between these atoms."""
 
     event: Formula
     given: Formula | None
@@ -349,7 +355,7 @@ class _Form(NamedTuple):
 
 @lru_cache(maxsize=10_000)
 def _form(key: str, read: ReadForm) -> _Form | None:
-    """A key as the grammar reads it; ``None`` where it is no formula of connectives, or no formula at all."""
+    """Parse a form by the grammar; ``None`` if it is not a formula of atoms and connectives alone."""
     if _PLAIN_FORM.fullmatch(key) is None:
         return None
     gaps = key.split(_ATOM_HERE)
@@ -367,7 +373,7 @@ def _form(key: str, read: ReadForm) -> _Form | None:
 
 
 class _Built(NamedTuple):
-    """Builds parts of a form over a line's atoms; ``gaps`` are where the stretches between them begin."""
+    """Builder of parts of a form over a line's atoms; ``gaps``: offsets of the text between them."""
 
     ends: Sequence[int]
     source: Source
@@ -387,7 +393,7 @@ class _Built(NamedTuple):
         return make(inside, span) if isinstance(part, And | Or | Xor) else make(*inside, span)
 
     def _start(self, part: Formula) -> int:
-        """Where a part begins that has a word of its own in front."""
+        """Offset in the source of a part that begins with a word and not with an atom."""
         assert part.span is not None
         gap = bisect_right(self.ends, part.span.start) - 1
         return self.gaps[gap] + part.span.start - self.ends[gap]

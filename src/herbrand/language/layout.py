@@ -1,8 +1,8 @@
-"""Where each statement of a theory text begins and ends.
+"""Split of a theory text into statements.
 
-Takes a text; gives the stretches that hold one statement each. A statement ends with its line unless a
-bracket is open or the line's last token asks for more; and even then where the next line plainly begins a new
-one, so that a broken statement does not hide the next.
+Takes a text; returns the stretches that hold one statement each. A statement ends with its line unless a
+bracket is open or the line's last token needs a continuation; and even then it ends if the next line plainly
+begins a new statement, so that a broken statement does not hide the next.
 
 >>> text = "1.5: smokes(x) =>\\n     cancer(x)  # why not\\nsmokes(\\"anna\\")\\n"
 >>> [text[s.start:s.end] for s in stretches(text)]
@@ -31,7 +31,7 @@ _LONGEST_ENDING = 8
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """One statement's characters; ``unclosed`` is where a bracket opens that is never closed."""
+    """Offsets of one statement; ``unclosed``: offset of a bracket that is never closed."""
 
     start: int
     end: int
@@ -39,13 +39,13 @@ class Stretch:
 
 
 def skip_blank(text: str, position: int) -> int:
-    """The first character at or after ``position`` that is neither space nor comment."""
+    """Offset of the first character at or after ``position`` that is neither space nor comment."""
     blanks = _BLANKS.match(text, position)
     return blanks.end() if blanks else position
 
 
 def stretches(text: str) -> Iterator[Stretch]:
-    """All statements of a text, in order."""
+    """Yield the stretches of all statements of a text, in order."""
     layout = Layout(text)
     position = skip_blank(text, 0)
     while position < len(text):
@@ -55,11 +55,11 @@ def stretches(text: str) -> Iterator[Stretch]:
 
 
 class Layout:
-    """Finds where a statement ends. Asked from the front of a text to its back, it reads it once or twice.
+    """Scanner for the ends of statements; used from front to back, it reads a text at most about twice.
 
-    A bracket that is never closed would swallow all that follows, so its statement ends with the bracket's
-    own line. The brackets found open at that time stay so however often they are passed again; they are
-    remembered, or a file of unclosed brackets would be read to its end once for each.
+    A bracket that is never closed would swallow the rest of the text, so its statement ends with the
+    bracket's own line. The brackets that were open then are remembered as never closed; otherwise a file of
+    unclosed brackets would be read to its end once for each of them.
     """
 
     def __init__(self, text: str) -> None:
@@ -92,19 +92,19 @@ class Layout:
         return Stretch(start, _end_of_words(text, passed, len(text)) or said_until)
 
     def _cut_short(self, start: int, open_brackets: list[int]) -> Stretch:
-        """Give up on a bracket that is never closed: its statement ends with its line."""
+        """The stretch of a statement with a bracket that is never closed, which ends with that line."""
         self._never_closed.update(open_brackets)
         newline = self._text.find("\n", open_brackets[0])
         return Stretch(start, len(self._text) if newline < 0 else newline, unclosed=open_brackets[0])
 
 
 def open_quote(text: str, start: int, end: int) -> int | None:
-    """Where a string begins that is not closed on its line, if there is one."""
+    """Offset of the first string that is not closed on its line, if any."""
     return next((m.start() for m in _MARKS_OR_QUOTE.finditer(text, start, end) if m[0] == '"'), None)
 
 
 def _end_of_words(text: str, start: int, end: int) -> int:
-    """The end of what stands between two marks, trailing space left out; 0 if nothing does."""
+    """End of the text between two marks without trailing space; 0 if it is blank."""
     words = text[start:end].rstrip(BLANK)
     return start + len(words) if words else 0
 

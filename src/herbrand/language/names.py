@@ -1,4 +1,4 @@
-"""Names and constants of the language: what is reserved or quoted, how each is written and read.
+"""Names and constants of the language: reserved and quoted names, and how both are written and read.
 
 >>> shown_name("smokes"), shown_name("P"), shown_constant('say "hi"')
 ('smokes', '`P`', '"say \\\\"hi\\\\""')
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from herbrand.visible import visible
 
-if TYPE_CHECKING:  # what shows a path of a file needs no theory
+if TYPE_CHECKING:  # at run time, code that only shows names must not import whole theories
     from herbrand.language.syntax import Value
 
 RESERVED = frozenset(
@@ -39,13 +39,15 @@ def is_reserved(name: str) -> bool:
 
 
 def is_made(name: str) -> bool:
-    """A name that no text can hold: of a predicate that stands for what a statement computes."""
+    """Whether a name is that of a predicate made for a computed value; no text can hold it."""
     return name.startswith("`")
 
 
 def placeholder(place: int, name: str) -> str:
-    """The name of a variable in the text of a made predicate, where it stands for an argument: no text of a
-    theory can hold it, as a name has no line break."""
+    """Name of a variable that marks an argument in the text of a made predicate.
+
+    No text of a theory can hold it, as names have no line breaks.
+    """
     return f"\n{place} {name}"
 
 
@@ -53,7 +55,7 @@ _PLACEHOLDER = re.compile(r"`\n([0-9]+) ([^`\n]*)`")
 
 
 def text_of_made(name: str, arguments: Sequence[str] = ()) -> str:
-    """What the predicate stands for, as the user wrote it, of these arguments.
+    """Text of a made predicate as the user wrote it, with these ``arguments`` in place of its variables.
 
     >>> made = "`3`" + f"p = {shown_name(placeholder(0, 'n'))} * 1.19"
     >>> text_of_made(made), text_of_made(made, ["100"])
@@ -67,7 +69,7 @@ def text_of_made(name: str, arguments: Sequence[str] = ()) -> str:
 
 
 def not_taken(name: str, taken: Container[str]) -> str:
-    """The name, with as many underscores behind it as make it new.
+    """The name, with underscores appended until it is not taken.
 
     >>> not_taken("thing", {"thing", "thing_"}), not_taken("person", {"thing"})
     ('thing__', 'person')
@@ -78,12 +80,12 @@ def not_taken(name: str, taken: Container[str]) -> str:
 
 
 def shown_name(name: str) -> str:
-    """The name as a theory file has it."""
+    """The name as a theory file writes it, in back-quotes if necessary."""
     return name if _PLAIN.fullmatch(name) and name not in RESERVED else f"`{name}`"
 
 
 def respelled(text: str, names: Mapping[str, str]) -> str:
-    """A printed text with other names for those that stand in back-quotes.
+    """A printed text with its back-quoted names replaced as ``names`` maps them.
 
     >>> respelled('`p/2`("a", "`p/2`")', {"p/2": "p"})
     'p("a", "`p/2`")'
@@ -92,12 +94,12 @@ def respelled(text: str, names: Mapping[str, str]) -> str:
 
 
 def is_writable(name: str) -> bool:
-    """Whether a theory file can hold the name, between back-quotes where it is no plain one."""
+    """Whether a theory file can hold the name, plain or in back-quotes."""
     return bool(name) and not _UNWRITABLE.search(name)
 
 
 def made_writable(name: str) -> str:
-    """The name with other signs for those that no theory file can hold.
+    """The name with ``_`` for each character that no theory file can hold; ``''`` if it is empty.
 
     >>> made_writable("it's"), made_writable("a`b"), made_writable("")
     ("it's", 'a_b', "''")
@@ -106,7 +108,7 @@ def made_writable(name: str) -> str:
 
 
 def shown_constant(value: Value) -> str:
-    """The constant as a theory file has it: quoted text or a number; equal numbers are written alike."""
+    """The constant as a theory file writes it: quoted text or a number; equal numbers are written alike."""
     if isinstance(value, str):
         return visible(_quoted(value))
     simple = simplest(value)
@@ -114,17 +116,17 @@ def shown_constant(value: Value) -> str:
 
 
 def shown_where(constants: Iterable[tuple[str, Value]]) -> str:
-    """What variables stand for, as in ``x = "anna", y = 2``."""
+    """Text of the values of variables, as in ``x = "anna", y = 2``."""
     return ", ".join(f"{name} = {shown_constant(value)}" for name, value in constants)
 
 
 def shown_number(number: float) -> str:
-    """A weight or a probability, shortest form that reads back to the same float."""
+    """Shortest text of a weight or probability that reads back to the same float."""
     return repr(float(number))
 
 
 def number_from(text: str) -> int | float:
-    """The constant that a number stands for; an ``OverflowError`` where 64 bits would not hold it."""
+    """Parse a number as a constant; raise OverflowError if 64 bits do not hold it."""
     if _WHOLE.fullmatch(text):
         number = int(text) if len(text) <= _LONGEST_WHOLE else LARGEST_NUMBER + 1
         if not fits(number):
@@ -137,7 +139,7 @@ def number_from(text: str) -> int | float:
 
 
 def floats_from(texts: Sequence[str]) -> list[float]:
-    """The floats that texts write; a ``ValueError`` where one is a number for Python alone, such as `1_0`."""
+    """Parse texts as floats; raise ValueError for numbers that only Python accepts, such as `1_0`."""
     together = "".join(texts)
     if "_" in together or not together.isascii():
         raise ValueError("digits and signs of numbers alone")
@@ -145,18 +147,18 @@ def floats_from(texts: Sequence[str]) -> list[float]:
 
 
 MIDNIGHT = r"[T ]00:00:00(\.0+)?$"
-"""What may stand behind a date: as data frames keep days."""
+"""Time of day that may follow a date, as data frames keep days."""
 
 
 FINER = r"[.,]\d{6}\d*[1-9]"
-"""A part of a second that no constant keeps."""
+"""A fraction of a second finer than a microsecond, which constants do not keep."""
 
 
 def moment(calendar: str, text: str) -> str:
-    """A date or a time in the one form that its constant has; a ``ValueError`` where it is none.
+    """Canonical form of a date or time, that of its constant; raise ValueError if the text is neither.
 
-    A time that names its zone is told in UTC: the order of the texts is that of time. A time at midnight is
-    a date.
+    A time with a zone is converted to UTC, so that the order of the texts is that of time. A time at midnight
+    is also read as a date.
 
     >>> moment("date", "20261122"), moment("time", "2026-11-22 09:30")
     ('2026-11-22', '2026-11-22T09:30:00')
@@ -185,7 +187,7 @@ EXPECTED_MOMENT = {
 
 
 def wrong_moment(calendar: str, value: Value) -> tuple[str, str] | None:
-    """Why a value is no constant of a type of dates or times, and a hint; ``None`` where it is one.
+    """Why a value is not a constant of a type of dates or times, and a hint; ``None`` if it is one.
 
     >>> wrong_moment("time", "2026-11-22T09:30")
     ('"2026-11-22T09:30" is another form of the time "2026-11-22T09:30:00"', 'write time "2026-11-22T09:30"')
@@ -203,7 +205,7 @@ def wrong_moment(calendar: str, value: Value) -> tuple[str, str] | None:
 
 
 def simplest(number: int | float) -> int | float:
-    """A whole number as ``int``, where 64 bits hold it.
+    """The number as ``int`` if it is whole and 64 bits hold it, else unchanged.
 
     >>> simplest(2.0), simplest(2.5), simplest(1e20)
     (2, 2.5, 1e+20)
@@ -212,12 +214,12 @@ def simplest(number: int | float) -> int | float:
 
 
 def fits(number: float) -> bool:
-    """Whether a table's 64 bits hold a whole number."""
+    """Whether the 64 bits of a table's column hold a whole number."""
     return -LARGEST_NUMBER - 1 <= number <= LARGEST_NUMBER
 
 
 def text_from(token: str) -> str:
-    """The text between quotes, JSON escapes undone; a ``ValueError`` where it is none."""
+    """The text between quotes, with JSON escapes decoded; raise ValueError if it is not valid."""
     if "\\" not in token:
         return token[1:-1]
     text = json.loads(token, strict=False)

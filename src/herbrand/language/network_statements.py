@@ -1,6 +1,7 @@
-"""Whole tables as statements of the language, and choices that make up whole tables put together again.
+"""Conversion of network tables to statements of the language, and of choices back to whole tables.
 
-A row of conditional probabilities is one choice among values, a potential one weighted formula a cell.
+A row of conditional probabilities becomes one choice among values, each cell of a potential one weighted
+formula.
 
 >>> table = NetworkTable(("rain", "wet"), (("y", "n"),) * 2, np.array([[0.9, 0.1], [0.0, 1.0]]), True)
 >>> choices = tuple(statements_of(table))
@@ -43,7 +44,7 @@ Labels = Mapping[str, tuple[Value, ...]]
 
 
 def statements_of(table: NetworkTable) -> Iterator[Choice | WeightedFormula]:
-    """The same as statements: choices of a conditional table, else weighted formulas."""
+    """Statements with the meaning of a table: choices if it is conditional, else weighted formulas."""
     return _choices(table) if table.conditional else _formulas(table)
 
 
@@ -60,7 +61,10 @@ def _choices(table: NetworkTable) -> Iterator[Choice]:
 
 
 def _formulas(table: NetworkTable) -> Iterator[WeightedFormula]:
-    """The logarithm of each entry as a weight; what is impossible as a hard statement."""
+    """Yield a formula for each cell, with the logarithm of the entry as weight; hard for entries of 0.
+
+    An entry of 1 has weight 0 and needs no formula.
+    """
     for place, entry in np.ndenumerate(table.values):
         cell: list[Formula] = [
             _is(name, labels[i]) for name, labels, i in zip(table.scope, table.labels, place, strict=True)
@@ -77,11 +81,11 @@ def _is(name: str, label: Value) -> ValueIs:
 
 
 def network_tables(choices: Iterable[Choice], labels: Labels) -> tuple[NetworkTable, ...]:
-    """Conditional tables that mean the same as these choices.
+    """Conditional tables with the meaning of these choices.
 
-    Every choice is among the values of one variable, and the choices of a variable are one for each
-    combination of values of the same other variables. Raises UnsupportedError that names a choice that is
-    otherwise, and LanguageError where a variable would depend on itself.
+    Every choice must be among the values of one variable, and each variable must have one choice for each
+    combination of values of its parents. Raises UnsupportedError for any other choice, and LanguageError if a
+    variable depends on itself.
     """
     grouped: dict[str, list[Choice]] = {}
     for choice in choices:
@@ -92,9 +96,9 @@ def network_tables(choices: Iterable[Choice], labels: Labels) -> tuple[NetworkTa
 
 
 def with_network_tables(theory: Theory, signature: Signature) -> Theory:
-    """The theory with its choices as whole tables, where they are the rows of a Bayesian network.
+    """The theory with its choices as whole tables, if they are the rows of a Bayesian network.
 
-    Beside rules it is the other way round: what rests on choices is derived with them, world by world.
+    With rules, tables become choices instead: rules derive atoms from choices in each world.
     """
     if theory.rules:
         return with_rows_as_choices(theory)
@@ -111,7 +115,7 @@ def with_network_tables(theory: Theory, signature: Signature) -> Theory:
 
 
 def with_rows_as_choices(theory: Theory) -> Theory:
-    """The theory with a choice for each row of its networks' tables."""
+    """The theory with a choice for each row of its conditional tables."""
     parts = (statements_of(s) if _is_conditional(s) else (s,) for s in theory.statements)
     return replace(theory, statements=tuple(chain.from_iterable(parts))) if theory.tables else theory
 
@@ -155,10 +159,10 @@ def _table(child: str, rows: list[Choice], labels: Labels) -> NetworkTable:
     rows_by_place: dict[tuple[int, ...], np.ndarray] = {}
     for choice in rows:
         place = _place(choice, scope, known)
-        if place in rows_by_place:  # two choices of one value count where they agree
+        if place in rows_by_place:  # a table cannot state two choices: both hold only where they agree
             raise _no_row(choice, f"'{child}' has another choice for the same case")
         rows_by_place[place] = _row(choice, known[-1])
-    # Looked for case by case, as few rows may be all that is there of more cases than memory holds.
+    # Search lazily: there may be a few rows of a table with more cases than memory holds.
     every = product(*(range(len(values)) for values in known[:-1]))
     missing = next((place for place in every if place not in rows_by_place), None)
     if missing is not None:
@@ -183,7 +187,7 @@ def _row(choice: Choice, labels: tuple[Value, ...]) -> np.ndarray:
     for alternative in choice.alternatives:
         assert isinstance(alternative.head, ValueIs) and isinstance(alternative.probability, int | float)
         row[labels.index(_constant(alternative.head, choice))] += alternative.probability
-    if abs(row.sum() - 1) > 1e-9:  # floats are rounded; decimals left out are not forgiven
+    if abs(row.sum() - 1) > 1e-9:  # allows for rounding errors of floats, not for decimals left out
         raise _no_row(choice, f"its probabilities add up to {row.sum():.12g}, not to 1")
     return row
 
@@ -208,7 +212,7 @@ def _no_row(choice: Choice, why: str) -> UnsupportedError:
 
 
 def refuse_cycle(tables: Iterable[NetworkTable]) -> None:
-    """Raise where a variable depends on itself by way of conditional tables."""
+    """Raise LanguageError if a variable depends on itself through conditional tables."""
     own = {table.scope[-1]: table for table in tables if table.conditional}
     parents = {name: [one for one in table.scope[:-1] if one in own] for name, table in own.items()}
     for circle in strong_components(parents):

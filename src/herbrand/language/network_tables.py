@@ -1,7 +1,7 @@
-"""A whole table over many-valued variables: the conditional probabilities or the potentials of a network.
+"""Tables over many-valued variables: conditional probabilities or potentials of a network.
 
-Readers of Bayesian and Markov networks give one :class:`NetworkTable` a variable or factor. A statement for
-each of its cells would mean the same; networks have tens of thousands of cells.
+Readers of Bayesian and Markov networks make one :class:`NetworkTable` for each variable or factor. A
+statement for each cell would mean the same, but networks have tens of thousands of cells.
 
 >>> rain = NetworkTable(("rain",), (("yes", "no"),), np.array([0.2, 0.8]), conditional=True)
 >>> rain == NetworkTable(("rain",), (("yes", "no"),), np.array([0.2, 0.8]), conditional=True)
@@ -17,16 +17,16 @@ import numpy as np
 from herbrand.errors import LanguageError, Span
 
 MOST_VARIABLES = 64
-"""So many axes an array of NumPy has at most."""
+"""Most axes that an array of NumPy has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkTable:
-    """``values`` has an axis for each name of ``scope``, of as many entries as it has ``labels``.
+    """A table over many-valued predicates without arguments, whose names are the ``scope``.
 
-    Names are many-valued predicates without arguments. The weight of a world is multiplied by the entry at
-    its values. ``conditional``: entries are the probabilities of the last variable given all others, and add
-    up to 1 along the last axis.
+    ``values`` has one axis for each name, with one entry for each of its ``labels``. The weight of a world is
+    multiplied by the entry at the world's values. ``conditional``: the entries are probabilities of the last
+    variable given all others, and add up to 1 along the last axis.
     """
 
     scope: tuple[str, ...]
@@ -53,12 +53,12 @@ class NetworkTable:
 
     @property
     def label(self) -> None:
-        """A table has no label of its own."""
+        """Always ``None``: tables have no label."""
         return None
 
 
 def refuse_wide(variables: int, span: Span | None) -> None:
-    """Raise where a table over so many variables cannot be kept."""
+    """Raise LanguageError if a table has more variables than an array can have axes."""
     if variables > MOST_VARIABLES:
         message = f"a table over {variables:,} variables; at most {MOST_VARIABLES} are taken"
         raise LanguageError(message, span=span)

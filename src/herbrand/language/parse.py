@@ -1,4 +1,4 @@
-"""Text to theory: the reader of ``.hb`` files and of the fragments that commands take.
+"""Parser of theory texts, in ``.hb`` files, and of the fragments that commands take.
 
 >>> theory = parse_theory("predicate smokes(person)\\n1.5: smokes(x) => smokes(y)\\n")
 >>> theory.formulas[0].weight
@@ -53,15 +53,16 @@ _GRAMMAR = Path(__file__).with_name("grammar.lark")
 _STARTS = ["statement", "query_formula", "query_probability", "query_literal"]
 _NAMES = re.compile(r"`([^`\n]+)`|([^\W\d]\w*)")
 MOST_ASKED = 256
-"""So many questions are kept as they were read: servers and notebooks ask the same again."""
+"""Size of the caches of parsed queries: servers and notebooks repeat their queries."""
 _one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What could be read of a text; ``unread`` holds the names in statements that could not, ``None``: all.
+    """The readable statements of a text, and its mistakes; ``unlisted`` counts further mistakes.
 
-    Made so that several files can be read to their ends and all their mistakes be told together, by
+    ``unread``: names in statements that could not be read; ``None`` if no statement could. With readings,
+    several files are read to their ends and all their mistakes are raised together, by
     :func:`herbrand.language.check.check_all`.
     """
 
@@ -72,13 +73,13 @@ class Reading:
 
     @staticmethod
     def failed(error: LanguageError) -> Reading:
-        """Nothing could be read."""
+        """The reading of a text of which nothing could be read."""
         return Reading(Theory(), error.mistakes, error.unlisted, None)
 
 
 def parse_theory(text: str, name: str = "<text>") -> Theory:
-    """The theory a ``text`` states; all its mistakes are raised together as one ``LanguageError``, with
-    ``name`` before their lines."""
+    """Parse a theory; all its mistakes are raised together as one ``LanguageError``, with ``name`` before
+    their lines."""
     reading = read_theory(text, name)
     if reading.mistakes:
         raise LanguageError(reading.mistakes, unlisted=reading.unlisted)
@@ -87,7 +88,7 @@ def parse_theory(text: str, name: str = "<text>") -> Theory:
 
 @collector_paused()
 def read_theory(text: str, name: str = "<text>", budget: Budget = UNLIMITED) -> Reading:
-    """What a text states as far as it can be read, and what is wrong with the rest."""
+    """Read all statements of a text that can be read, and note the mistakes in the others."""
     try:
         source = plain_source(text, name)
     except LanguageError as error:
@@ -101,8 +102,8 @@ def read_theory(text: str, name: str = "<text>", budget: Budget = UNLIMITED) -> 
 def parse_formula(
     text: str, name: str = "<query>", valued: Collection[str] = (), *, computes: bool = False
 ) -> Formula:
-    """One formula. ``valued`` names many-valued predicates without arguments, which look like variables.
-    ``computes``: it may compute values; else that is refused."""
+    """Parse one formula. ``valued``: many-valued predicates without arguments, which look like variables.
+    ``computes``: whether it may compute values; otherwise that is refused."""
     return _formula(text, name, frozenset(valued), computes)
 
 
@@ -116,8 +117,10 @@ def _formula(text: str, name: str, valued: frozenset[str], computes: bool) -> Fo
 def parse_probability(
     text: str, valued: Collection[str] = (), *, computes: bool = False
 ) -> tuple[Formula, Formula | None]:
-    """An event and, after a bar, what is given, with or without ``P( )`` around them; ``computes`` as of
-    formulas."""
+    """Parse an event and, after a bar, its condition, with or without ``P( )`` around them.
+
+    ``valued`` and ``computes`` are as for :func:`parse_formula`.
+    """
     return _probability(text, frozenset(valued), computes)
 
 
@@ -138,12 +141,12 @@ def is_probability(text: str) -> bool:
 
 
 def parse_literal(text: str) -> FactRows:
-    """One ground fact, as ``--given`` takes it: true, false, valued or soft."""
+    """Parse one ground fact, as ``--given`` takes it: true, false, valued or soft."""
     return _fragment(text, "<given>", "query_literal")
 
 
 def refuse_no_text(text: object) -> None:
-    """Refuse what a program gives in place of a text."""
+    """Raise UnsupportedError if ``text`` is not a text, or is the path of a theory file."""
     if not isinstance(text, str):
         raise UnsupportedError(
             f"expected the text of a theory, not {type(text).__name__}", hint="hb.read(path) reads a file"
@@ -155,7 +158,7 @@ def refuse_no_text(text: object) -> None:
 
 
 def plain_source(text: str, name: str) -> Source:
-    """The text with line ends made equal and a byte order mark removed; refused if it is not text."""
+    """The text with plain line ends and without a byte order mark; refuse NUL bytes and lone surrogates."""
     refuse_no_text(text)
     source = Source(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     nul = source.text.find("\0")
@@ -213,7 +216,7 @@ def _fragment(text: str, name: str, rule: str, computes: bool = False) -> Any:
 
 
 def _refuse_computed(asked: Formula | FactRows | None) -> None:
-    """Some commands ask over what the theory names alone."""
+    """Refuse computed values, for commands that answer queries over the theory's own predicates alone."""
     for leaf in walk(asked) if isinstance(asked, Formula) else ():
         if isinstance(leaf, Computed) or computes_argument(leaf):
             hint = "define a predicate by a rule of the theory, and ask for it"
@@ -223,10 +226,11 @@ def _refuse_computed(asked: Formula | FactRows | None) -> None:
 def _parsed(
     source: Source, stretch: Stretch, rule: str, wordy: bool = True, budget: Budget = UNLIMITED
 ) -> tuple[Any, list[Mistake]]:
-    """What the stretch says, or what is wrong with it. ``wordy=False`` only tells that something is.
+    """Parse a stretch by a grammar rule; return its value, or ``None``, and its mistakes.
 
-    The parser gets a copy of the stretch, not a window on the text: lark counts all lines before a window,
-    which would make reading quadratic.
+    ``wordy=False``: a syntax error gets a fixed message, as it will only be counted. The parser gets a copy
+    of the stretch, not a window on the text: lark counts all lines before a window, which would make reading
+    quadratic.
     """
     with _one_at_a_time:
         parser, builder = _parser()
@@ -258,11 +262,11 @@ def _parser() -> tuple[Lark, Builder]:
     return parser, builder
 
 
-# Text files as sources, whatever bytes they hold
+# Files as sources, whatever bytes they hold
 
 
 def read_source(path: str | Path) -> Source:
-    """The file's text, with plain line ends. Raises LanguageError where it is missing or is no text."""
+    """Text of a file, with plain line ends. Raises LanguageError if it is missing or is not UTF-8 text."""
     return plain_source(_decoded(path, _bytes_of(path)), str(path))
 
 

@@ -1,8 +1,8 @@
-"""Which variable is which: every variable of a statement under a name of its own.
+"""Scopes of variables: renaming apart, free and bound variables, and substitution.
 
-A quantifier may reuse a name, and ``_`` is new at each place. After :func:`renamed_apart` neither happens, so
-the checker and the lowering can speak of a variable by its name alone. Made names hold a
-back-quote, which no written name can.
+A quantifier may reuse a name, and ``_`` is new at each place. After :class:`Renaming` each variable of a
+statement has a distinct name, so the checker and the lowering can identify it by that name alone. New names
+hold a back-quote, which no written name can.
 
 >>> from herbrand.language.parse import parse_formula
 >>> from herbrand.language.show import show_formula
@@ -45,10 +45,10 @@ NOTHING: Mapping[str, str] = {}
 
 
 class Renaming:
-    """Renames within one statement: free variables keep their names, all others get new ones.
+    """Renaming within one statement: free variables keep their names, all others get new ones.
 
-    ``quantified``: those that a quantifier binds, too; otherwise only ``_``. ``numbered``: new names are
-    numbers alone, so that formulas that differ only in the names of bound variables become equal.
+    ``quantified``: also rename variables that a quantifier binds; otherwise only ``_``. ``numbered``: new
+    names are numbers alone, so that formulas that differ only in the names of bound variables become equal.
     """
 
     def __init__(self, quantified: bool = True, numbered: bool = False) -> None:
@@ -102,18 +102,18 @@ class Renaming:
         return inner, tuple(renamed)
 
     def new(self, name: str) -> str:
-        """A name that nothing else has."""
+        """A new name, which no other variable of the statement has."""
         self._made += 1
         return f"`{self._made}" if self._numbered else f"{name}`{self._made}"
 
 
 def anonymous_named(formula: Formula) -> Formula:
-    """Each ``_`` as a variable of its own; all others keep their names."""
+    """The formula with a distinct name for each ``_``; all other variables keep their names."""
     return Renaming(quantified=False).formula(formula)
 
 
 def written(name: str) -> str:
-    """The name as the user wrote it."""
+    """Name of a renamed variable as the user wrote it."""
     return name.partition("`")[0]
 
 
@@ -136,12 +136,12 @@ def free_variables(formula: Formula) -> dict[str, Variable]:
 
 
 def free_names(formulas: Iterable[Formula]) -> list[str]:
-    """The names of these of several formulas, each once."""
+    """Names of the free variables of several renamed formulas, each once."""
     return list(dict.fromkeys(name for formula in formulas for name in free_variables(formula)))
 
 
 def variable_types(formulas: Iterable[Formula], signature: Signature) -> dict[str, str]:
-    """The type of each variable of a checked, renamed statement, by the positions it stands in."""
+    """Type of each variable of a checked, renamed statement, by its positions and comparisons."""
     types: dict[str, str] = {}
     compared: list[Comparison] = []
     for formula in formulas:
@@ -169,7 +169,7 @@ def variable_types(formulas: Iterable[Formula], signature: Signature) -> dict[st
 
 
 def _linked(comparisons: Iterable[Comparison]) -> dict[str, list[str]]:
-    """The variables on the other sides of comparisons, for each variable."""
+    """For each variable, the variables that it is compared with."""
     linked: dict[str, list[str]] = {}
     for comparison in comparisons:
         match comparison:
@@ -180,7 +180,7 @@ def _linked(comparisons: Iterable[Comparison]) -> dict[str, list[str]]:
 
 
 def bound_variables(body: Iterable[Formula]) -> set[str]:
-    """The variables of a rule's body that its atoms bind, or an equation with one of these or a constant.
+    """Variables of a rule's body that its atoms bind, directly or by equations, or equations with constants.
 
     >>> from herbrand.language.parse import parse_theory
     >>> rule = parse_theory("p(x, y) :- q(x), not r(z), y = x, x < w").rules[0]
@@ -201,7 +201,7 @@ def bound_variables(body: Iterable[Formula]) -> set[str]:
 
 
 def with_terms(formula: Formula, values: Mapping[str, Term]) -> Formula:
-    """The formula with other terms for free variables, its bound ones untouched."""
+    """Substitute terms for free variables of a formula; bound variables stay."""
     if isinstance(formula, Leaf):
         return with_changed_terms(
             formula,
@@ -215,7 +215,7 @@ def with_terms(formula: Formula, values: Mapping[str, Term]) -> Formula:
 
 
 def conditions_with(where: Sequence[Comparison], values: Mapping[str, Term]) -> tuple[Comparison, ...] | None:
-    """What is left to check; ``None`` where two constants already fail."""
+    """Substitute terms in conditions and drop those that hold; ``None`` if one of two constants fails."""
     kept = []
     for condition in where:
         changed = with_terms(condition, values)

@@ -1,4 +1,4 @@
-"""Theory to text: the printer, such that ``parse_theory(show(theory)) == theory``.
+"""Printer from theories to text, such that ``parse_theory(show(theory)) == theory``.
 
 Its text of atoms and formulas is the canonical one: result rows, messages and ``convert`` all use it.
 
@@ -69,13 +69,13 @@ _SUM, _PRODUCT, _SIGNED, _OPERAND = range(4)
 
 
 def show(theory: Theory) -> str:
-    """The text of a theory, one statement a line, neighbouring facts of one predicate together."""
+    """Text of a theory, one statement a line, with neighbouring facts of one predicate together."""
     refuse_no_theory("show", theory)
     return "".join(f"{line}\n" for part in merged(theory.statements) for line in show_statement(part))
 
 
 def show_statement(statement: Statement) -> Iterator[str]:
-    """The lines of a statement: one, or one a row for a run of facts or bounds, or for a whole table."""
+    """Lines of a statement: one; a line for each row of a run of facts or bounds; several for a table."""
     label = "" if statement.label is None else f"[{_shown_label(statement.label)}] "
     match statement:
         case FactRows():
@@ -103,7 +103,7 @@ def show_statement(statement: Statement) -> Iterator[str]:
 
 
 def statement_text(statement: Statement) -> str:
-    """A statement of one line, as messages and explanations name it; of several rows the first."""
+    """First line of a statement's text, as messages and explanations name it."""
     return next(show_statement(statement))
 
 
@@ -122,12 +122,12 @@ def show_term(term: Term) -> str:
 
 
 def show_expression(expression: Expression) -> str:
-    """The text of a value that may be computed of others."""
+    """Text of a variable, a constant or a computed value."""
     return _expressed(expression)[0]
 
 
 def _expressed(expression: Expression) -> tuple[str, int]:
-    """The text and how tightly its outermost sign binds."""
+    """Text of a value, and the precedence of its outermost sign."""
     match expression:
         case Aggregate(function=function, terms=terms, body=body):
             of, where = ", ".join(map(show_expression, terms)), ", ".join(map(show_formula, body))
@@ -150,12 +150,12 @@ def _bracketed(operand: Expression, tightness: int) -> str:
 
 
 def _valued(atom: Atom) -> str:
-    """A many-valued atom before its value."""
+    """Text of a many-valued atom, to stand before its value."""
     return _no_function(show_formula(atom), atom.predicate)
 
 
 def _no_function(shown: str, predicate: str) -> str:
-    """The text of a many-valued atom, not to be taken for a function of numbers."""
+    """Quote the predicate of a many-valued atom if it would read back as a function of numbers."""
     return shown.replace(predicate, f"`{predicate}`", 1) if predicate in FUNCTIONS else shown
 
 
@@ -169,14 +169,14 @@ def show_atom(predicate: str, arguments: tuple[Value, ...]) -> str:
 
 
 def show_row(predicate: Predicate, row: Sequence[Value]) -> str:
-    """The text of a ground atom, given by a row of the predicate's columns: with its value, if it has one."""
+    """Text of the ground atom in a row of the predicate's columns, with its value if it is many-valued."""
     if predicate.value_type is None:
         return show_atom(predicate.name, tuple(row))
     return f"{show_atom(predicate.name, tuple(row[:-1]))} = {shown_constant(row[-1])}"
 
 
 def atom_texts(predicate: str, columns: Sequence[Sequence[str]], count: int) -> list[str]:
-    """The texts of so many ground atoms, the texts of whose arguments stand in columns.
+    """Texts of ``count`` ground atoms, from columns of the texts of their arguments.
 
     >>> atom_texts("likes", [['"anna"', '"bob"'], ["1", "2"]], 2)
     ['likes("anna", 1)', 'likes("bob", 2)']
@@ -200,7 +200,7 @@ def show_weight(weight: Weight) -> str:
 
 
 def _shown(formula: Formula) -> tuple[str, int]:
-    """The text and how tightly its outermost connective binds."""
+    """Text of a formula, and the precedence of its outermost connective."""
     match formula:
         case Atom(predicate=predicate, arguments=arguments):
             if is_made(predicate):
@@ -238,13 +238,13 @@ def _shown(formula: Formula) -> tuple[str, int]:
 
 
 def name_of_value(value: Expression) -> str:
-    """The name of the variable that an argument of an atom becomes where it is computed."""
+    """Name of the variable that replaces a computed argument of an atom."""
     return show_expression(value).replace("`", "'")
 
 
 def _with_computed_arguments(formula: Exists) -> str | None:
-    """The text ``p(n + 1)`` for ``exists v: v = n + 1 and p(v)``, where v bears the name of what is computed
-    or the equation is a table by now, and may have a constant for n."""
+    """The text ``p(n + 1)`` for ``exists v: v = n + 1 and p(v)``, if v has the name of the computed value or
+    an atom of a made predicate has replaced the equation; else ``None``."""
     match formula.body:
         case And(operands=(*equations, Atom() | ValueIs() | ValueIn() as atom)):
             texts: dict[str, str] = {}
@@ -260,14 +260,14 @@ def _with_computed_arguments(formula: Exists) -> str | None:
 
 
 def _joined(sign: str, operands: tuple[Formula, ...], of_none: str, tightness: int) -> tuple[str, int]:
-    """Operands with a sign between them; a formula built with fewer than two is shown as what it means."""
+    """Operands with ``sign`` between them; a single operand alone, and ``of_none`` if there is no operand."""
     if len(operands) > 1:
         return sign.join([_inside(part, tightness + 1) for part in operands]), tightness
     return _shown(operands[0]) if operands else (of_none, _LEAF)
 
 
 def _inside(part: Formula, tightness: int) -> str:
-    """An operand, in brackets unless it binds at least this tightly."""
+    """Text of an operand, in brackets if its precedence is lower than ``tightness``."""
     text, own = _shown(part)
     return text if own >= tightness else f"({text})"
 
@@ -341,11 +341,11 @@ def _choice_line(choice: Choice) -> str:
 def _with_values(
     heads: Sequence[Formula], body: Sequence[Formula], beside: Sequence[object] = ()
 ) -> tuple[list[str], list[str]]:
-    """The texts of heads and literals, ``p(n + 1)`` for ``p(v)`` with ``v = n + 1`` at the end of the body.
+    """Texts of heads and literals, with ``p(n + 1)`` for ``p(v)`` and ``v = n + 1`` at the end of the body.
 
-    So the reader makes it of ``p(n + 1)``: v bears the name of what is computed, stands in arguments alone,
-    and its equation comes in the order of these. What is otherwise stays an equation, and reads back as one.
-    ``beside``: where else variables stand.
+    This undoes what the parser does with ``p(n + 1)``: v has the name of the computed value and stands in
+    arguments alone, and the equations are in the order of these arguments. Any other equation is shown as
+    one, and reads back as one. ``beside``: other parts of the statement that hold variables.
     """
     texts: dict[str, str] = {}
     for literal in reversed(body):
@@ -367,8 +367,10 @@ def _with_values(
 
 
 def _named_value(equation: Formula) -> tuple[str, str] | None:
-    """A variable that bears the name of its value, as :func:`name_of_value` gives it, and the value's text;
-    the equation may be a table by now."""
+    """A variable named after its computed value by :func:`name_of_value`, and the text of that value.
+
+    The equation may have been replaced by an atom of a made predicate. ``None`` for any other formula.
+    """
     match equation:
         case Computed(operator="=", left=Variable(name=name)):
             pass
@@ -382,12 +384,16 @@ def _named_value(equation: Formula) -> tuple[str, str] | None:
 
 
 def _inputs(equation: Formula) -> object:
-    """What the value of an equation is computed of."""
+    """The value of an equation, or the other arguments of the atom that replaces the equation."""
     return equation.right if isinstance(equation, Computed) else getattr(equation, "arguments", ())[1:]
 
 
 def _with_texts(formula: Formula, texts: Mapping[str, str]) -> str:
-    """The text of a formula, with other texts in the places of some of its variables."""
+    """Text of a formula, with the given texts in place of some of its variables.
+
+    The variables are first renamed to marks with a line break, which no name and no quoted text can hold, so
+    that replacing a mark in the text changes nothing else.
+    """
     marks: dict[str, Term] = {name: Variable(f"\n0 {name}") for name in texts}
     shown = show_formula(with_terms(formula, marks))
     for name, text in texts.items():

@@ -1,14 +1,14 @@
 """The vocabulary of a theory: its types and predicates, declared or inferred.
 
-Made by :func:`herbrand.language.check.check`; read by everything that must know what a name stands for.
+Made by :func:`herbrand.language.check.check`; read by all code that looks up what a name means.
 
 >>> person = Type("person")
 >>> smokes = Predicate("smokes", ("person",))
 >>> Signature({"person": person}, {"smokes": smokes}).predicate("smokes").arity
 1
 
-What a theory declares, each name once and each label once, is collected here as well: from its statements
-comes a :class:`Vocabulary` that the next stage fills with what is used undeclared.
+This module also collects the declarations of a theory, and refuses names and labels that are given twice: the
+result is a :class:`Vocabulary`, to which the next stage adds the predicates that are used undeclared.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ Kind = Literal["text", "number"]
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A sort of constants. ``values`` lists a closed domain in order; an open one holds what is seen.
+    """A sort of constants. ``values`` lists a closed domain in order; an open one holds the constants seen.
 
-    ``kind`` is what its constants are; ``None`` while unknown (no declaration and no constant).
+    ``kind``: whether its constants are text or numbers; ``None`` while unknown (no declaration, no constant).
     """
 
     name: str
@@ -54,7 +54,7 @@ class Type:
     calendar: Calendar | None = None
 
     def __post_init__(self) -> None:
-        """Whole numbers in a row are a range, however they are written."""
+        """Turn a tuple of consecutive whole numbers into a range, however they are written."""
         if isinstance(self.values, tuple) and self.values:
             first, last = self.values[0], self.values[-1]
             if not isinstance(first, str) and not isinstance(last, str):
@@ -68,11 +68,11 @@ class Type:
 class Predicate:
     """A relation name with the types of its arguments; ``value_type`` is set where it is many-valued.
 
-    ``tells_world``: its declaration says whether it is open or observed; some dialects' do not. ``query``:
-    SQL whose rows are its facts. ``function``: its last argument is the value of a function of the others, so
-    that one listed value excludes all others, and where none is listed there still is one. ``computed``: no
-    text names it, and it stands for what a statement computes. ``aggregated``: the predicates over which it
-    does so by aggregates, and these.
+    ``tells_world``: whether its declaration decides between open and observed; in some dialects it does not.
+    ``query``: SQL whose rows are its facts. ``function``: its last argument is the value of a function of the
+    others, so that one listed value excludes all others, and where none is listed there still is one.
+    ``computed``: it was made for what a statement computes, and no text can name it. ``aggregated``: for such
+    a predicate, pairs of a predicate and an aggregate over it.
     """
 
     name: str
@@ -89,7 +89,8 @@ class Predicate:
 
     @property
     def undecided(self) -> bool:
-        """Whether its declaration leaves open and closed to the facts; soft evidence then makes it open."""
+        """Whether the facts decide between open and closed world, not its declaration; soft evidence then
+        makes it open."""
         return self.declared and not self.tells_world
 
     @property
@@ -110,9 +111,9 @@ class Signature:
     """All types and predicates of a theory.
 
     ``strict``: some predicate is declared, so all must be. ``mentioned``: constants that formulas and rules
-    name, by type; they belong to an open type whether or not a fact has them. ``spelled``: the name that
-    predicates have in messages where it is not their own; ``made``: those that a reader made, which no answer
-    lists unless they are asked for.
+    name, by type; they belong to an open type whether or not a fact has them. ``spelled``: name in messages
+    of each predicate that has another one there. ``made``: predicates that a reader made; answers list them
+    only when they are asked for.
     """
 
     types: Mapping[str, Type]
@@ -123,8 +124,8 @@ class Signature:
     made: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     def of_arity(self, name: str, arity: int) -> str:
-        """The predicate that a question names so: in the file there may be several, which differ in how many
-        arguments they have."""
+        """The predicate that a query with ``arity`` arguments means by ``name``: a file may have several
+        predicates of one name that differ in arity."""
         known = self.predicates.get(name)
         if known is None or known.arity == arity:
             return name
@@ -132,7 +133,7 @@ class Signature:
         return next((own for own in spelled if self.predicates[own].arity == arity), name)
 
     def shown(self, predicate: str) -> str:
-        """The name of a predicate as its file has it."""
+        """Name of a predicate as its file spells it."""
         return shown_name(self.spelled.get(predicate, predicate))
 
     def predicate(self, name: str, span: Span | None = None) -> Predicate:
@@ -143,13 +144,13 @@ class Signature:
         return self.predicates[name]
 
     def with_predicate(self, predicate: Predicate, types: Mapping[str, Type]) -> Signature:
-        """The same vocabulary and one more predicate, such as one found only among the tables."""
+        """The signature with one more predicate, such as one that occurs only in fact tables."""
         predicates = {**self.predicates, predicate.name: predicate}
         return replace(self, types={**self.types, **types}, predicates=predicates)
 
     def declarations(self) -> Theory:
-        """The same vocabulary said as statements, whether it was declared or inferred. What only values have
-        that statements compute is no type that a text can name.
+        """The signature as declarations, whether it was declared or inferred; types of computed values alone
+        are left out, as no text can name them.
 
         >>> thing = Type("thing")
         >>> Signature({"thing": thing}, {"p": Predicate("p", ("thing",))}).declarations().predicates[0].types
@@ -161,8 +162,8 @@ class Signature:
         return Theory((*types, *(_predicate(self, p) for p in self.named.values())))
 
     def about(self, names: Collection[str]) -> Signature:
-        """The vocabulary of these predicates alone; the whole one where some are unknown, so that the names
-        that are near them can be told."""
+        """The signature restricted to these predicates; the whole one if some are unknown, so that messages
+        can suggest similar names."""
         if not self.predicates.keys() >= set(names):
             return self
         predicates = {name: self.predicates[name] for name in names}
@@ -171,27 +172,27 @@ class Signature:
 
     @cached_property
     def named(self) -> dict[str, Predicate]:
-        """The predicates that a text can name: all but those that stand for what statements compute."""
+        """Predicates that a text can name: all except those made for computed values."""
         return {name: known for name, known in self.predicates.items() if not known.computed}
 
     @cached_property
     def listed(self) -> dict[str, Predicate]:
-        """Those that an answer lists where nothing is asked for by name."""
+        """Predicates that an answer lists when a query names none."""
         return {name: known for name, known in self.named.items() if name not in self.made}
 
     @cached_property
     def observed(self) -> frozenset[str]:
-        """Predicates of which what no table lists is false."""
+        """Predicates in a closed world: atoms that no table lists are false."""
         return frozenset(name for name, known in self.predicates.items() if known.role == "observed")
 
     @cached_property
     def valued_names(self) -> frozenset[str]:
-        """Many-valued predicates without arguments: their names look like variables before ``=``."""
+        """Many-valued predicates without arguments, whose names look like variables before ``=``."""
         return frozenset(p.name for p in self.predicates.values() if p.value_type and not p.types)
 
 
 def _inline(predicate: Predicate) -> bool:
-    """Whether the values stand in the predicate's own declaration, not in a type's."""
+    """Whether the values are listed in the predicate's own declaration and not in that of a type."""
     return predicate.value_type == f"{predicate.name} value"
 
 
@@ -220,7 +221,7 @@ class Vocabulary:
 
 
 def vocabulary_of(theory: Theory, mistakes: Mistakes) -> Vocabulary:
-    """The declared types and predicates, predicates with the names of their types."""
+    """Collect the declared types and predicates; note names and labels that are given twice."""
     vocabulary = Vocabulary(strict=bool(theory.predicates))
     _check_labels(theory.statements, mistakes)
     for declaration in theory.types:
@@ -253,7 +254,7 @@ def _check_labels(statements: Iterable[Statement], mistakes: Mistakes) -> None:
 
 
 def _labelled(statement: Statement) -> Iterable[tuple[str, tuple[Statement, int]]]:
-    """The labels in a statement, and which row of it bears each; in a run of bounds no two are alike."""
+    """Labels in a statement, each with its statement and row; the labels within a run of bounds differ."""
     if isinstance(statement, BoundRows):
         return zip(statement.labels, zip(repeat(statement), count()), strict=False)
     return [] if statement.label is None else [(statement.label, (statement, 0))]

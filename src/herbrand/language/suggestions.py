@@ -1,7 +1,7 @@
-"""What a user likely meant where the grammar could not go on: other languages' spellings, forgotten signs.
+"""Advice for syntax errors: spellings of other languages, forgotten signs, words in the wrong place.
 
-Takes a :class:`Failure`; gives a sentence of advice, or nothing. Each rule is a small function; the first
-that has something to say is heard.
+Takes a :class:`Failure`; returns a sentence of advice, or an empty text. Each rule is a small function; the
+advice is that of the first rule in ``_RULES`` that applies.
 """
 
 from __future__ import annotations
@@ -100,9 +100,10 @@ _COMPARED = re.compile(r"(=|!=|<=?|>=?)[ \t\n]*(?:[^\W\d]\w*|`[^`]+`)[ \t\n]*$")
 
 @dataclass(frozen=True)
 class Failure:
-    """Where the parser stopped: ``kind`` is the terminal it found, or nothing for an unknown character.
+    """Place where the parser stopped, at the token or character ``found``.
 
-    ``whole`` says what is being read: a statement, or a formula, query or fact that stands by itself.
+    ``kind``: terminal of the token; empty for an unknown character. ``accepted``: terminals that may follow.
+    ``whole``: what is being read, a statement or a formula, query or fact that stands by itself.
     """
 
     text: str
@@ -115,7 +116,7 @@ class Failure:
 
     @property
     def before(self) -> str:
-        """What the statement says up to here."""
+        """Text of the statement up to the failure."""
         return self.text[self.start : self.at]
 
     @property
@@ -125,7 +126,7 @@ class Failure:
 
     @property
     def first_word(self) -> str:
-        """The word before, if the statement begins with it."""
+        """The word before the failure if it is the first of the statement, else an empty text."""
         word = _FIRST_WORD.fullmatch(self.before)
         return word[1] if word else ""
 
@@ -135,7 +136,7 @@ class Failure:
 
 
 def foreign_spelling(failure: Failure) -> tuple[int, int] | None:
-    """Where a sign of another language stands that the parser stopped at or inside."""
+    """Begin and end of the sign of another language at or around the failure; the longest one wins."""
     text, at = failure.text, failure.at
     if failure.kind == "DIFFERS":
         return None
@@ -149,7 +150,7 @@ def foreign_spelling(failure: Failure) -> tuple[int, int] | None:
 
 
 def suggestion(failure: Failure) -> str:
-    """The likely next move, or nothing."""
+    """Advice on what to write instead; empty if no rule applies."""
     return next((advice for rule in _RULES if (advice := rule(failure))), "")
 
 
@@ -276,7 +277,7 @@ def _role(failure: Failure) -> str:
 
 
 def _only_a_fragment(failure: Failure) -> str:
-    """By itself a formula, query or fact has no weight and no bound."""
+    """Advice that a formula, query or fact by itself has no weight and no bound."""
     if failure.whole == "statement":
         return ""
     if failure.kind in ("COLON", "AT", "TILDE") and "NAME" not in failure.accepted:

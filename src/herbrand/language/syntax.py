@@ -1,14 +1,14 @@
-"""What a theory is made of: statements, over the terms and formulas of :mod:`herbrand.language.formulas`.
+"""Statements of a theory, over the terms and formulas of :mod:`herbrand.language.formulas`.
 
-Knows no data and no arrays. Spans do not take part in equality, so a theory that was printed and read again
-equals the first one. Build theories with :func:`herbrand.language.parse.parse_theory` or directly:
+This module knows no data and no arrays. Spans do not take part in equality, so a theory that was printed and
+read again equals the first one. Build theories with :func:`herbrand.language.parse.parse_theory` or directly:
 
 >>> smokes = Atom("smokes", (Variable("x"),))
 >>> WeightedFormula(1.5, smokes).weight
 1.5
 
-A statement with ``::`` is a :class:`Choice`: its :class:`Alternative` heads, of which each ground instance of
-the body makes at most one true. A fact with a probability is a choice of one head without a body.
+A statement with ``::`` is a :class:`Choice` among its :class:`Alternative` heads: each ground instance of the
+body makes at most one of them true. A fact with a probability is a choice of one head without a body.
 
 >>> rain = Choice((Alternative(0.3, Atom("rain")),))
 >>> coin = Atom("coin", (Variable("c"),))
@@ -134,7 +134,7 @@ __all__ = [
 
 
 Calendar = Literal["date", "time"]
-"""Constants of such a type are texts in the form of ISO 8601, whose order is that of time."""
+"""Kind of a calendar type; its constants are texts in ISO 8601 form, so that text order is time order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +158,9 @@ Role = Literal["observed", "learned"]
 class PredicateDeclaration:
     """``predicate area(paper) in {"ai", "db"}``; ``values`` may also name a declared closed type.
 
-    ``tells_world`` is false where the text is in a dialect whose declarations leave open and closed to the
-    facts. ``query``: SQL for a database that is given as facts, whose rows are the predicate's. ``function``:
-    the last argument is the value of a function of the others.
+    ``tells_world`` is false if the declaration comes from a dialect in which the facts decide between open
+    and closed world. ``query``: SQL for a database of facts; its rows are the predicate's facts.
+    ``function``: whether the last argument is the value of a function of the others.
     """
 
     name: str
@@ -175,7 +175,7 @@ class PredicateDeclaration:
 
     @property
     def named_types(self) -> tuple[str, ...]:
-        """The types of its arguments, then that of its values where it has a name."""
+        """Names of the argument types, then of the value type if that has a name."""
         return (*self.types, self.values) if isinstance(self.values, str) else self.types
 
 
@@ -185,12 +185,12 @@ FactKind = Literal["true", "false", "soft", "weighted"]
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class FactRows:
-    """A run of ground facts of one predicate, all said in the same way, kept as columns.
+    """A run of ground facts of one predicate and one kind, kept as columns.
 
     ``true``: ``friends("anna", "bob")``; ``false``: ``not smokes("carl")``; ``soft``: ``smokes("d") ~ 0.7``;
     ``weighted``: ``edge("a", "b") @ 2.5``. ``numbers`` holds the probabilities or weights of the last two.
-    For a many-valued predicate (``valued``) the last column is the value. ``starts``: where each row
-    begins in the source.
+    For a many-valued predicate (``valued``) the last column is the value. ``starts``: offset of each row in
+    the source.
     """
 
     predicate: str
@@ -226,8 +226,8 @@ class FactRows:
         return tuple(column[index] for column in self.columns)
 
     def row_span(self, index: int) -> Span | None:
-        """Where a row stands, without a comment behind it; the reader notes every start, a built statement
-        has none."""
+        """Source span of a row without a trailing comment; the span of the whole run where ``starts`` is
+        empty, as in statements built in Python."""
         if self.span is None or not len(self.starts):
             return self.span
         start = self.starts[index]
@@ -236,7 +236,8 @@ class FactRows:
 
 
 _SAID = re.compile(r'(?:"(?:\\.|[^"\\\n])*"|(?!(?<=[\s)])(?:#|//))[^\n])*')
-"""A line as far as a comment, of this language or of a dialect; a name of a dialect may hold such signs."""
+"""Matches a line up to its comment, in this language or a dialect. ``#`` and ``//`` begin a comment only
+after a space or a closing bracket, since names in dialects may hold these signs."""
 
 
 def _is_text(value: Value) -> bool:
@@ -248,8 +249,8 @@ def _is_text(value: Value) -> bool:
 class Learned:
     """``?``: a weight to be learned; ``?[w]``: one for each value of ``w``. It starts at 0.
 
-    ``start``: where a probability starts instead, as ``t(0.3)::`` of a ``.pl`` file says; it is no part of
-    what the statement means, and an ``.hb`` file has no word for it.
+    ``start``: initial value of a learned probability, from ``t(0.3)::`` in a ``.pl`` file; it takes no part
+    in equality, and an ``.hb`` file cannot state it.
     """
 
     by: tuple[Variable, ...] = ()
@@ -259,21 +260,22 @@ class Learned:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Hard:
-    """``hard``: always true."""
+    """Weight of a formula that must always hold, written ``hard``."""
 
 
 Weight = float | Learned | Hard
 
 
 def learned_by(weight: object) -> tuple[Variable, ...]:
-    """The variables for each of whose values a weight is learned."""
+    """Variables in ``?[x, y]``: a weight is learned for each combination of their values."""
     return weight.by if isinstance(weight, Learned) else ()
 
 
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class WeightedFormula:
-    """``times``: the weight counts so many times as this variable's number, ``1.5 * s: ...``."""
+    """``1.5: formula where conditions``. ``times``: variable whose number multiplies the weight, as in
+    ``1.5 * s: formula``."""
 
     weight: Weight
     formula: Formula
@@ -288,7 +290,8 @@ class WeightedFormula:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """``P(event | given) in [lower, upper]``; ``independent``: the event's atoms are not linked."""
+    """``P(event | given) in [lower, upper]``; ``independent``: the event's atoms are not linked in the graph
+    of independences."""
 
     event: Formula
     given: Formula | None
@@ -303,7 +306,7 @@ class Bound:
 
 
 def one_sided(sign: str, number: float) -> tuple[float, float]:
-    """The two ends that ``P(...) <= number`` gives, or ``>=`` or ``=``."""
+    """Lower and upper probability that ``P(...) <= number`` states, or ``>=`` or ``=``."""
     return (0.0 if sign == "<=" else number), (1.0 if sign == ">=" else number)
 
 
@@ -311,10 +314,10 @@ def one_sided(sign: str, number: float) -> tuple[float, float]:
 class BoundRows:
     """A run of bounds on atoms without arguments, kept as columns: files have hundreds of thousands.
 
-    Row i says ``forms[form[i]]`` between its own ends; that form's atoms are called ``x0``, ``x1``, ... as
-    they occur, and stand for the names that ``atoms`` lists, row after row. ``places``: where each name
-    is first said, ``starts`` where each row begins. ``read`` gives a row of the source as one bound, which
-    knows the place of each of its parts.
+    Row i is the bound ``forms[form[i]]`` with the ends ``lower[i]`` and ``upper[i]``. The atoms of a form are
+    called ``x0``, ``x1``, ... in order; ``atoms`` holds the indices in ``names`` of the atoms to put in their
+    places, row after row. ``places``: offset of the first occurrence of each name; ``starts``: offset of each
+    row. ``read`` parses one row of the source into a bound whose parts have spans.
     """
 
     forms: tuple[Bound, ...]
@@ -345,19 +348,19 @@ class BoundRows:
 
     @property
     def label(self) -> None:
-        """A run has no label of its own; its rows do."""
+        """Always ``None``: the rows of a run have labels, the run has none."""
         return None
 
     def row_span(self, index: int) -> Span:
         return self.span.source.rest_of_line(self.starts[index])
 
     def name_span(self, index: int) -> Span:
-        """Where a name is first said."""
+        """Source span of the first occurrence of a name."""
         place = self.places[index]
         return Span(self.span.source, place, place + len(self.names[index]))
 
     def bound(self, index: int) -> Bound:
-        """One row as a statement of its own."""
+        """Parse one row as a single bound."""
         return self.read(self.row_span(index))
 
     def bounds(self) -> Iterator[Bound]:
@@ -419,8 +422,8 @@ class Alternative:
 class Choice:
     """``p :: head; q :: head :- body``: an independent choice for each ground instance of the body.
 
-    At most one of the heads becomes true by it; the rest of the probability to 1 is that of none. Ground
-    instances are those of all variables of the statement that stand outside ``not``.
+    It makes at most one of the heads true; the probability left over to 1 is that of no head. The ground
+    instances range over all variables of the statement that stand outside ``not``.
     """
 
     alternatives: tuple[Alternative, ...]
@@ -446,15 +449,15 @@ class Choice:
 Single = (
     TypeDeclaration | PredicateDeclaration | FactRows | WeightedFormula | Bound | Rule | Choice | NetworkTable
 )
-"""A statement that is no run of bounds."""
+"""Any statement except a run of bounds."""
 Statement = Single | BoundRows
 
 
 def merged(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """The statements, with equally shaped facts that no other statement parts put into one run.
+    """Yield the statements, with facts of one shape joined into one run.
 
-    Files often list facts entity by entity, one predicate after the other; a run for each would cost as much
-    as the facts themselves.
+    Only a statement of another kind, or a fact with a label, ends a run. Files often list facts entity by
+    entity, one predicate after the other; a run for each would cost as much as the facts themselves.
     """
     waiting: dict[object, list[FactRows]] = {}
     for statement in statements:
@@ -491,7 +494,7 @@ def _joined(runs: list[FactRows]) -> FactRows:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a file asks for itself, and the ``text`` it does so in; some dialects' files hold queries."""
+    """A query that a file itself holds, in some dialects, and its source ``text``."""
 
     formula: Formula
     text: str
@@ -500,14 +503,15 @@ class Query:
 
 @dataclass(frozen=True)
 class Theory:
-    """Statements in the order they were written. ``a + b`` is the theory that says both.
+    """Statements in the order they were written. ``a + b`` is the theory with the statements of both.
 
-    How facts and bounds are cut into runs makes no difference to equality. A comparison whose left side turns
-    out to be a many-valued predicate is an atom from the start, wherever that predicate is declared.
+    Equality ignores how facts and bounds are split into runs. A comparison whose left side names a
+    many-valued predicate without arguments becomes an atom when the theory is built, wherever the predicate
+    is declared.
 
-    ``queries`` are those that its file holds, ``spelled`` the file's names of predicates that have others
-    here, ``made_for`` the one that messages name for a predicate that a reader made; all belong to the file
-    and not to what it says, so they take no part in equality.
+    ``queries``: queries in the theory's file. ``spelled``: name in the file of each predicate that has
+    another one here. ``made_for``: predicate that messages name in place of each one that a reader made.
+    These three describe the file and not its meaning, so they take no part in equality.
     """
 
     statements: tuple[Statement, ...] = ()
@@ -538,7 +542,7 @@ class Theory:
         return Theory(self.statements + other.statements, queries, spelled, made_for)
 
     def singly(self) -> Iterator[Single]:
-        """The statements, runs of bounds taken apart."""
+        """Yield the statements, each run of bounds as single bounds."""
         for statement in self.statements:
             if isinstance(statement, BoundRows):
                 yield from statement.bounds()
@@ -547,7 +551,7 @@ class Theory:
 
     @cached_property
     def _of_kind(self) -> dict[type, tuple[Any, ...]]:
-        """The statements of each kind: every command asks for them again and again."""
+        """Statements by kind; cached, as every command asks for them repeatedly."""
         by_kind: dict[type, list[Any]] = {}
         for statement in self.statements:
             by_kind.setdefault(type(statement), []).append(statement)
@@ -593,14 +597,14 @@ class Theory:
 
 
 def refuse_no_theory(call: str, given: object) -> None:
-    """Refuse what a program gives to a call in place of a theory."""
+    """Raise UnsupportedError if ``given`` is not a theory; ``call`` names the function in the message."""
     if not isinstance(given, Theory):
         hint = "hb.parse(text) and hb.read(file) give theories"
         raise UnsupportedError(f"{call} takes a theory, not {type(given).__name__}", hint=hint)
 
 
 def formulas_in(statement: Statement) -> tuple[Formula, ...]:
-    """The formulas that a statement is made of: heads, bodies, events and conditions."""
+    """The formulas of a statement: its formula, its event and condition, or its heads and body."""
     match statement:
         case WeightedFormula(formula=formula):
             return (formula,)
@@ -614,7 +618,7 @@ def formulas_in(statement: Statement) -> tuple[Formula, ...]:
 
 
 def predicates_of(statement: Statement) -> Iterator[str]:
-    """The predicates that a statement names, each as often as it does."""
+    """Yield the predicates that a statement names, with repetitions."""
     return chain.from_iterable(map(predicates_in, formulas_in(statement)))
 
 

@@ -1,4 +1,4 @@
-"""Comparisons of counts and sums: added up, each so many times, beside a number or a bound variable.
+"""Comparisons of a linear combination of counts and sums with a number or a bound variable.
 
 >>> from herbrand.language.parse import parse_theory
 >>> (rule,) = parse_theory("even(x) :- p(x), count(y: a(x, y)) >= 2 * count(y: b(x, y)) + 1").rules
@@ -27,13 +27,13 @@ from herbrand.language.formulas import (
 
 MIRRORED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 AMOUNT = "amount`"
-"""The names of variables that no theory can hold begin so."""
+"""Prefix of the names of variables for computed amounts; no theory can hold such a name."""
 Number = int | float
 Exact = int | Fraction
 
 
 def as_written(number: Number) -> Fraction:
-    """The decimal: 0.1 and 0.2 come to 0.3, which the binary fractions in their places miss.
+    """The exact decimal value of a number as written: 0.1 + 0.2 is 0.3, unlike the sum of the two floats.
 
     >>> as_written(0.1) + as_written(0.2) == as_written(0.3), 0.1 + 0.2 == 0.3
     (True, False)
@@ -43,7 +43,7 @@ def as_written(number: Number) -> Fraction:
 
 @dataclass(frozen=True)
 class ComparedTotals:
-    """``totals``, each so many times, compared with a number."""
+    """A linear combination ``totals`` of counts and sums, each with its factor, compared with ``number``."""
 
     totals: tuple[tuple[Number, Aggregate], ...]
     operator: Operator
@@ -51,7 +51,7 @@ class ComparedTotals:
 
     @property
     def expression(self) -> Expression:
-        """All totals added up."""
+        """The linear combination as one expression."""
         return reduce(
             lambda left, right: Arithmetic("+", (left, right)),
             (one if times == 1 else Arithmetic("*", (Constant(times), one)) for times, one in self.totals),
@@ -60,7 +60,7 @@ class ComparedTotals:
 
 @dataclass(frozen=True)
 class _Linear:
-    """A sum of totals, of variables and of a number; totals and variables each so many times."""
+    """A linear combination of totals and variables, each with its factor, plus a number."""
 
     totals: tuple[tuple[Exact, Aggregate], ...] = ()
     variables: tuple[tuple[Exact, Variable], ...] = ()
@@ -80,7 +80,10 @@ class _Linear:
 
 
 def compared_totals(test: object, bound: Collection[str]) -> ComparedTotals | None:
-    """What a test compares, if that is counts and sums with a number or a bound variable."""
+    """Normal form of a test that compares counts and sums with a number or a bound variable, else ``None``.
+
+    A bound variable is accepted only if its factor is 1 or -1 and no number is left beside it.
+    """
     if not isinstance(test, Computed) or not (_sums(test.left) or _sums(test.right)):
         return None
     left, right = _linear(test.left), _linear(test.right)
@@ -103,7 +106,7 @@ def compared_totals(test: object, bound: Collection[str]) -> ComparedTotals | No
 
 
 def _sums(part: Expression) -> bool:
-    """Whether a value is made of an aggregate."""
+    """Whether a value contains an aggregate outside of aggregates."""
     return isinstance(part, Aggregate) or (isinstance(part, Arithmetic) and any(map(_sums, part.operands)))
 
 
@@ -145,8 +148,10 @@ def _combined(sign: str, values: list[_Linear]) -> _Linear | None:
 
 
 def with_amount(one: Aggregate, number: int) -> tuple[Aggregate, tuple[Any, ...]]:
-    """The aggregate with a variable or a constant as the amount that is added up, and the body that computes
-    this variable where the amount is computed."""
+    """The aggregate with a variable or constant as the amount that it adds, and its body.
+
+    If the amount of a sum is computed, the body gets an equation that gives the new variable this value.
+    """
     first = one.terms[0] if one.terms else None
     if one.function != "sum" or first is None or isinstance(first, Variable | Constant):
         return one, one.body

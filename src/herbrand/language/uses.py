@@ -1,9 +1,10 @@
-"""How a theory uses its names: every atom against its predicate, every variable in a class of one type.
+"""Uses of names in a theory: checks every atom against its predicate, and infers types by union-find.
 
-Takes the statements and the declared vocabulary; gives what the last stage needs to name the types and to
-check the constants. Predicates that are used undeclared enter the vocabulary, unless it is strict.
+Takes the statements and the declared vocabulary; collects the classes, constants and rows that the last stage
+needs to name the types and to check the constants. Predicates that are used undeclared enter the vocabulary,
+unless it is strict.
 
-Argument positions and variables that share a type are classes of at most one declared type. A clash is a
+Argument positions and variables that share a type form a class with at most one declared type. A clash is a
 mistake that shows both places.
 """
 
@@ -66,7 +67,7 @@ Key = Slot | VariableKey
 
 
 class TypeClasses:
-    """Classes of keys that must have one type. A class is known by the key at its root."""
+    """Classes of keys that must have one type; the key at its root identifies a class."""
 
     def __init__(self, mistakes: Mistakes) -> None:
         self._mistakes = mistakes
@@ -77,23 +78,23 @@ class TypeClasses:
         self._clashes: set[tuple[str, Span | None]] = set()
 
     def add_slots(self, predicate: Predicate) -> None:
-        """Argument positions whose types are to be inferred."""
+        """Add the argument positions of a predicate whose types are to be inferred."""
         for position in range(predicate.arity):
             self._with_slot.add(self._classes.leader(Slot(predicate.name, position)))
 
     def settle(self, slot: Slot, name: str, span: Span | None) -> None:
-        """This position has the declared type."""
+        """Give a position its declared type."""
         root = self._classes.leader(slot)
         self._with_slot.add(root)
         self._type[root] = name
         self._witness[root] = span
 
     def has_slot(self, key: Key) -> bool:
-        """Something gives the range of the key."""
+        """Whether the class of the key contains an argument position, which gives its range."""
         return self._classes.leader(key) in self._with_slot
 
     def join(self, variable: VariableKey, other: Key, span: Span | None) -> None:
-        """A variable stands here for what the other key ranges over."""
+        """Join the classes of a variable and another key; note a mistake if their declared types differ."""
         left, right = self._classes.leader(variable), self._classes.leader(other)
         if left == right:
             return
@@ -111,12 +112,12 @@ class TypeClasses:
             self._with_slot.add(right)
 
     def names(self, predicates: Mapping[str, Predicate]) -> dict[Slot, str]:
-        """The type of every argument position; classes without a declared type get a made name."""
+        """Type of every argument position; classes without a declared type get a new name."""
         slots = [
             Slot(p.name, position) for p in predicates.values() for position in range(len(p.column_types))
         ]
         first_slots: dict[Key, Slot] = {}
-        # The atoms that stand for computed values come last: nobody wrote their names.
+        # Made predicates come last: a type named after one would bear a name that nobody wrote.
         for slot in sorted(slots, key=lambda slot: is_made(slot.predicate)):
             first_slots.setdefault(self._classes.leader(slot), slot)
         unnamed = {root: slot for root, slot in first_slots.items() if root not in self._type}
@@ -129,11 +130,11 @@ class TypeClasses:
         return {slot: self._type[self._classes.leader(slot)] for slot in slots}
 
     def name_of(self, key: Key) -> str | None:
-        """The type of a key once all are named; ``None`` for a variable in no atom."""
+        """Type of a key after :meth:`names`; ``None`` for a variable in no atom."""
         return self._type.get(self._classes.leader(key))
 
     def _clash(self, name: str, ours: str, theirs: str, first: Span | None, span: Span | None) -> None:
-        if (name, span) in self._clashes:  # what a rule computes has the rule's variables, and its places
+        if (name, span) in self._clashes:  # the typing rule of a computed value repeats the rule's variables
             return
         self._clashes.add((name, span))
         message = f"{shown_name(written(name))} stands for a {ours} and for a {theirs}"
@@ -144,8 +145,11 @@ _MOST_PLACES = 5
 
 
 class ConstantUse(NamedTuple):
-    """A constant that a formula or rule names, and what it stands for. ``limit``: something comes before or
-    after it, so it is text or a number as the type is, and need not be a constant of it."""
+    """A constant in a formula or rule, and the key whose type it must have.
+
+    ``limit``: it stands in an order comparison, so it must be text or a number as the type is, but need not
+    be a constant of the type.
+    """
 
     key: Key
     value: Value
@@ -154,9 +158,9 @@ class ConstantUse(NamedTuple):
 
 
 class Uses:
-    """Goes through the statements once; what is wrong gathers in ``mistakes``.
+    """One pass over the statements; mistakes are added to ``mistakes``.
 
-    ``unread`` names what stands in statements that could not be read: such a name may well be declared there.
+    ``unread``: names in statements that could not be read, which may be declared there.
     """
 
     def __init__(
@@ -192,7 +196,7 @@ class Uses:
         return len(self._mistakes) + len(self._undeclared)
 
     def predicate(self, atom: Atom) -> Predicate | None:
-        """The predicate of an atom, if it takes that many arguments."""
+        """The predicate of an atom, made if undeclared; ``None`` with a mistake if the arity differs."""
         name, arity, span = atom.predicate, len(atom.arguments), atom.span
         predicate = self._vocabulary.predicates.get(name)
         if predicate is None:
@@ -211,7 +215,7 @@ class Uses:
         return predicate
 
     def plain_predicate(self, atom: Atom) -> Predicate | None:
-        """The predicate of an atom that is true or false."""
+        """The predicate of a true-or-false atom; ``None`` with a mistake if it is many-valued."""
         predicate = self.predicate(atom)
         if predicate is not None and predicate.value_type is not None:
             message = f"{shown_name(atom.predicate)} is many-valued and needs a value"
@@ -220,7 +224,10 @@ class Uses:
         return predicate
 
     def valued_predicate(self, atom: Atom, span: Span | None, value: Value | None = None) -> Predicate | None:
-        """The predicate of an atom that takes one of several values."""
+        """The predicate of an atom with a value; ``None`` with a mistake if it is not many-valued.
+
+        ``value``: the value if it is constant, for the hint.
+        """
         known = atom.predicate in self._vocabulary.predicates
         if not known and not self._vocabulary.strict and atom.predicate not in self._unread:
             self.refuse(
@@ -247,7 +254,7 @@ class Uses:
         return predicate is not None and predicate.value_type is not None and not predicate.types
 
     def _use_ground(self, bound: Bound) -> bool:
-        """Whether a bound names nothing but ground atoms; then they are used.
+        """Check a bound of ground atoms alone and return True; return False for any other bound.
 
         Files have hundreds of thousands of such bounds; without variables there is little else to check.
         """
@@ -267,7 +274,7 @@ class Uses:
         return True
 
     def _use_bound_rows(self, rows: BoundRows) -> None:
-        """A run of bounds: name by name where nothing is wrong, else row by row for the messages."""
+        """Check a run of bounds: name by name if there is no mistake, else row by row for the messages."""
         known = self._vocabulary.predicates
         new = {name for name in rows.names if name not in known}
         closed = new and (self._vocabulary.strict or not new.isdisjoint(self._unread))
@@ -288,7 +295,7 @@ class Uses:
             self.rows.append(rows)
 
     def _use_table(self, table: NetworkTable) -> None:
-        """Every variable is declared with the values that the table has an entry for."""
+        """Check that every variable of a table is declared with exactly the values of the table."""
         for name, labels in zip(table.scope, table.labels, strict=True):
             known = self.valued_predicate(Atom(name, (), table.span), table.span)
             values = None if known is None else self._vocabulary.types[known.value_type or ""].values
@@ -297,11 +304,11 @@ class Uses:
                 self.refuse(message, table.span, related=[_origin(known)])
 
     def _report_undeclared(self) -> None:
-        """One mistake a name: a name that is misspelt once is likely misspelt everywhere."""
+        """Note one mistake for each undeclared name, as a name is often misspelt everywhere alike."""
         for name, places in self._undeclared.items():
             if name in self._unread:
                 continue
-            spans = list(dict.fromkeys(places))  # a rule with an aggregate is looked at twice
+            spans = list(dict.fromkeys(places))  # the typing rule of an aggregate names its atoms again
             hint = "as soon as one predicate is declared, all must be"
             if not self._mistakes.full:
                 hint = nearest(name, self._vocabulary.predicates) or hint
@@ -313,7 +320,7 @@ class Uses:
 
 
 class _StatementUses:
-    """The uses of one statement, whose variables are its own."""
+    """Checker of one statement; its variables are distinct from those of all others."""
 
     def __init__(self, uses: Uses, number: int) -> None:
         self._uses = uses
@@ -349,7 +356,7 @@ class _StatementUses:
         if not self._variables and not named:
             return
         of_heads = (term.name for head in heads for term in leaf_terms(head) if isinstance(term, Variable))
-        bound = bound_variables(body).union(of_heads)  # these range over all constants of their type
+        bound = bound_variables(body).union(of_heads)  # unbound head variables range over their whole type
         terms = chain(named, chain.from_iterable(map(leaf_terms, body)))
         free = dict.fromkeys(x for x in terms if isinstance(x, Variable) and x.name not in bound)
         for variable in free:
@@ -381,7 +388,7 @@ class _StatementUses:
                 )
 
     def _use_formulas(self, formulas: Sequence[Formula], ordered: bool = False) -> bool:
-        """Whether nothing was refused."""
+        """Check formulas and the ranges of their variables; return whether nothing was refused."""
         before = self._uses.refusals
         for formula in formulas:
             for part in walk(formula):
@@ -392,7 +399,7 @@ class _StatementUses:
         return all(known)
 
     def _check_variable(self, name: str, variable: Variable) -> bool:
-        """Whether it is clear what the variable ranges over."""
+        """Whether the range of a variable is known; refuse it if not."""
         if self._uses.is_valued_name(name):
             message = f"{shown_name(name)} is a many-valued predicate, and stands here for a variable"
             self._uses.refuse(message, variable.span, "give the variable another name")
@@ -464,12 +471,12 @@ class _StatementUses:
 
 
 def _is_plain(predicate: Predicate, arity: int) -> bool:
-    """Whether it takes so many arguments, and is true or false."""
+    """Whether a predicate has this arity and is true or false."""
     return predicate.arity == arity and predicate.value_type is None
 
 
 def _only_ground(formula: Formula, atoms: list[Atom]) -> bool:
-    """Whether a formula connects ground atoms and nothing else; they are added to ``found``."""
+    """Whether a formula connects ground atoms and nothing else; its atoms are added to ``atoms``."""
     if type(formula) is Atom:
         atoms.append(formula)
         return all(type(term) is Constant for term in formula.arguments)
@@ -488,7 +495,7 @@ def _bound_names(formula: Formula) -> Iterator[str]:
 
 
 def _soft_instead(value: Value | None) -> str:
-    """Someone who gives a plain atom a number between 0 and 1 means its probability."""
+    """Hint for soft evidence if an atom was given a number between 0 and 1 as its value, else empty."""
     if isinstance(value, int | float) and 0 < value < 1:
         return f"soft evidence is written '~ {shown_constant(value)}'"
     return ""

@@ -1,7 +1,7 @@
 """A theory with learned weights in place of its question marks.
 
-``?[w]`` becomes one statement for each value of ``w`` that has a weight; a value whose weight is 0 says
-nothing and gets none.
+``?[w]`` becomes one statement for each value of ``w`` with a weight; weights of 0 have no effect and get no
+statement.
 
 >>> import herbrand as hb
 >>> theory = hb.parse('?: p(x) => q(x)\\n?[w]: has(d, w) => q(d)')
@@ -29,11 +29,11 @@ from herbrand.language.syntax import (
 )
 
 Key = tuple[int, tuple[Value, ...]]
-"""Which weight of a program, and for which constants."""
+"""Number of a weight in a program, and the constants for which it was learned."""
 
 
 def with_weights(theory: Theory, weights: Mapping[Key, float]) -> Theory:
-    """The theory with a number in place of every ``?``; numbers that are not given are 0."""
+    """The theory with a number in place of every ``?``; weights that are not given are 0."""
     return Theory(tuple(_written(theory, weights)))
 
 
@@ -80,7 +80,7 @@ def _written(theory: Theory, weights: Mapping[Key, float]) -> Iterator[Statement
 def _instance(
     statement: WeightedFormula, learned: Learned, constants: tuple[Value, ...], weight: float
 ) -> Iterator[WeightedFormula]:
-    """The statement for these constants; none where its conditions exclude them."""
+    """Yield the statement for these constants, unless its conditions exclude them."""
     values = {v.name: Constant(c) for v, c in zip(learned.by, constants, strict=True)}
     where = conditions_with(statement.where, values)
     if where is not None:
