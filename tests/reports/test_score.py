@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from herbrand.reports.metrics import (
 from herbrand.reports.result_file import Scored
 from herbrand.reports.score import score
 from tests.oracles import ranking
+from tests.work import lines
 
 laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None)
 coarse = st.sampled_from([0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0])
@@ -207,3 +209,15 @@ def test_predicates_are_told_apart() -> None:
     assert found.predicates["p"].average_precision == 1.0
     assert np.isnan(found.predicates["q"].average_precision)
     assert found.to_dict()["predicates"]["q"]["average_precision"] is None
+
+
+@pytest.mark.parametrize("labelled", [("a",), ("c", "d")], ids=["labelled", "without a label"])
+def test_twice_the_predicates_take_twice_the_work(labelled: tuple[str, ...]) -> None:
+    """As in an answer of a large network: all rows were gone through once for each predicate."""
+
+    def scored(count: int) -> None:
+        judged = [Scored(f"v{n}", f"v{n}", (), 0.1 * (n % 9), v) for n in range(count) for v in "ab"]
+        with contextlib.suppress(HerbrandError):
+            score(judged, {(f"v{n}", labelled): True for n in range(count)})
+
+    assert lines(scored, 200) < 2.5 * lines(scored, 100)

@@ -14,6 +14,7 @@ many-valued atom, of which one value holds always.
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
@@ -217,20 +218,20 @@ def score(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection
     judged = _judged(rows, labels, closed)
     if not judged:
         known = {name for name, _ in labels}
-        alike = [_first_of(name, map(_key, rows), labels) for name in sorted(known & named)]
+        alike = min(known & named, default=None)
         raise HerbrandError(
             "no row of the result has a label",
-            hint=alike[0]
-            if alike
-            else f"the result is about {_listed(named)}, the labels about {_listed(known)}",
+            hint=f"the result is about {_listed(named)}, the labels about {_listed(known)}"
+            if alike is None
+            else _first_of(alike, map(_key, rows), labels),
         )
     have = {_key(row) for row in rows}
     missing = sum(1 for key in labels if key not in have)
-    by_predicate = {
-        name: _score([one for one in judged if one.row.predicate == name], rows, name)
-        for name in sorted({str(one.row.predicate) for one in judged})
-    }
-    return ScoreReport(_score(judged, rows), by_predicate, missing)
+    counts, apart = Counter(row.predicate for row in rows), defaultdict[str, list[_Judged]](list)
+    for one in judged:
+        apart[str(one.row.predicate)].append(one)
+    by_predicate = {name: _score(apart[name], counts[name]) for name in sorted(apart)}
+    return ScoreReport(_score(judged, len(rows)), by_predicate, missing)
 
 
 @dataclass(frozen=True)
@@ -275,18 +276,18 @@ def _true_values(rows: Sequence[Scored], labels: Mapping[Key, bool]) -> dict[Nam
     return values
 
 
-def _score(judged: Sequence[_Judged], rows: Sequence[Scored], predicate: str | None = None) -> Score:
+def _score(judged: Sequence[_Judged], rows: int) -> Score:
+    """``rows``: how many there are, those without a label too."""
     truth = np.array([one.label for one in judged], dtype=np.int64)
     probabilities = np.array([one.row.probability for one in judged])
     chances, right = _chances(judged)
     bins, curve = calibration(truth, probabilities), cuts(truth, probabilities)
     half = cut_at(truth, probabilities, 0.5)
     best = max(curve, key=lambda cut: cut.f1, default=half)  # of equal ones the highest threshold
-    own = sum(1 for row in rows if predicate is None or row.predicate == predicate)
     return Score(
         len(judged),
         int(truth.sum()),
-        own - len(judged),
+        rows - len(judged),
         average_precision(truth, probabilities),
         expected_average_precision(truth, probabilities),
         log_loss(chances),
