@@ -71,6 +71,10 @@ def test_loss_and_calibration(drawn: list[tuple[bool, float]]) -> None:
     assert sum(b.rows for b in bins) == len(drawn)
 
 
+def test_no_loss_is_written_without_a_sign() -> None:
+    assert f"{log_loss(np.array([1.0])):.4f}" == "0.0000"
+
+
 def row(name: str, probability: float, value: str | None = None) -> Scored:
     return Scored(f'p("{name}")', "p", (name,), probability, value)
 

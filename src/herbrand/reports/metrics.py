@@ -48,7 +48,7 @@ def expected_average_precision(labels: np.ndarray, probabilities: np.ndarray) ->
 
 def log_loss(chances: np.ndarray) -> float:
     """The mean of -log of the probability that each atom's true value was given."""
-    return float(-np.log(np.clip(chances, LEAST, 1.0)).mean()) if len(chances) else float("nan")
+    return 0.0 - float(np.log(np.clip(chances, LEAST, 1.0)).mean()) if len(chances) else float("nan")
 
 
 @dataclass(frozen=True)
