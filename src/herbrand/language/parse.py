@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from herbrand.language.build import Builder
 from herbrand.language.collection import collector_paused
 from herbrand.language.ground_lines import read_block, read_bounds
 from herbrand.language.layout import BLANK, Layout, Stretch, skip_blank
+from herbrand.language.names import shown_name
 from herbrand.language.syntax import (
     Computed,
     FactRows,
@@ -109,7 +110,15 @@ def parse_formula(
 
 @lru_cache(MOST_ASKED)
 def _formula(text: str, name: str, valued: frozenset[str], computes: bool) -> Formula:
-    formula = with_valued_names(_fragment(text, name, "query_formula", computes), valued)
+    try:
+        read = _fragment(text, name, "query_formula", computes)
+    except LanguageError as error:
+        alone = text.strip()
+        if alone not in valued:
+            raise
+        hint = f"write the name of this predicate in back-quotes: {shown_name(alone)}"
+        raise LanguageError([replace(mistake, hint=hint) for mistake in error.mistakes]) from None
+    formula = with_valued_names(read, valued)
     refuse_deep(formula)
     return formula
 

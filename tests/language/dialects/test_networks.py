@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -289,8 +290,9 @@ def test_mistakes_of_bif(text: str, message: str) -> None:
         ("MARKOV 1 2 1 1 0\n2 1 x", "2:5: expected a number of a table, found 'x'"),
         ("MARKOV 1 2 1 1 0\n2 1 1_0", "2:5: expected a number of a table, found '1_0'"),
         ("MARKOV 1 2 1 1 0\n2 1 \u0661", "2:5: expected a number of a table, found '\u0661'"),
-        ("MARKOV 1 2 1 1 0 2 1 -1", "-1 is not a number of at least 0"),
+        ("MARKOV 1 2 1 1 0\n2 1 -1", "2:5: -1 is not a number of at least 0"),
         ("MARKOV 1 2 1 1 0 2 1 1 7", "more follows than the tables"),
+        ("BAYES 2 2 2 2 1 0 2 0 1\n2 1 0\n4 1 0\n1 1", "4:1: probabilities of this table add up to 2"),
         ("BAYES 1 2 1 1 0 2 1 1", "probabilities of this table add up to 2"),
         ("BAYES 1 2 0", "variable 0 has no table"),
         ("BAYES 1 2 2 1 0 1 0 2 1 0 2 1 0", "variable 0 has two tables"),
@@ -311,6 +313,16 @@ def test_evidence_files(tmp_path: Path, evidence: str) -> None:
     answer = hb.Model(hb.read(tmp_path / "n.uai"), tmp_path / "n.uai.evid").infer()
     assert answer["`1`"] == pytest.approx({"0": 0.2, "1": 0.8})
     assert answer.log_partition == pytest.approx(math.log(0.7), abs=1e-12)
+
+
+@pytest.mark.parametrize("call", [{"query": "0"}, {"map": True, "of": " 1"}, {"query": "my-own"}])
+def test_a_bare_name_that_needs_back_quotes_is_told_so(call: dict[str, Any]) -> None:
+    theory = read_theory_text("MARKOV 2 2 2 0", "uai", "n.uai")
+    own = hb.parse('predicate `my-own` in {"a", "b"}')
+    model = hb.Model(Theory((*theory.statements, *own.statements)))
+    name = call.get("query", call.get("of")).strip()
+    with pytest.raises(HerbrandError, match=f"write the name of this predicate in back-quotes: `{name}`"):
+        model.infer(**call)
 
 
 def test_several_samples_of_evidence_are_told(tmp_path: Path) -> None:

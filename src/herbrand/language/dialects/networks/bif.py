@@ -24,9 +24,9 @@ import numpy as np
 from herbrand.errors import LanguageError, Source, Span, counted
 from herbrand.language.dialects.networks.normalised import (
     are_normal,
-    bad_entry,
-    bad_sum,
     normalised_rows,
+    refuse_bad_entry,
+    refuse_bad_sum,
     row_sums,
 )
 from herbrand.language.names import floats_from, is_writable
@@ -293,13 +293,9 @@ class _Reader:
             raise LanguageError(message, span=span) from None
 
     def _refuse_unless_distribution(self, values: np.ndarray, span: Span) -> None:
-        entry = bad_entry(values)
-        if entry is not None:
-            raise LanguageError(entry, span=span)
-        total = bad_sum(values)
-        if total is not None:
-            hint = "the probabilities of a variable's values add up to 1 in each case, but for rounding"
-            raise LanguageError(f"these probabilities add up to {total:.6g}", span=span, hint=hint)
+        hint = "the probabilities of a variable's values add up to 1 in each case"
+        refuse_bad_entry(values, lambda _: span)
+        refuse_bad_sum(values[None], "these probabilities", hint, lambda _: span)
 
     def _case(self, parents: Sequence[str], places: Sequence[Mapping[str, int]]) -> int:
         """The number of a case of the parents, whose last one varies fastest."""

@@ -6,7 +6,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+
+from herbrand.errors import LanguageError, Span
 
 ROUNDING = 0.01
 """Files give a few decimals: thirds to two of them are off by 0.01."""
@@ -14,17 +18,21 @@ SAME = 1e-13
 """Rows that are off by less are left as they are written."""
 
 
-def bad_entry(values: np.ndarray) -> str | None:
-    """Why the first entry that is not finite and at least 0 is refused, if there is one."""
-    bad = values[~((values >= 0) & np.isfinite(values))]
-    return f"{bad[0]:g} is not a number of at least 0" if len(bad) else None
+def refuse_bad_entry(values: np.ndarray, span_of: Callable[[int], Span]) -> None:
+    """Raise for the first entry that is not finite and at least 0; ``span_of``: where an entry stands."""
+    bad = np.flatnonzero(~((values >= 0) & np.isfinite(values)))
+    if len(bad):
+        message = f"{values[bad[0]]:g} is not a number of at least 0"
+        raise LanguageError(message, span=span_of(int(bad[0])))
 
 
-def bad_sum(values: np.ndarray) -> float | None:
-    """The sum of the first row, along the last axis, that does not add up to 1 but for rounding."""
-    sums = values.sum(axis=-1)
-    wrong = sums[np.abs(sums - 1) > ROUNDING + SAME]
-    return float(wrong[0]) if len(wrong) else None
+def refuse_bad_sum(rows: np.ndarray, what: str, hint: str, span_of: Callable[[int], Span]) -> None:
+    """Raise for the first row that does not add up to 1 but for rounding; ``span_of``: where a row stands."""
+    sums = rows.sum(axis=-1)
+    wrong = np.flatnonzero(np.abs(sums - 1) > ROUNDING + SAME)
+    if len(wrong):
+        message = f"{what} add up to {sums[wrong[0]]:.6g}"
+        raise LanguageError(message, span=span_of(int(wrong[0])), hint=f"{hint}, but for rounding")
 
 
 def normalised(values: np.ndarray) -> np.ndarray:

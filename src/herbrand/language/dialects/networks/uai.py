@@ -20,7 +20,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from herbrand.errors import LanguageError, Source, Span
-from herbrand.language.dialects.networks.normalised import bad_entry, bad_sum, normalised
+from herbrand.language.dialects.networks.normalised import normalised, refuse_bad_entry, refuse_bad_sum
 from herbrand.language.names import floats_from
 from herbrand.language.network_statements import refuse_cycle
 from herbrand.language.network_tables import NetworkTable, refuse_wide
@@ -142,8 +142,12 @@ class _Tokens:
 
     @property
     def span(self) -> Span:
-        start = self.starts[self.taken - 1]
-        return Span(self.source, start, start + len(self.texts[self.taken - 1]))
+        return self.stretch(self.taken - 1, 1)
+
+    def stretch(self, first: int, count: int) -> Span:
+        """Where so many words stand."""
+        last = first + count - 1
+        return Span(self.source, self.starts[first], self.starts[last] + len(self.texts[last]))
 
     def refusal(self, message: str, hint: str = "") -> LanguageError:
         return LanguageError(message, span=self.span, hint=hint)
@@ -174,16 +178,13 @@ def _table(
     length = tokens.count("the number of entries of a table")
     if length != cells:
         raise tokens.refusal(f"a table of {length:,} entries; its variables have {cells:,} cases")
-    place = tokens.span
-    values = tokens.numbers(cells)
-    entry = bad_entry(values)
-    if entry is not None:
-        raise LanguageError(entry, span=place)
+    first, values = tokens.taken, tokens.numbers(cells)
+    refuse_bad_entry(values, lambda entry: tokens.stretch(first + entry, 1))
     values = values.reshape(sizes)
-    total = bad_sum(values) if conditional else None
-    if total is not None:
-        hint = "the entries of a BAYES table add up to 1 over its last variable, but for rounding"
-        raise LanguageError(f"probabilities of this table add up to {total:.6g}", span=place, hint=hint)
+    if conditional:
+        width, hint = sizes[-1], "the entries of a BAYES table add up to 1 over its last variable"
+        rows, at = values.reshape(-1, width), lambda row: tokens.stretch(first + row * width, width)
+        refuse_bad_sum(rows, "probabilities of this table", hint, at)
     known = normalised(values) if conditional else values
     return NetworkTable(tuple(str(number) for number in scope), labels, known, conditional, span)
 
