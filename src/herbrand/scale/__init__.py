@@ -1,1 +1,1 @@
-"""Theories over facts that stay where they are: the same plans, run by a database, in place of memory."""
+"""Theories over facts in a database: the same plans as in memory, executed by the database."""

@@ -1,7 +1,7 @@
-"""Numbers for the latent ground atoms of facts in a database.
+"""Numbers of the latent ground atoms of facts in a database.
 
-Predicate by predicate in the order of the signature, atoms by their arguments: the order of
-:class:`~herbrand.program.ground.LatentAtoms`, with gaps where an atom is known.
+Atoms are ordered by predicate, in the order of the signature, then by arguments: the order of
+:class:`~herbrand.program.ground.LatentAtoms`, but with gaps for settled atoms.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from herbrand.scale.evidence import StoredEvidence
 
 @dataclass(frozen=True, eq=False)
 class StoredAtoms:
-    """Of predicates that have latent atoms."""
+    """Numbering of the atoms of predicates that have latent ones."""
 
     evidence: StoredEvidence
 
     @cached_property
     def starts(self) -> dict[str, int]:
-        """The number of each predicate's first atom."""
+        """Number of each predicate's first atom."""
         starts, start = {}, 0
         for name in self.evidence.latent_predicates:
             starts[name] = start
@@ -35,7 +35,7 @@ class StoredAtoms:
         return starts
 
     def number(self, predicate: str, arguments: Sequence[Given]) -> Expression:
-        """The number of the atom with these arguments."""
+        """Number of the atom with these arguments, as an expression."""
         stride, parts = 1, list[Expression]()
         for argument, size in zip(reversed(arguments), reversed(self.evidence.sizes(predicate)), strict=True):
             parts.append(literal(argument) * stride)
@@ -43,6 +43,6 @@ class StoredAtoms:
         return sum(reversed(parts), literal(self.starts[predicate]))
 
     def latent(self, predicate: str) -> Relation:
-        """The arguments of the latent atoms."""
+        """Arguments of the latent atoms, one row each."""
         known = self.evidence.settled(predicate)
         return self.evidence.every_atom(predicate).without(known, self.evidence.columns(predicate))

@@ -1,9 +1,9 @@
-"""The marginals of latent atoms as tables: made once from the evidence, then replaced step after step.
+"""Marginals of latent atoms as tables: filled from the evidence, then replaced step by step.
 
 A row is an atom: its arguments ``a0`` ..., whether it is ``latent``, its soft evidence ``u``, its logit
-``z``, its marginal ``q`` and the one before, ``b``; ``g`` is its part of the bound's slope. A many-valued
-atom has a row for each value ``val`` that is possible. Where most atoms receive the same, only exceptions
-have rows, and one :class:`Others` stands for the rest.
+``z``, its marginal ``q`` and the previous one ``b``; ``g`` is its part of the bound's slope. A many-valued
+atom has a row for each possible value ``val``. If most atoms receive the same messages, only the exceptions
+have rows, and one :class:`Others` represents the rest.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Marginals, Sender
 
 BYTES_A_ROW = 64
-"""On disk, of one atom in both of its tables; measured without compression."""
+"""Disk for one atom in both of its tables; measured without compression."""
 NUMBERS = ("u", "z", "q", "b", "g")
 
 
 @dataclass(frozen=True)
 class Others:
-    """The atoms that have no row: how many, and what they all have."""
+    """The atoms without rows: their number, and the logit and marginals that they share."""
 
     count: int
     z: float = 0.0
@@ -49,15 +49,15 @@ class Others:
         return Others(self.count, z, _sigmoid(z), self.q)
 
     def slope(self, target: float) -> Slope:
-        """Of the bound along the last move."""
+        """Slope of the bound along the last move."""
         came, lacks = self.q - self.b, target - self.z
         return Slope(came * lacks, abs(came) * (1 + abs(self.z) + abs(lacks))) * self.count
 
 
 @dataclass(frozen=True)
 class BeliefLayout:
-    """One latent predicate: the columns of its arguments, whether rows are values, how many there are, and
-    the atoms without a row, where there are such."""
+    """Layout of one latent predicate's table: argument columns, whether rows are values, the number of rows,
+    and the atoms without rows, if any."""
 
     number: int
     columns: tuple[str, ...]
@@ -74,12 +74,13 @@ class BeliefLayout:
         return cls(number, columns, valued, count, others)
 
     def table(self, step: int) -> str:
-        """Two tables take turns, so that one is whole while the other is made."""
+        """Name of a step's table. Two names alternate, so that one table is complete while the other is
+        made."""
         return f"belief_{self.number}_{step % 2}"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that tell rows apart."""
+        """Key columns of the rows."""
         return (*self.columns, "val") if self.valued else self.columns
 
     def rows(self, step: int, queries: Scratch) -> Relation:
@@ -88,7 +89,7 @@ class BeliefLayout:
         return queries.table(self.table(step), **arguments, latent="bool", **numbers)
 
     def make(self, step: int, rows: Relation) -> None:
-        """The table of a step; numbers of constants stay short, as in the tables of facts."""
+        """Make the table of a step; indices of constants are 32-bit integers, as in the tables of facts."""
         arguments = [f"CAST({name} AS INT) AS {name}" for name in self.names]
         chosen = ", ".join((*arguments, "latent", *NUMBERS))
         assert isinstance(rows, Stored)
@@ -101,7 +102,7 @@ class BeliefLayout:
 
 @dataclass(frozen=True)
 class Move:
-    """The slope of the bound along the last move, and how far the farthest marginal has moved now."""
+    """Slope of the bound along the last move, and the largest change of a marginal in this one."""
 
     slope: Slope
     far: float
@@ -113,7 +114,7 @@ class Move:
 def laid_out(
     evidence: StoredEvidence, products: Sequence[Product], room: int | None
 ) -> dict[str, BeliefLayout]:
-    """The tables of all latent predicates, filled from the evidence; ``room``: free bytes of disk."""
+    """Make the tables of all latent predicates from the evidence; ``room``: free bytes of disk."""
     latent = evidence.latent_predicates
     return {name: _filled(name, evidence, _exceptions(name, products, evidence), room) for name in latent}
 
@@ -134,7 +135,7 @@ def _filled(
 
 
 def _start(predicate: str, atoms: Relation, layout: BeliefLayout, evidence: StoredEvidence) -> Relation:
-    """What facts say of these atoms; many-valued ones have a row for each value that is left to them."""
+    """Initial rows of these atoms from the facts; many-valued ones have a row for each possible value."""
     tables, columns, value = evidence.tables(predicate), layout.columns, column("value")
     rows = atoms.left_join(evidence.settled(predicate), columns, value=LATENT).let(latent=value == LATENT)
     opinions = evidence.opinion_rows(predicate).renamed(u="worth", val="about")
@@ -148,7 +149,7 @@ def _start(predicate: str, atoms: Relation, layout: BeliefLayout, evidence: Stor
 
 
 def _with_marginals(layout: BeliefLayout, rows: Relation) -> Relation:
-    """With ``q`` by ``z``: of a settled atom it stays what it was, ``b``."""
+    """Compute ``q`` from ``z``; a settled atom keeps its previous value ``b``."""
     z = column("z")
     if layout.valued:
         totals = rows.group(layout.columns, whole=log_sum(z))
@@ -165,7 +166,7 @@ def moved(
     everywhere: float,
     stride: float,
 ) -> tuple[BeliefLayout, Move]:
-    """The next step's table: every atom moved by ``stride`` towards the sum of its messages.
+    """Make the next step's table: every atom moved by ``stride`` towards the sum of its messages.
 
     ``received``: messages with arguments and ``v``; ``everywhere`` is added to all atoms.
     """
@@ -186,7 +187,7 @@ def moved(
 
 
 def _move(before: Relation, after: Relation) -> Move:
-    """Of the atoms that have rows."""
+    """Slope and largest change over the atoms that have rows."""
     g, far = column("g"), magnitude(column("q") - column("b"))
     way = before.where(column("latent")).scalar(total(far * (1.0 + magnitude(column("z")))))
     folds = {"value": total(g), "size": total(magnitude(g)), "far": largest(far)}
@@ -196,7 +197,7 @@ def _move(before: Relation, after: Relation) -> Move:
 
 
 def bound_part(layout: BeliefLayout, step: int, queries: Scratch) -> float:
-    """The soft evidence and the entropy of a predicate's atoms."""
+    """Soft evidence and entropy of a predicate's atoms, their part of the bound."""
     q, z = column("q"), column("z")
     entropy = greater(z, 0.0) + log(1.0 + exp(-magnitude(z))) - z * q
     if layout.valued:
@@ -207,9 +208,9 @@ def bound_part(layout: BeliefLayout, step: int, queries: Scratch) -> float:
 
 
 def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvidence) -> Relation | None:
-    """The atoms to list; None where every atom gets a row.
+    """The atoms that get rows; ``None`` if every atom gets one.
 
-    As :func:`herbrand.engines.mean_field.listing.exceptions`, by which both sides keep the same tables.
+    As :func:`herbrand.engines.mean_field.listing.exceptions`, so that both keep the same tables.
     """
     atoms = math.prod(evidence.sizes(predicate))
     if evidence.is_valued(predicate) or atoms < SMALLEST:
@@ -231,7 +232,8 @@ def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvi
 def _singled_out(
     reading: Reading, place: int, product: Product, evidence: StoredEvidence
 ) -> list[Relation] | None:
-    """The atoms that a product moves; nothing where it moves all alike; None where each may differ."""
+    """Atoms to which a product sends different messages; empty if all get the same, ``None`` if each may
+    differ."""
     axes = reading.axes
     if len(axes) < len(reading.arguments):
         return None

@@ -1,7 +1,7 @@
-"""What a theory computes from facts in a database, as tables there: the rows that memory would list.
+"""Definitions of a theory over facts in a database, as tables there with the rows that memory would list.
 
-As :mod:`herbrand.program.computed_rows`, which evaluates the definitions here too. New constants are numbered
-behind those of their types, so that no table of facts has to be written again.
+The definitions are evaluated by :mod:`herbrand.program.computed_rows`. New constants are appended to their
+types, so that no table of facts has to be written again.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ def with_computed(
     listed: Collection[str],
     complete: bool = True,
 ) -> StoredFacts:
-    """The facts with a table for each definition. ``listed``: predicates of which values are computed by what
-    tables list, in open worlds too; ``complete``: where they are many-valued, only with a value for each
-    atom."""
+    """Add a table for each definition to the facts. ``listed``: predicates over whose listed rows values are
+    computed, also in open worlds; ``complete``: raise if a many-valued one has an atom without a value."""
     facts, database = stored.facts, stored.database
     with Scratch(database, "computed_rows") as scratch:
         stated = _closed(stored, listed)
@@ -64,7 +63,7 @@ def with_computed(
 
 
 def _closed(stored: StoredFacts, names: Collection[str]) -> Facts:
-    """The facts where all but opinions is known of these predicates."""
+    """The facts with these predicates closed, except those with soft evidence."""
     known = {name for name in names if not stored.tables[name].counts[2]}
     tables = {
         name: replace(table, world="closed") if name in known else table

@@ -1,6 +1,6 @@
-"""What rules derive from facts in a database, as tables there: their least model, as in memory.
+"""Least models of rules over facts in a database, stored as tables there.
 
-As :mod:`herbrand.program.derive`: every predicate that a rule derives is closed, and lists what follows.
+As in :mod:`herbrand.program.derive`: every derived predicate is closed, and its table lists all that follows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def with_derived(rules: Sequence[Rule], signature: Signature, stored: StoredFact
 
 
 def derived_table(name: str, rows: Relation, signature: Signature, stored: StoredFacts) -> PredicateTables:
-    """The tables of a predicate with these rows as what holds of it."""
+    """Tables of a predicate with these rows as its true atoms."""
     assert isinstance(rows, Stored)
     database, before = stored.database, stored.tables[name]
     table = f"derived_{list(signature.predicates).index(name)}"
@@ -68,7 +68,7 @@ def _refuse_opinions(rule: Rule, stored: StoredFacts) -> None:
 def _refuse_contradiction(
     name: str, rules: Sequence[Rule], wrong: Relation, signature: Signature, stored: StoredFacts
 ) -> None:
-    """Nothing that is stated to be false may follow."""
+    """Raise ContradictionError if rules derive an atom that is stated to be false."""
     if not stored.tables[name].counts[1]:
         return
     both = wrong.rows()

@@ -1,4 +1,4 @@
-"""The constants of a type, kept in a database: looked up one by one, never listed in memory.
+"""Constants of a type in a database: looked up one by one, never listed in memory.
 
 >>> from herbrand.relations.database import DuckDB
 >>> with DuckDB() as database:
@@ -29,7 +29,8 @@ FETCHED_AT_ONCE = 100_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredDomain(Domain):
-    """``table`` has a row (``id``, ``value``) for each constant, ids from 0; ``values`` stays empty."""
+    """A domain whose ``table`` has a row (``id``, ``value``) for each constant, ids from 0; ``values`` is
+    empty."""
 
     database: Database | None = None
     table: str = ""
@@ -61,7 +62,7 @@ class StoredDomain(Domain):
         return [values[place] for place in places.tolist()]
 
     def _values(self, ids: np.ndarray) -> list[Value]:
-        """The constants of sorted ids."""
+        """Constants of sorted ids."""
         assert self.database is not None
         if not len(ids):
             return []
@@ -87,13 +88,13 @@ class StoredDomain(Domain):
 
 
 def stored_domain(name: str, database: Database, table: str, kind: Kind = "text") -> StoredDomain:
-    """The domain that a table of constants holds."""
+    """The domain of a table of constants."""
     count = database.number(f"SELECT COUNT(*) FROM {table}")
     return StoredDomain(name, pa.array([], pa.large_string()), True, database, table, count, kind)
 
 
 def constant(value: Value) -> str:
-    """A constant in SQL."""
+    """The constant as SQL."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return str(value) if isinstance(value, int) else f"CAST('{value!r}' AS DOUBLE)"

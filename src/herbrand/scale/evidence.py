@@ -1,4 +1,4 @@
-"""What is known of the atoms of a program whose facts are in a database: counts here, rows there."""
+"""Evidence on atoms whose facts are in a database: counts in memory, rows in the database."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOTHING_FIXED: Mapping[str, int] = {}
 
 @dataclass(frozen=True, eq=False)
 class StoredKnown(Known):
-    """How many atoms are settled; which, only the database knows: ``rows`` are their arguments and values."""
+    """Number of settled atoms of a predicate; the database holds their arguments and values in ``rows``."""
 
     settled: int = 0
     rows: Stored | None = None
@@ -56,7 +56,7 @@ class StoredKnown(Known):
 
 
 class StoredEvidence(Evidence):
-    """As :class:`Evidence`, as far as counts go; ``tables`` name the rows."""
+    """Like :class:`Evidence`, but only for counts and lookups; ``tables`` names the tables of rows."""
 
     def __init__(self, program: Program, stored: StoredFacts) -> None:
         super().__init__(program)
@@ -68,11 +68,11 @@ class StoredEvidence(Evidence):
         return self.stored.tables[predicate]
 
     def columns(self, predicate: str) -> list[str]:
-        """The columns of a predicate's arguments."""
+        """Columns of a predicate's arguments."""
         return [f"a{place}" for place in range(len(self.sizes(predicate)))]
 
     def every_atom(self, predicate: str, fixed: Mapping[str, int] = NOTHING_FIXED) -> Relation:
-        """The arguments of all atoms, ``a0`` and so on, some of which may be ``fixed``."""
+        """Arguments of all atoms, ``a0`` and so on, some of which may be ``fixed``."""
         numbers = self.queries.numbers
         rows: Relation = numbers("one", 1).only()
         for name, size in zip(self.columns(predicate), self.sizes(predicate), strict=True):
@@ -80,13 +80,14 @@ class StoredEvidence(Evidence):
         return rows
 
     def relation(self, table: str, predicate: str, **more: Kind) -> Stored:
-        """One of a predicate's tables: its arguments, the values of a many-valued one, and ``more``."""
+        """One of a predicate's tables: arguments, the value of a many-valued atom, and the columns
+        ``more``."""
         width = len(self.program.signature.predicates[predicate].column_types)
         kinds: dict[str, Kind] = dict.fromkeys(columns_of(width), "int")
         return self.queries.query(f"SELECT * FROM {table}", kinds | more)
 
     def settled(self, predicate: str) -> Stored:
-        """The arguments and the ``value`` of the atoms of a predicate that the facts list."""
+        """Arguments and ``value`` of a predicate's atoms that the facts list."""
         tables, columns = self.tables(predicate), self.columns(predicate)
         true = self.relation(tables.true, predicate)
         if self.is_valued(predicate):
@@ -94,8 +95,8 @@ class StoredEvidence(Evidence):
         return true.let(value=1).stack(self.relation(tables.false, predicate).let(value=0))
 
     def listed_atoms(self, atom: Literal) -> Listed | None:
-        """The atoms that make a literal true, or those that make it false; None where nothing does. It holds
-        of no latent atom."""
+        """The atoms for which a literal can hold, or those for which it cannot; ``None`` if it holds for all.
+        It holds for no latent atom."""
         tables = self.tables(atom.predicate)
         true = Listed(self.relation(tables.true, atom.predicate), tables.counts[0], needed=True)
         if self.is_valued(atom.predicate):
@@ -110,7 +111,8 @@ class StoredEvidence(Evidence):
         return replace(true, needed=False)
 
     def opinion_rows(self, predicate: str) -> Stored:
-        """Soft evidence: arguments, the ``about`` value, and the ``worth`` that it adds to a log-weight."""
+        """Soft evidence: arguments, the value it is ``about``, and the ``worth`` that it adds to a
+        log-weight."""
         columns = self.columns(predicate)
         rows = self.relation(self.tables(predicate).soft, predicate, odds="float")
         if not self.is_valued(predicate):
@@ -142,17 +144,17 @@ class StoredEvidence(Evidence):
 
 
 def evidence_of_facts(signature: Signature, stored: StoredFacts) -> StoredEvidence:
-    """What facts tell of atoms, whatever a theory says of them."""
+    """Evidence from facts alone, without a theory."""
     return StoredEvidence(Program(signature, stored.facts, (), (), ()), stored)
 
 
 def among(value: Expression, allowed: Iterable[int]) -> Expression:
-    """Whether the value is one of these."""
+    """Condition that the value is one of these."""
     return either(*(value == one for one in allowed))
 
 
 def mixed(arguments: Sequence[str], sizes: Sequence[int]) -> str:
-    """Numbers below these sizes as one key, in SQL: in mixed radix, or a text where 64 bits are too few.
+    """SQL for one key of numbers below these sizes: mixed radix, or a text if 64 bits do not suffice.
 
     >>> mixed(["a0", "a1"], [3, 5])
     '(CAST(a0 AS BIGINT)) * 5 + CAST(a1 AS BIGINT)'
@@ -169,7 +171,7 @@ def mixed(arguments: Sequence[str], sizes: Sequence[int]) -> str:
 
 
 def keys_of_mixed(mixtures: Sequence[int | str], sizes: Sequence[int]) -> Keys:
-    """What a database gave for :func:`mixed`, as row keys."""
+    """Convert the database's results of :func:`mixed` to row keys."""
     if fit(sizes):
         return np.array(mixtures, np.int64)
     rows = [[int(part) for part in str(mixture).split(",")] for mixture in mixtures]

@@ -1,4 +1,4 @@
-"""Facts in a database as relations: what rules are evaluated over there."""
+"""Facts in a database as relations for the evaluation of rules."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from herbrand.scale.facts import StoredFacts
 
 @dataclass(frozen=True, eq=False)
 class StoredFactRelations:
-    """A :class:`~herbrand.program.clause_rows.Source`; with ``weighted`` facts have weights that count, soft
-    ones their probability. ``evidence`` refuses a many-valued predicate with atoms without a known value."""
+    """A :class:`~herbrand.program.clause_rows.Source`; if ``weighted``, facts have their weights, and soft
+    ones their probabilities. ``evidence``: refuses a many-valued predicate with atoms whose value is
+    unknown."""
 
     stored: StoredFacts
     signature: Signature
@@ -29,8 +30,7 @@ class StoredFactRelations:
     evidence: StoredEvidence | None = None
 
     def facts(self, predicate: str) -> Stored:
-        """The facts that hold, and soft ones that facts settle neither way, with their probability as their
-        weight."""
+        """True facts, and soft facts that other facts do not settle, weighted by their probability."""
         if self.evidence is not None and self.signature.predicates[predicate].value_type is not None:
             self.evidence.known(predicate)
         tables, names = self.stored.tables[predicate], self._columns(predicate)
@@ -53,7 +53,7 @@ class StoredFactRelations:
         return self.scratch.numbers("id", self.size(type_name))
 
     def numbers(self, type_name: str) -> Stored:
-        """Numbers as floats where they are not whole: whole ones keep all their digits."""
+        """Constants by index: integers if all are, so that they keep all digits, else floats; or texts."""
         table, kind = self.stored.constants[type_name], self._kind(type_name)
         value = self.stored.database.dialect.phrase(f"CAST(value AS {TYPES[kind]})")
         query = f"SELECT CAST(id AS BIGINT) AS id, {value} AS value FROM {table}"
@@ -66,7 +66,7 @@ class StoredFactRelations:
         return self.scratch.numbers("one", 1).only()
 
     def false(self, predicate: str) -> Relation:
-        """What is stated to be false."""
+        """Rows that are stated to be false."""
         return self._rows(predicate, self.stored.tables[predicate].false)
 
     def _rows(self, predicate: str, table: str, **more: Kind) -> Stored:

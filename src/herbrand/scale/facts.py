@@ -1,9 +1,9 @@
-"""Facts in a database: constants numbered and rows sorted out by SQL, whatever their number.
+"""Load facts into a database: number the constants and separate the rows by SQL, however many there are.
 
-Tables of a DuckDB file, Parquet files and tables that are in the database already are read where they are;
-everything else (text, Python rows, facts of the theory) passes through memory on its way. For each type
-there is then a table of constants, and for each predicate the tables of its true, false and uncertain atoms
-as rows of numbers, each row once.
+Tables of a DuckDB file, Parquet files and tables that are in the database already are read in place;
+everything else (text, Python rows, facts of the theory) passes through memory. The result is a table of
+constants for each type, and for each predicate the tables of its true, false and uncertain atoms as rows of
+indices, each row once.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Tell = Callable[[Iterable[str]], None]
 
 
 def _quiet(notes: Iterable[str]) -> None:
-    """For those who want no notes."""
+    """Ignore the notes."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredFacts:
-    """``facts`` has the worlds and the constants; what is known of atoms is in ``tables``; ``stamps`` mark
-    what these were made of."""
+    """Facts in a database. ``facts`` has the worlds and the constants; the rows are in ``tables``; ``stamps``
+    are fingerprints of what these were made from."""
 
     database: Database
     facts: Facts
@@ -50,11 +50,12 @@ class StoredFacts:
 
     @property
     def constants(self) -> dict[str, str]:
-        """The table of each type's constants."""
+        """Name of the table of each type's constants."""
         return {name: f"domain_{number}" for number, name in enumerate(self.facts.domains)}
 
     def named(self, query: str, types: Mapping[str, str], order: Sequence[str], limit: str = "") -> pa.Table:
-        """The rows of a query with the constant ``a0_value`` ... of each index of one of these ``types``."""
+        """Rows of a query with the constant ``a0_value`` ... of each index column; ``types`` has the columns'
+        types."""
         joins = [
             f"JOIN {self.constants[kind]} {name}_d ON {name}_d.id = r.{name}" for name, kind in types.items()
         ]
@@ -63,13 +64,13 @@ class StoredFacts:
         return self.database.arrow(f"SELECT {chosen} FROM ({query}) r {' '.join(joins)} {ordered}")
 
     def weighted_predicates(self) -> list[str]:
-        """The predicates with facts of a weight other than 1."""
+        """Predicates with facts of a weight other than 1."""
         weighted = [(name, table.true) for name, table in self.tables.items() if table.weighted]
         count = "SELECT COUNT(*) FROM {} WHERE w <> 1"
         return [name for name, true in weighted if self.database.number(count.format(true))]
 
     def lists(self, row: FactRows, signature: Signature) -> bool:
-        """Whether the one atom of these rows is among those that hold."""
+        """Whether the single atom of these rows is among the true facts."""
         places = self.facts.indices(signature.predicates[row.predicate].column_types, row.row(0))
         same = " AND ".join(f"a{i} = {place}" for i, place in enumerate(places)) or "TRUE"
         table = self.tables[row.predicate].true
@@ -78,8 +79,8 @@ class StoredFacts:
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """The facts that are to stand in a database: those ``stated`` in the theory's text, those ``given``
-    beside them, and the tables of sources. ``named``: the predicates of the theory."""
+    """The facts to load: those ``stated`` in the theory's text, those ``given`` as evidence, and the tables
+    of sources. ``named``: predicates of the theory."""
 
     signature: Signature
     stated: Sequence[FactRows] = ()
@@ -90,7 +91,7 @@ class Wanted:
     header: bool | None = None
 
     def opened(self, store: Store) -> tuple[Signature, list[OpenTable], tuple[str, ...]]:
-        """The vocabulary with what tables add to it, the tables, and notes."""
+        """Signature with what tables add to it, the tables, and notes."""
         mistakes, rows = Mistakes(), (*self.stated, *self.given)
         read = opened_tables(store, rows, self.signature, self.sources, self.header, mistakes)
         signature, opened, notes = read
@@ -107,11 +108,11 @@ def stored_facts(
     resume: bool = False,
     tell: Tell = _quiet,
 ) -> tuple[Signature, StoredFacts]:
-    """The facts as tables of ``database``; and what they add to the signature.
+    """Load the facts into tables of ``database``; also return the signature with what they add to it.
 
-    ``store`` opens sources; its tables can be read by the database. ``resume``: tables that a load of the
-    same sources had finished when it was cut off are taken as they are. ``tell`` is called with what was
-    assumed, and with what is new in what is given. Raises ``FactsError`` with what is wrong.
+    ``store`` opens sources; its tables can be read by the database. ``resume``: reuse tables that an
+    interrupted load of the same sources had finished. ``tell`` is called with notes on assumptions, and on
+    new names in what is given. Raise FactsError for invalid facts.
     """
     signature, opened, notes = wanted.opened(store)
     tell(notes)
@@ -142,7 +143,7 @@ def stored_facts(
 
 
 def stored_remarks(theory: Theory, signature: Signature, stored: StoredFacts) -> Iterator[str]:
-    """Remarks on predicates without facts."""
+    """Yield remarks on predicates without facts."""
     return bare_remarks(theory, signature, [n for n, table in stored.tables.items() if not any(table.counts)])
 
 
@@ -153,7 +154,7 @@ def _new_constants(
     domains: Mapping[str, Domain],
     database: Database,
 ) -> Iterator[str]:
-    """Remarks on constants of evidence that no formula, no other fact and no table has."""
+    """Yield remarks on constants of evidence that no formula, no other fact and no table contains."""
     if not wanted.given:
         return
     known = set(constants_of(wanted.stated, signature))
@@ -171,7 +172,7 @@ def _new_constants(
 
 
 def kept_facts(database: Database, store: Store, wanted: Wanted) -> tuple[Signature, StoredFacts] | None:
-    """What :func:`stored_facts` has made before, as it stands in the database; None where it does not."""
+    """Facts that :func:`stored_facts` loaded earlier from the same sources; ``None`` if there are none."""
     if not database.has(KEPT):
         return None
     kept = database.noted(KEPT)
@@ -202,7 +203,7 @@ def kept_facts(database: Database, store: Store, wanted: Wanted) -> tuple[Signat
 
 
 def _keep(signature: Signature, facts: StoredFacts) -> None:
-    """One row that says that all tables of facts are whole."""
+    """Write the note that all tables of facts are complete."""
     types = {name: known.kind for name, known in signature.types.items()}
     tables = {name: [one.weighted, one.counts] for name, one in facts.tables.items()}
     plain = [name for name, one in facts.tables.items() if one.plain]
@@ -213,7 +214,7 @@ def _keep(signature: Signature, facts: StoredFacts) -> None:
 def _worlds(
     signature: Signature, tables: Mapping[str, PredicateTables], worlds: Worlds
 ) -> dict[str, FactTable]:
-    """Each predicate's world; the rows stay in the database."""
+    """World of each predicate, as an empty table; the rows stay in the database."""
     known = {}
     for name, predicate in signature.predicates.items():
         true, false, soft = tables[name].counts

@@ -1,7 +1,7 @@
-"""The probability of queried formulas under the marginals in a database's tables.
+"""Probabilities of queried formulas under the marginals in a database's tables.
 
-As :mod:`herbrand.engines.mean_field.formulas`: 1 minus the probabilities of the disjoint cases in which a
-formula is false, each a product of marginals, by the sums that the bound on log Z is made of.
+As in :mod:`herbrand.engines.mean_field.formulas`: 1 minus the probabilities of the disjoint cases in which a
+formula is false, each a product of marginals, computed by the sums that the bound on log Z uses.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Beliefs, expected_count
 
 MOST_INSTANCES = 1_000
-"""Each is a query of its own."""
+"""Most instances: each is a separate query."""
 
 Cases = Sequence[Template]
 Asked = Sequence[tuple[Formula, Cases]]
-"""Closed formulas, and when each is false."""
+"""Closed formulas, each with the cases in which it is false."""
 
 
 def asked_cases(evidence: StoredEvidence, question: Question) -> Asked:
-    """Each instance of the queried formulas; raises for what is not served."""
+    """All instances of the queried formulas with their cases; raise if these are not supported."""
     asked = []
     for formula in question.formulas:
         for written, closed in instances(formula, evidence.program):
@@ -44,7 +44,7 @@ def formula_rows(evidence: StoredEvidence, beliefs: Beliefs, asked: Asked) -> It
 
 
 def _probability(evidence: StoredEvidence, beliefs: Beliefs, cases: Cases) -> float:
-    """Cases count against the formula, so that their sum is at most 0."""
+    """One plus the sum of the cases, which is at most 0, as cases have a negative sign."""
     return min(max(1.0 - abs(expected_count(cases, evidence, beliefs)), 0.0), 1.0)
 
 

@@ -1,8 +1,8 @@
-"""The groundings of a conjunction that facts leave possible: one row each, its atoms as numbers.
+"""The possible groundings of a conjunction: one row each, with the numbers of its atoms.
 
-As :mod:`herbrand.program.bindings` and :mod:`herbrand.program.ground`, over facts in a database, by the joins
-of :mod:`herbrand.program.bindings`. A literal that facts make true is ``SATISFIED``; a grounding with
-one that they make false has no row."""
+As :mod:`herbrand.program.bindings` and :mod:`herbrand.program.ground`, but over facts in a database, with the
+joins of :mod:`herbrand.program.bindings`. A literal that facts make true is ``SATISFIED``; a grounding with a
+literal that they make false has no row."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from herbrand.scale.evidence import among
 
 
 def groundings(conjunction: Conjunction, instance: Sequence[Argument], atoms: StoredAtoms) -> Relation:
-    """A column ``k0`` ... for each argument of the instance, and ``c0`` ... for each literal."""
+    """Columns ``k0`` ... for the arguments of the instance, and ``c0`` ... for the literals' atoms."""
     names = {name: f"x{number}" for number, (name, _) in enumerate(conjunction.variables)}
     return _with_atoms(conjunction, atoms, _bound(conjunction, atoms, names), names, instance)
 
 
 def expected_groundings(conjunction: Conjunction, atoms: StoredAtoms) -> float:
-    """About how many there are: a known relation bounds its variables together."""
+    """Estimated number of groundings: a known relation bounds its variables jointly."""
     evidence = atoms.evidence
 
     def listed(atom: Literal) -> int | None:
@@ -36,7 +36,7 @@ def expected_groundings(conjunction: Conjunction, atoms: StoredAtoms) -> float:
 
 
 def _bound(conjunction: Conjunction, atoms: StoredAtoms, names: Mapping[str, str]) -> Relation:
-    """A column for each variable: the assignments that no known predicate rules out."""
+    """Assignments that no known predicate rules out, a column for each variable."""
     evidence = atoms.evidence
     numbers = evidence.queries.numbers
     sizes = {names[name]: len(evidence.program.domain(kind)) for name, kind in conjunction.variables}
@@ -55,7 +55,7 @@ def _with_atoms(
     place_of: Mapping[str, str],
     instance: Sequence[Argument],
 ) -> Relation:
-    """What facts settle among the atoms of open predicates is looked up, row by row."""
+    """Add the atoms' numbers; settled atoms of open predicates are looked up row by row."""
 
     def at(argument: Argument) -> Expression:
         return column(place_of[argument]) if isinstance(argument, str) else literal(argument)

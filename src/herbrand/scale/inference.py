@@ -1,4 +1,4 @@
-"""A model on a database: facts numbered there, the theory lowered over them, and ``infer`` run there."""
+"""Models on a database: load facts there, lower the theory over them, and run commands there."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ from herbrand.scale.sources import StoreOf, refuse_connections
 
 
 class Used(NamedTuple):
-    """A command, the predicates that it is asked about, and those of them that are named outright."""
+    """A command, the predicates in its queries, and those of them that are queried directly."""
 
     command: str
     predicates: frozenset[str]
@@ -84,35 +84,36 @@ class Used(NamedTuple):
 
 
 def _learning() -> ModuleType:
-    """Learning on a database, which needs torch."""
+    """Import learning on a database, which needs torch."""
     return imported("herbrand.scale.learning.pseudo_likelihood")
 
 
 @dataclass(frozen=True, eq=False)
 class StoredModel:
-    """A theory and its facts, to be run at a place."""
+    """A theory with its facts, to be run at a place."""
 
     place: DatabasePlace
     knowledge: Knowledge
     most_rows: float = math.inf
-    """A run that would join more in a step is refused before it begins."""
+    """Most rows joined in a step; a run that would join more is refused before it begins."""
 
     @property
     def theory(self) -> Theory:
-        """What is used, with atoms in place of what it computes."""
+        """The theory without ignored statements, with atoms in place of computations."""
         return self.knowledge.used
 
     @property
     def signature(self) -> Signature:
-        """The vocabulary, without what is given."""
+        """Signature of the theory, without evidence."""
         return self.knowledge.signature
 
     def of(self, knowledge: Knowledge) -> StoredModel:
-        """The same facts and statements, and what is asked besides."""
+        """This model with other knowledge: the same facts and statements, and the definitions of a
+        question."""
         return self if knowledge is self.knowledge else replace(self, knowledge=knowledge)
 
     def infer(self, call: Call) -> Marginals:
-        """Marginals, by an engine that runs on a database."""
+        """Compute marginals by an engine that runs on a database."""
         settings, note = call.settings, call.note
         refuse_in_memory_only("infer", call.engine)
         refuse_unused("infer", call.engine, settings, DATABASE)
@@ -157,8 +158,8 @@ class StoredModel:
     def _chosen(
         self, database: Database, call: Call, evidence: StoredEvidence, question: Question
     ) -> tuple[Choice, Sequence[HerbrandError]]:
-        """The engine that is named, or the first one for which nothing is unsupported, and why others were
-        passed over. Raises the first engine's refusal where none is left."""
+        """The named engine, or the first one that supports everything, and the refusals of those before it.
+        Raise the first refusal if none is left."""
         settings, refused = call.settings, list[HerbrandError]()
         for name in engines_using("infer", call.engine, settings, DATABASE):
             own = engine_named("infer", name, settings, DATABASE)
@@ -180,7 +181,7 @@ class StoredModel:
         request: Request,
         drawn: Collection[str] = (),
     ) -> Bindings | tuple[Bindings, ...]:
-        """Answers of goals by the rules, and by choices where ``drawn`` predicates are asked for."""
+        """Answer goals by the rules, and by choices if ``drawn`` predicates are queried."""
         if goals.bindings is not None:
             raise UnsupportedError("bindings are not served on a database", hint="give a list of goals")
         with opened(self.place, request.budget.memory) as database:
@@ -201,7 +202,7 @@ class StoredModel:
         note: Callable[[str], None] | None = None,
         progress: Callable[[str, float], None] | None = None,
     ) -> Bounds:
-        """Lower and upper probabilities of atoms."""
+        """Compute lower and upper probabilities of atoms."""
         reported = progress or self.knowledge.progress
         watched = replace(settings, progress=reported)
         own = engine_named("bound", engine, watched, DATABASE)
@@ -233,7 +234,7 @@ class StoredModel:
         worlds: Any,
         settings: LearningSettings,
     ) -> Learning:
-        """The theory with weights that the facts there support."""
+        """Learn the weights of the theory from the facts there."""
         _learning().refuse_unserved(method, worlds, settings)
         with opened(self.place, settings.budget.memory) as database:
             unknown = Worlds(open=self.signature.predicates)
@@ -255,13 +256,13 @@ class StoredModel:
     def evidence_of(
         self, database: Database, queried: frozenset[str] = frozenset(), given: Sequence[str] = ()
     ) -> StoredEvidence:
-        """What is known, where some predicates are queried and some literals given."""
+        """Evidence, with some predicates queried and some literals given."""
         return self._evidence(database, Used("check", frozenset(), queried), given, False)
 
     def _evidence_of_run(
         self, database: Database, used: Used, given: Sequence[str], resume: bool
     ) -> StoredEvidence:
-        """What is known; raises where a run is to be resumed and none is kept."""
+        """Evidence of a run; raise UnsupportedError if it is to be resumed and none is kept."""
         if resume and not any(map(database.has, (RUN, KEPT, LOADING))):
             raise nothing_to_resume(database)
         return self._evidence(database, used, given, resume)
@@ -275,7 +276,7 @@ class StoredModel:
         engine: str,
         option: object,
     ) -> StoredRun:
-        """The run of an engine, of which steps are kept; ``option``: what these depend on."""
+        """Storage for the run of an engine; ``option``: the setting that its steps depend on."""
         fingerprint = self._fingerprint(evidence, given, engine, option)
         return StoredRun(database, fingerprint, resume and database.has(RUN))
 
@@ -303,8 +304,8 @@ class StoredModel:
         worlds: Worlds | None = None,
         apart: Sequence[FactRows] = (),
     ) -> tuple[Signature, StoredFacts]:
-        """What theory and sources hold, each predicate in the world that it has, if none are given.
-        ``apart``: what is given that is to be no fact."""
+        """Load the facts of theory and sources, by default in the worlds that the theory implies. ``apart``:
+        evidence that must not become facts."""
         known, sources = self.knowledge, self.knowledge.sources
         refuse_connections(sources)
         rows, signature = known.with_given(given)
@@ -335,7 +336,7 @@ class StoredModel:
         given: Sequence[FactRows],
         queried: frozenset[str],
     ) -> Worlds:
-        """Of predicates that nobody has declared; what is given closes none that has no other facts."""
+        """Worlds of undeclared predicates; evidence does not close a predicate that has no other facts."""
         known = self.knowledge
         reading = Reading(signature.predicates, known.header, signature.strict)
         elsewhere = {table.predicate for source in sources for table in source.open(store, reading)}
@@ -347,8 +348,8 @@ class StoredModel:
     def _computed(
         self, signature: Signature, facts: StoredFacts, listed: Collection[str] = (), complete: bool = True
     ) -> tuple[Signature, StoredFacts]:
-        """With what the theory computes. ``listed``: predicates of which values are computed by what tables
-        list; ``complete``: where they are many-valued, only with a value for each atom."""
+        """Add what the theory computes. ``listed``: predicates over whose listed rows values are computed;
+        ``complete``: raise if a many-valued one has an atom without a value."""
         definitions = self.knowledge.definitions
         if definitions:
             facts = with_computed(definitions, self.theory, signature, facts, listed, complete)
@@ -360,13 +361,13 @@ class StoredModel:
 
     @property
     def _room(self) -> int | None:
-        """Bytes free on the disk of the database."""
+        """Free bytes on the disk of the database."""
         return shutil.disk_usage(folder_of(self.place)).free
 
     def _fingerprint(
         self, evidence: StoredEvidence, given: Sequence[str], engine: str, option: object
     ) -> str:
-        """Equal for runs that go through the same states."""
+        """A hash that is equal for runs that go through the same states."""
         known = self.knowledge
         stamps = evidence.stored.stamps
         settings = (LAYOUT, engine, show(known.used), tuple(given), known.open, known.closed, option, stamps)
@@ -374,9 +375,9 @@ class StoredModel:
 
 
 def _keeps_a_run(database: Database) -> bool:
-    """Whether a run is kept with its facts; notes that are garbled are none."""
+    """Whether a run is kept with its facts; unreadable notes do not count."""
     return all(database.has(name) and database.noted(name) for name in (RUN, KEPT))
 
 
 def _quiet(*messages: object) -> None:
-    """For callers who want no notes."""
+    """Ignore the notes."""

@@ -1,6 +1,6 @@
-"""Loading facts into a database: tables of constants, and each predicate's rows as numbers, each row once.
+"""Load facts into a database: tables of constants, and each predicate's rows as indices, without duplicates.
 
-What is finished is noted as soon as it is whole, so that a load that was cut off can go on.
+Each table is noted as soon as it is complete, so that an interrupted load can resume.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ Report = Callable[[str, float], None]
 LOADING = "loading"
 BOTH = "be true and false"
 ROWS_AT_A_TIME = 10_000_000
-"""A table of more rows is numbered in parts, each of which is kept as soon as it is done."""
+"""A larger table is numbered in parts, each of which is kept as soon as it is complete."""
 
 
 @dataclass(frozen=True)
 class PredicateTables:
-    """Names of the tables of one predicate's facts, and how many rows each has.
+    """Names of the tables of one predicate's facts, with their numbers of rows.
 
-    Their columns are ``a0``, ``a1``, ... (a many-valued predicate's last is its value); ``soft`` has
-    ``p`` and ``odds``, the probability and the log-odds of all opinions about it, and ``true``, where facts
+    Their columns are ``a0``, ``a1``, ... (a many-valued predicate's last is its value); ``soft`` has ``p``
+    and ``odds``, the probability and the log-odds of an atom's combined soft evidence, and ``true``, if facts
     are weighted, ``w``. ``plain``: whether some rows come from a table without probabilities.
     """
 
@@ -67,14 +67,14 @@ class Loading:
     notes: list[str] = field(default_factory=list)
 
     def go_on(self) -> None:
-        """Take what a load of the same sources has finished."""
+        """Take over the finished tables of an interrupted load of the same sources."""
         if self.database.has(LOADING):
             kept = self.database.noted(LOADING)
             self.made = kept.get("made", []) if kept.get("sources") == self.sources else []
 
     def make(self, table: str, query: str) -> None:
-        """A table, unless it is there; noted as soon as it is whole, and that there will be one before the
-        first, so that a load that is cut off there goes on as any other does."""
+        """Make a table unless it exists, and note it once it is complete. A note is also written before the
+        first table, so that a load interrupted there can resume like any other."""
         if table in self.made:
             return
         if not self.made:
@@ -87,13 +87,14 @@ class Loading:
         self.database.keep(LOADING, json.dumps({"sources": self.sources, "made": self.made}))
 
     def clear(self) -> None:
-        """Drop what only loading needed."""
+        """Drop the tables that only loading needed."""
         self.database.drop(LOADING)
         for name in self.staged:
             self.database.drop(name)
 
     def table_query(self, table: OpenTable, signature: Signature) -> TableQuery:
-        """The table as a query, judged; raises for empty cells and for what is no truth or probability."""
+        """The table as a checked query; raise FactsError for empty cells and invalid truth values or
+        probabilities."""
         predicate = signature.predicates[table.predicate]
         self.report(f"reading {table.name}", 0.1)
         if (
@@ -111,7 +112,7 @@ class Loading:
         return judged(uniform, table, self.database, signature.types)
 
     def _in_one_form(self, query: TableQuery, signature: Signature) -> TableQuery:
-        """The same, dates and times in the form of their constants."""
+        """The query with dates and times in the form of their constants."""
         for place, name in enumerate(query.predicate.column_types):
             calendar, forms = signature.types[name].calendar, f"staged_{len(self.staged)}"
             if calendar is None or query.kinds[place] != "text":
@@ -123,7 +124,7 @@ class Loading:
         return query
 
     def _through_memory(self, claims: Claims) -> TableQuery:
-        """Rows that were judged in memory, put into the database."""
+        """Put rows that were checked in memory into the database."""
         name = f"staged_{len(self.staged)}"
         data: dict[str, pa.Array] = {
             f"c{place}": column.values.take(pa.array(column.codes))
@@ -184,7 +185,7 @@ class Loading:
         return replace(signature, types=types), domains
 
     def _refuse_mixed(self, name: str, parts: Sequence[str]) -> None:
-        """Whole numbers that floats round, beside fractions: all of them would become floats."""
+        """Raise an error for large integers beside fractions: all would become floats, and be rounded."""
         kinds = {
             part: self.database.arrow(f"SELECT value FROM ({part}) q LIMIT 0").schema.field(0).type
             for part in (parts if len(parts) > 1 else ())
@@ -206,7 +207,7 @@ class Loading:
     def tables(
         self, number: int, predicate: Predicate, queries: Sequence[TableQuery], domains: Mapping[str, Domain]
     ) -> PredicateTables:
-        """The predicate's rows as numbers, apart by what is said of them, each once."""
+        """Make the tables of a predicate's rows, separated by truth, each row once."""
         self.report(f"sorting {predicate.name}", 0.6)
         columns = [f"a{place}" for place in range(len(predicate.column_types))]
         names = table_names(number)
@@ -234,7 +235,8 @@ class Loading:
     def _opinions(
         self, predicate: Predicate, queries: Sequence[TableQuery], columns: Sequence[str], others: int
     ) -> str:
-        """Each atom's opinions added up, as ``Claimed.opinions`` does; equal rows of a table are one."""
+        """Query for each atom's combined soft evidence, as ``Claimed.opinions``; equal rows of a table count
+        once."""
         listed = ", ".join((*columns, "p"))
         parts = [
             f"SELECT {'' if one.table.stated else 'DISTINCT '}{listed} "
@@ -254,7 +256,7 @@ class Loading:
     def _make_facts(
         self, table: str, predicate: Predicate, queries: Sequence[TableQuery], columns: Sequence[str]
     ) -> None:
-        """The rows that hold, each once; a large table in parts that fit into memory one by one."""
+        """Make the table of true rows without duplicates; a large one in parts that fit into memory."""
         rows = sum(self.database.number(f"SELECT COUNT(*) FROM ({one.query}) q") for one in queries)
         count = -(-rows // ROWS_AT_A_TIME) if columns else 1
         if count <= 1:
@@ -275,13 +277,13 @@ class Loading:
         self.make(table, " UNION ALL ".join(f"SELECT * FROM {part}" for part in parts))
 
     def _empty_tables(self, names: tuple[str, str, str], columns: Sequence[str]) -> PredicateTables:
-        """Three empty tables."""
+        """Make three empty tables."""
         for name in names:
             self._put_nothing(name, columns, soft=name == names[2])
         return PredicateTables(*names, False, (0, 0, 0), False)
 
     def _put_nothing(self, name: str, columns: Sequence[str], *, soft: bool = False) -> None:
-        """An empty table."""
+        """Make an empty table."""
         data = {column: pa.array([], pa.int32()) for column in columns or ("one",)}
         if soft:
             data |= {column: pa.array([], pa.float64()) for column in ("p", "odds")}
@@ -302,7 +304,7 @@ class Loading:
         return f"({' UNION ALL '.join(parts)}) n"
 
     def _refuse_outside(self, one: TableQuery, query: str, columns: Sequence[str]) -> None:
-        """A constant that a closed type does not have; an open one has all that were found."""
+        """Raise FactsError for a constant that a closed type lacks; open types contain all that occur."""
         for place, (column, name) in enumerate(zip(columns, one.predicate.column_types, strict=True)):
             if name not in self._closed:
                 continue
@@ -360,7 +362,7 @@ class Loading:
         codes: Sequence[int],
         arguments: Sequence[Value],
     ) -> list[Place]:
-        """Where something is said of an atom, by tables and by single facts of the theory."""
+        """Places in tables and in the theory that state something about an atom."""
         columns = [f"a{place}" for place in range(len(predicate.column_types))]
         own = zip(columns[: predicate.arity], codes, strict=False)
         same = " AND ".join(f"{column} = {int(code)}" for column, code in own) or "TRUE"
@@ -373,14 +375,14 @@ class Loading:
 
 
 NEAR = 1 << 16
-"""Numbers of which what is kept for each fits into the caches."""
+"""Block size of indices: data for so many of them fit into the processor's caches."""
 
 
 def _distinct(source: str, columns: Sequence[str], chosen: str) -> str:
-    """The rows each once; without columns, one row says that there is one.
+    """Query for the distinct rows; without columns, one row states that there is one.
 
-    They ascend, within blocks in which all columns but the first stand near each other: so joins and groups
-    over any column find neighbours in the cache.
+    The rows are sorted in blocks of nearby indices in all columns but the first, so that joins and groups
+    over any column access memory that is in the cache.
     """
     rows = f"SELECT DISTINCT {', '.join(columns) or '1 AS one'} FROM {source} WHERE {chosen}"
     if not columns:
@@ -390,14 +392,14 @@ def _distinct(source: str, columns: Sequence[str], chosen: str) -> str:
 
 
 def _weighted(source: str, columns: Sequence[str]) -> str:
-    """Facts with their weights, 1 where none is said."""
+    """Query for facts with their weights, 1 if none is stated."""
     groups = f" GROUP BY {', '.join(columns)}" if columns else " HAVING COUNT(*) > 0"
     weights = "COALESCE(MAX(w), 1.0) AS w, COALESCE(MIN(w), 1.0) AS w_least"
     return f"SELECT {', '.join((*columns, weights))} FROM {source} WHERE p = 1{groups}"
 
 
 def _repeated(table: str, columns: Sequence[str], times: int = 2) -> str:
-    """What stands in a table so many times or more."""
+    """Query for what occurs in a table at least so many times."""
     if not columns:
         return f"SELECT COUNT(*) AS n FROM {table} HAVING COUNT(*) >= {times}"
     listed = ", ".join(columns)

@@ -1,9 +1,9 @@
-"""Mean field over tables of a database: the engine of the same name, its messages written as SQL.
+"""Mean field over tables of a database, its messages computed by SQL.
 
 The steps are those of :mod:`herbrand.engines.mean_field` with the parallel schedule, number for number: the
 same messages, the same stride, the same bound. Marginals are an ``approximation``, the log-partition is a
-``lower`` bound. Cost of a step: for each literal of a product one join of the product's other tables.
-A step is kept in the database as soon as it is done, so a run that was cut off goes on from its last one.
+``lower`` bound. Cost of a step: for each literal of a product one join of the product's other tables. A step
+is kept in the database as soon as it is complete, so an interrupted run resumes from its last one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from herbrand.scale.run import (
 
 @dataclass(frozen=True, eq=False)
 class StoredMeanFieldState(Resumed):
-    """``step``: how many were taken; the marginals after it stand in the tables that ``layouts`` name."""
+    """State after ``step`` steps; its marginals are in the tables that ``layouts`` names."""
 
     stored: StoredProgram
     question: Question
@@ -74,7 +74,8 @@ class StoredMeanFieldState(Resumed):
 
 @dataclass(frozen=True)
 class StoredMeanField:
-    """``damping``: the part of the old logits that a step keeps; adapted to the bound's slope if None."""
+    """Mean field. ``damping``: share of the old logits that a step keeps; adapted to the bound's slope if
+    ``None``."""
 
     damping: float | None = None
     budget: Budget = UNLIMITED
@@ -91,12 +92,13 @@ class StoredMeanField:
     ) -> Prepared[StoredMeanFieldState] | Refusal:
         try:
             cost = self._cost(stored.evidence)
-        except HerbrandError as error:  # a hard statement that the facts break, too
+        except HerbrandError as error:  # including a hard statement that the facts violate
             return Refusal(error)
         return Prepared(partial(self._begun, stored, question), lambda: cost)
 
     def _cost(self, evidence: StoredEvidence) -> Cost:
-        """Rows that a step joins, and bytes on disk for the marginals; raises for what is not served."""
+        """Rows joined in a step, and bytes of disk for the marginals; raise if the program is not
+        supported."""
         program = evidence.program
         _refuse_unserved(evidence)
         senders, _ = _senders(products_of(program, program.templates, evidence), evidence)
@@ -104,7 +106,7 @@ class StoredMeanField:
         return Cost(sum(sender.joined_rows for sender, _ in senders), 0.0, disk=float(atoms * BYTES_A_ROW))
 
     def _begun(self, stored: StoredProgram, question: Question) -> StoredMeanFieldState:
-        """The first state, or, with ``resume``, the last one that is kept."""
+        """The first state, or the last one that is kept if the run is resumed."""
         evidence, run, program = stored.evidence, stored.run, stored.evidence.program
         refuse_most_probable(question)
         asked = asked_cases(evidence, question)
@@ -161,7 +163,7 @@ class StoredMeanField:
         )
 
     def bound(self, state: StoredMeanFieldState) -> float:
-        """The expected log-weight plus the entropy: at most log Z."""
+        """Expected log-weight plus entropy: a lower bound of log Z."""
         evidence, step = state.evidence, state.step
         weights = _weights(evidence.program)
         products = ((sender, _worth(own, weights)) for sender, own in (*state.constants, *state.senders))
@@ -208,11 +210,11 @@ class StoredMeanField:
 def _senders(
     products: Mapping[Product, Mapping[int, float]], evidence: StoredEvidence
 ) -> tuple[tuple[tuple[Sender, Mapping[int, float]], ...], tuple[tuple[Sender, Mapping[int, float]], ...]]:
-    """Those with latent literals, and those without."""
+    """Senders of products with latent literals, and of those without."""
     latent, constant, program = [], [], evidence.program
     for product, counts in products.items():
         if any(isinstance(operand, PerConstant) for operand in product.operands):
-            continue  # a weight that is still to be learned counts as 0
+            continue  # a weight that has not been learned yet counts as 0
         if not all(isinstance(operand, Reading | Observed) for operand in product.operands):
             for template in program.templates:
                 if template.weight in counts:
@@ -229,7 +231,7 @@ def _refuse_unserved(evidence: StoredEvidence) -> None:
 
 
 def _refuse_hard(template: Template, evidence: StoredEvidence) -> None:
-    """A hard statement among known atoms holds or not; of latent ones there are none here."""
+    """Raise if a hard statement is about latent atoms, or if the facts violate it."""
     program = evidence.program
     refuse_quantifiers(template, program, "mean field")
     statement = program.statements[template.statement]

@@ -1,8 +1,8 @@
-"""The operands of products as relations in a database, and the messages that products send.
+"""Operands of products as relations in a database, and the messages that products send.
 
 A product of literals is multilinear in its marginals, so the message to one of its literals is the product of
-all others, summed over every variable that the literal lacks: one contraction a literal, planned once and
-walked over the tables that hold the marginals now.
+all others, summed over every variable that the literal lacks: one contraction for each literal, planned once
+and executed over the current tables of marginals.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Rows = over_relations.Operand
 
 @dataclass(frozen=True)
 class Marginals:
-    """One predicate's atoms: their arguments, ``q``, and whether they are ``latent``; ``val`` too, where they
-    have many values.
+    """Atoms of one predicate: arguments, ``q``, and whether they are ``latent``; for many-valued atoms
+    ``val`` too.
 
-    ``count``: of rows; ``others``: the probability of all atoms that no row lists; None where all are listed.
+    ``count``: number of rows; ``others``: probability of all atoms without rows; ``None`` if all have rows.
     """
 
     rows: Relation
@@ -51,9 +51,9 @@ Beliefs = Mapping[str, Marginals]
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """What a product sends to one of its literals, times what the product counts and the literal's sign.
+    """A product's message to one of its literals, times the product's weight and the literal's sign.
 
-    ``rows``: arguments and ``v``; ``everywhere``: the sum of its ``v`` goes to all atoms besides.
+    ``rows``: arguments and ``v``; ``everywhere``: the sum of its ``v`` is added to all atoms besides.
     """
 
     rows: Relation | None
@@ -61,7 +61,7 @@ class Message:
 
 
 class Sender:
-    """The messages of one product, planned once."""
+    """Messages of one product, each planned once."""
 
     def __init__(self, product: Product, evidence: StoredEvidence) -> None:
         self.product, self.evidence = product, evidence
@@ -69,11 +69,11 @@ class Sender:
 
     @cached_property
     def readings(self) -> list[tuple[int, Reading]]:
-        """The literals that are latent, with their places."""
+        """The latent literals, with their places."""
         return [(place, one) for place, one in enumerate(self.product.operands) if isinstance(one, Reading)]
 
     def message(self, place: int, beliefs: Beliefs, worth: float) -> Message:
-        """To the literal at ``place``."""
+        """The message to the literal at ``place``."""
         reading = self.product.operands[place]
         assert isinstance(reading, Reading)
         sums = self._contracted(place, beliefs)
@@ -95,13 +95,13 @@ class Sender:
         return Message(rows, everywhere)
 
     def terms(self, beliefs: Beliefs) -> list[Relation]:
-        """Relations whose ``v`` add up to the sum of the whole product."""
+        """Relations whose ``v`` sum to the value of the whole product."""
         sums = self._contracted(None, beliefs)
         return [rows.only(VALUE) for rows in (sums.everywhere, sums.rows) if rows is not None]
 
     @property
     def joined_rows(self) -> float:
-        """Rows that all messages of one step go through, as expected."""
+        """Estimated number of rows that all messages of one step join."""
         known = [self._statistics(one) for one in self.product.operands]
         return sum(
             planned(self._contraction(place), known[:place] + known[place + 1 :]).operations
@@ -115,7 +115,7 @@ class Sender:
         return Statistics(self.evidence.known(operand.source).atom_count)
 
     def _in_region(self, reading: Reading, everywhere: Relation) -> Relation:
-        """The same message to all atoms that a reading with constants or repeated variables is about."""
+        """The message for all atoms that a literal with constants or repeated variables matches."""
         names = {axis: f"n{place}" for place, axis in enumerate(reading.axes)}
         for axis, name in names.items():
             everywhere = everywhere.join(self.evidence.queries.numbers(name, self.product.sizes[axis]))
@@ -143,7 +143,7 @@ class Sender:
         return self._read(operand, beliefs[operand.source])
 
     def observed(self, observed: Observed) -> Rows:
-        """What is known of a literal, as an operand."""
+        """Evidence on a literal as an operand."""
         operand = known_operand(observed.literal, self.evidence)
         rows = operand.rows
         for left, right in observed.apart:
@@ -163,21 +163,21 @@ class Sender:
 
 
 def expected(products: Iterable[tuple[Sender, float]], beliefs: Beliefs) -> float:
-    """What products add up to, each times its worth."""
+    """Sum of the products' values, each times its weight."""
     weighed = [(sender, worth) for sender, worth in products if worth]
     terms = ((number, rows) for number, (one, _) in enumerate(weighed) for rows in one.terms(beliefs))
     return math.fsum(weighed[number][1] * value for number, value in sums(terms).items())
 
 
 def expected_count(templates: Iterable[Template], evidence: StoredEvidence, beliefs: Beliefs) -> float:
-    """How many groundings of templates hold, each times its sign."""
+    """Expected number of groundings of templates that hold, each times its sign."""
     unweighed = [replace(template, weight=0) for template in templates]
     products = products_of(evidence.program, unweighed, evidence)
     return expected(((Sender(one, evidence), counts[0]) for one, counts in products.items()), beliefs)
 
 
 def sums(terms: Iterable[tuple[int, Relation]]) -> dict[int, float]:
-    """The sum of ``v`` of all relations with the same number, by one query."""
+    """Sums of ``v`` over all relations with the same number, by one query."""
     parts = [rows.select(number=number, v=column(VALUE)) for number, rows in terms]
     if not parts:
         return {}
@@ -192,7 +192,7 @@ def query_of(rows: Relation) -> str:
 
 
 def _atom(reading: Reading, at: Mapping[str, Expression]) -> dict[str, Expression]:
-    """The arguments that a reading has, its variables at these places."""
+    """Arguments of the literal's atom, with expressions for its variables."""
     return {
         f"a{place}": at[argument] if isinstance(argument, str) else literal(argument)
         for place, argument in enumerate(reading.arguments)
@@ -200,14 +200,14 @@ def _atom(reading: Reading, at: Mapping[str, Expression]) -> dict[str, Expressio
 
 
 def _place(argument: Argument, observed: Observed) -> Expression:
-    """The column in which a literal has an argument, or the constant."""
+    """The column of a literal's argument, or the constant."""
     if isinstance(argument, int):
         return literal(argument)
     return column(f"a{observed.literal.arguments.index(argument)}")
 
 
 def known_operand(atom: Literal, evidence: StoredEvidence) -> Rows:
-    """What is known of a literal, as an operand over its variables: 1 where it holds."""
+    """Evidence on a literal as an operand over its variables: 1 where it holds."""
     listed = evidence.listed_atoms(atom)
     assert listed is not None
     rows, columns = selected(listed.rows, atom.arguments, Observed(atom).axes)
@@ -219,13 +219,14 @@ def known_operand(atom: Literal, evidence: StoredEvidence) -> Rows:
 def selected(
     rows: Relation, arguments: tuple[Argument, ...], axes: tuple[str, ...]
 ) -> tuple[Relation, tuple[str, ...]]:
-    """The rows that fit constants and repeated variables, and the columns of the axes."""
+    """Rows that match constants and repeated variables, and the columns of the axes."""
     rows, first = bindings.fitting(rows, arguments)
     return rows, tuple(first[axis] for axis in axes)
 
 
 def refuse_quantifiers(template: Template, program: Program, engine: str) -> None:
-    """Raise for a statement that has a quantifier inside its formula, as a computed argument is one."""
+    """Raise UnsupportedError for a statement with a quantifier inside its formula, or a computed argument,
+    which is one too."""
     if template.conjunction.blocks:
         statement = program.statements[template.statement]
         written = re.search(r"\b(exists|forall)\b", statement_text(statement))

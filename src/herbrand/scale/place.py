@@ -1,4 +1,4 @@
-"""Where a theory is run: the text of ``--on`` as a place, and the database that is opened there.
+"""Parse the text of ``--on`` to a place, and open the database there.
 
 >>> place_of("duckdb:world.duckdb")
 DatabasePlace(kind='duckdb', target='world.duckdb', scratch=False)
@@ -27,7 +27,8 @@ SPARK_MASTER = re.compile(
 
 @dataclass(frozen=True)
 class DatabasePlace:
-    """``kind`` is what runs there, ``target`` its file or address; ``scratch``: for one call only."""
+    """A database: its ``kind`` ("duckdb" or "spark"), and ``target``, its file or address; ``scratch``: for
+    one call only."""
 
     kind: str
     target: str
@@ -40,7 +41,7 @@ class DatabasePlace:
 
 
 def place_of(text: str) -> DatabasePlace:
-    """What ``--on`` names."""
+    """Parse the value of ``--on``."""
     kind, colon, target = text.partition(":")
     if kind == "duckdb" and colon and target:
         return DatabasePlace("duckdb", target)
@@ -53,12 +54,12 @@ def place_of(text: str) -> DatabasePlace:
 
 
 def opened(place: DatabasePlace, memory: int | None = None) -> Database:
-    """The database at a place; ``memory`` in bytes bounds it and this process together."""
+    """Open the database at a place; ``memory`` in bytes limits it and this process together."""
     return _OPENERS[place.kind](place, memory)
 
 
 def folder_of(place: DatabasePlace) -> Path:
-    """Where its tables stand on this machine's disk."""
+    """Folder on this machine's disk that holds its tables."""
     if place.kind == "duckdb":
         return Path(place.target).absolute().parent
     match = SPARK_MASTER.match(place.target)
@@ -73,7 +74,7 @@ def _duckdb(place: DatabasePlace, memory: int | None) -> Database:
         raise UnsupportedError(f"'{path}' is a folder", hint="name a file: --on duckdb:world.duckdb")
     if path.is_file() and not path.stat().st_size:
         with contextlib.suppress(OSError):
-            path.unlink()  # DuckDB takes an empty file, as a full disk leaves one, for no new database
+            path.unlink()  # DuckDB refuses an empty file, such as a full disk leaves
     elif path.is_file() and not _is_database(path):
         raise FactsError(
             f"'{path}' is not a valid DuckDB database",
@@ -92,7 +93,7 @@ def _duckdb(place: DatabasePlace, memory: int | None) -> Database:
 
 
 def _is_database(path: Path) -> bool:
-    """DuckDB itself would take a table of text for a database of one table."""
+    """Check the magic bytes: DuckDB itself would open a text file as a database of one table."""
     with path.open("rb") as file:
         return file.read(12)[8:] == b"DUCK"
 

@@ -1,8 +1,8 @@
-"""Answers of goals by rules, over facts in a database: rounds of joins from the facts up.
+"""Answers of goals by rules over facts in a database: joins in rounds, bottom-up.
 
-A predicate's proofs within k calls are joins of its rules' bodies, in which derived predicates stand with
-their proofs within k - 1 calls; so each round is one relation a predicate, and k is the number of rounds. The
-goal is left to the database as one query over the last round. To the fixpoint, boolean rounds are semi-naive
+A predicate's proofs within k calls are joins of its rules' bodies, in which derived predicates are replaced
+by their proofs within k - 1 calls; so each round is one relation for each predicate, and k is the number of
+rounds. The goal becomes one query over the last round. Boolean rounds to the fixpoint are semi-naive
 (:func:`~herbrand.program.clause_rows.least_model`).
 """
 
@@ -50,7 +50,7 @@ from herbrand.scale.facts import StoredFacts
 
 @dataclass(frozen=True, eq=False)
 class StoredRules:
-    """A theory's rules over facts in a database."""
+    """The rules of a theory over facts in a database."""
 
     program: HornProgram
     stored: StoredFacts
@@ -66,8 +66,8 @@ class StoredRules:
         choices: Sequence[Choice] = (),
         asked: Collection[str] = (),
     ) -> StoredRules:
-        """``given``: literals that are among the facts. ``choices``: these are drawn, where ``asked``
-        predicates rest on them."""
+        """Build the clauses. ``given``: literals that are among the facts. ``choices``: lowered too, if the
+        ``asked`` predicates depend on them."""
         if choices:
             return cls(_drawn((*choices, *rules), signature, stored, asked), stored, given)
         counts = {name: tables.counts for name, tables in stored.tables.items()}
@@ -77,7 +77,7 @@ class StoredRules:
         return cls(program, stored, given)
 
     def ask_all(self, goals: Sequence[str | Formula], request: Request) -> tuple[Bindings, ...]:
-        """The answers of each goal, all from the same rounds."""
+        """Answer each goal, all from the same rounds."""
         semiring = request.semiring
         began = time.perf_counter()
         self.program.refuse_given(self.given, request.algebra)
@@ -100,7 +100,7 @@ class StoredRules:
         )
 
     def _steps(self, goal: Goal, rounds: Rounds, request: Request) -> Steps:
-        """The goal as steps of independent events: what has a probability on a database."""
+        """The goal as steps of independent events, the only way to compute probabilities on a database."""
         program, clause = self.program, goal.shape.clause
         reached = sorted(program.reached([clause]))
         tables = {name: self.stored.tables[name] for name in reached}
@@ -112,7 +112,7 @@ class StoredRules:
             any(table.counts) if program.is_derived(name) else table.counts[1] and name in uncertain
             for name, table in tables.items()
         )
-        if program.of_choices:  # choices, beside which facts are certain and unlisted ones false
+        if program.of_choices:  # beside choices facts must be certain, and unlisted ones false
             conditioned |= bool(uncertain) or any(
                 self.stored.facts.tables[name].world == "open"
                 for name in reached
@@ -125,7 +125,7 @@ class StoredRules:
         return steps
 
     def _refuse_denied(self, name: str, rounds: Rounds, request: Request) -> None:
-        """Raise where something has a proof that is stated to be false."""
+        """Raise ContradictionError if an atom that is stated to be false has a proof."""
         if not self.program.is_derived(name) or not self.stored.tables[name].counts[1]:
             return
         false = rounds.source.false(name)
@@ -142,7 +142,7 @@ class StoredRules:
             raise LanguageError([narrow.mistake]) from None
 
     def reached(self, clauses: Iterable[Clause]) -> list[str]:
-        """The derived predicates that clauses rest on, absences left out."""
+        """Derived predicates that clauses depend on, negated atoms left out."""
         program = self.program
         return reached(program.called(clauses), lambda name: program.called(program.clauses[name]))
 
@@ -168,7 +168,7 @@ class StoredRules:
 
 @dataclass(frozen=True, eq=False)
 class StoredGoalsState:
-    """Goals, and after the one step the answers of each."""
+    """Goals, and after the only step the answers of each."""
 
     rules: StoredRules
     goals: Goals
@@ -209,8 +209,8 @@ class StoredProofs:
 
 @dataclass(eq=False)
 class Rounds:
-    """One evaluation in one semiring; its tables are dropped with the scratch. ``needed``: the derived
-    predicates that goals rest on, absences left out."""
+    """One evaluation in one semiring; its tables are dropped with the scratch. ``needed``: derived predicates
+    that the goals depend on, negated atoms left out."""
 
     rules: StoredRules
     semiring: Algebra
@@ -235,7 +235,8 @@ class Rounds:
         return self.rules.program
 
     def run(self, depth: int | str) -> tuple[Tables, bool]:
-        """What stands for derived predicates in a goal, and whether deeper proofs were left out."""
+        """Relations of the derived predicates to answer the goals from, and whether deeper proofs were cut
+        off."""
         heights = [self.program.height(name) for name in self.needed]
         known = [1 + height for height in heights if height is not None]
         allowed = math.inf if depth == FIXPOINT else int(depth) + 1
@@ -259,9 +260,9 @@ class Rounds:
                 return now, False
 
     def _nested(self, heights: Mapping[str, int]) -> Tables:
-        """Without recursion nothing need be kept: each predicate is a query over those that it calls."""
+        """Without recursion nothing is stored: each predicate is a query over those that it calls."""
         tables: dict[str, Relation] = {}
-        for name in sorted(self.needed, key=lambda name: heights[name]):  # what is called first
+        for name in sorted(self.needed, key=lambda name: heights[name]):  # called predicates first
             tables[name] = self._predicate(name, tables)
         return tables
 
@@ -269,7 +270,7 @@ class Rounds:
         return {name: self._predicate(name, now).kept() for name in self.needed}
 
     def _predicate(self, name: str, tables: Tables) -> Relation:
-        """One round of a predicate; an entry that no row lists is zero."""
+        """One round of a predicate, without rows of weight zero."""
         clauses = self.program.clauses[name]
         if not clauses:
             return self._empty(name)
@@ -296,7 +297,7 @@ class Rounds:
         return self._complete[predicate]
 
     def _run_strata(self, predicate: str) -> None:
-        """Complete a predicate and all that it rests on, each stratum before the next."""
+        """Complete a predicate and all that it depends on, each stratum before the next."""
         resting = {predicate, *self.program.reached(self.program.clauses[predicate])}
         source = StoredFactRelations(self.rules.stored, self.program.signature, self.scratch)
         rows = ClauseRows(source, self.complete)
@@ -312,7 +313,7 @@ class Rounds:
         return all(self._same(before[name], after[name]) for name in self.needed)
 
     def _same(self, before: Relation, after: Relation) -> bool:
-        """Whether two rounds have the same rows, with weights that differ by rounding alone."""
+        """Whether two rounds have the same rows, with weights that differ by rounding only."""
         number = before.count()
         if number != after.count():
             return False
@@ -325,17 +326,17 @@ class Rounds:
         return both.where(apart <= limit).count() == number
 
     def answers(self, goal: Goal, tables: Tables, request: Request) -> tuple[list[Constants], np.ndarray]:
-        """The constants of each variable found, and the weights, the best first."""
+        """Constants of each answer variable, and the weights, best first."""
         clause = goal.shape.clause
         rows = self.rows.of(replace(clause, constants={**clause.constants, **asked_with(goal)}), tables)
         return self._fetched(goal, rows, request)
 
     def by_steps(self, goal: Goal, steps: Steps, request: Request) -> tuple[list[Constants], np.ndarray]:
-        """The same by steps of independent events."""
+        """The same from steps of independent events."""
         return self._fetched(goal, steps.rows(self.rows), request)
 
     def check_probabilities(self, predicate: str) -> None:
-        """Raise where a fact has a weight that is no probability."""
+        """Raise an error if a fact has a weight that is no probability."""
         weight = column(WEIGHT)
         wrong = self.source.facts(predicate).where((weight < 0.0) | (weight > 1.0))
         worst = wrong.scalar(largest(weight))
@@ -343,7 +344,7 @@ class Rounds:
             raise no_probability(predicate, worst)
 
     def check_weights(self, predicate: str) -> None:
-        """Raise where a fact or a rule has a weight that the algebra does not take."""
+        """Raise an error if a fact or a rule has a weight that the algebra does not accept."""
         takes, weight = self.semiring.takes, column(WEIGHT)
         if takes is None:
             return
@@ -365,7 +366,8 @@ class Rounds:
         order = [WEIGHT if self.semiring.least_first else f"{WEIGHT} DESC"]
         for name in goal.shape.variables:
             column_name = f"a{first + goal.shape.found.index(name)}"
-            # Closed types have an order of their own; in others computed constants have the last numbers.
+            # Closed types keep their declared order; in open ones computed constants come last, so sort by
+            # value.
             closed = self.program.signature.types[types[name]].values is not None
             order.append(column_name if closed else f"{column_name}_value")
         limit = "" if request.top is None or request.normalize != "none" else f" LIMIT {request.top}"
@@ -380,7 +382,7 @@ class Rounds:
 def _drawn(
     statements: Sequence[Choice | Rule], signature: Signature, stored: StoredFacts, asked: Collection[str]
 ) -> HornProgram:
-    """Rules and choices as clauses, those that what is asked rests on."""
+    """Rules and choices as clauses, restricted to those that the asked predicates depend on."""
     evidence = any(any(stored.tables[name].counts) for name in derived_by(statements))
     try:
         if evidence:
@@ -404,5 +406,5 @@ def _not_in_steps(choices: bool) -> UnsupportedError:
 
 
 def asked_with(goal: Goal) -> dict[str, int]:
-    """The constants that a goal has in place of variables of its clause."""
+    """The constants that a goal has for variables of its clause."""
     return dict(zip(goal.shape.clause.head, goal.inputs, strict=False))

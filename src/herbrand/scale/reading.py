@@ -1,4 +1,4 @@
-"""From tables of marginals to the tables of an answer: only rows that are asked for leave the database."""
+"""Read answers from tables of marginals: only the requested rows leave the database."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from herbrand.scale.operands import Beliefs, Marginals, query_of
 from herbrand.scale.run import StoredProgram, StoredRun
 
 BYTES_A_ROW = 400
-"""Of an answer in memory, once somebody looks at it."""
+"""Memory for a row of an answer, with what displaying it takes."""
 
 
 def tables_asked_for(stored: StoredProgram, beliefs: Beliefs, question: Question) -> tuple[AtomTable, ...]:
-    """A table for each predicate asked for; of latent atoms, unless some are named."""
+    """A table for each predicate in the question; only latent atoms unless single atoms are named."""
     evidence, tables = stored.evidence, []
     for predicate, patterns in asked_patterns(beliefs, question).items():
         first, *others = (_matching(evidence, beliefs[predicate], pattern) for pattern in patterns)
@@ -35,7 +35,7 @@ def tables_asked_for(stored: StoredProgram, beliefs: Beliefs, question: Question
 
 
 def asked_patterns(predicates: Iterable[str], question: Question) -> dict[str, list[AtomPattern]]:
-    """What is asked of each predicate."""
+    """Patterns of the question for each predicate."""
     if question.everything:
         return {name: [AtomPattern(name, (), latent=True)] for name in predicates}
     by_predicate: dict[str, list[AtomPattern]] = {}
@@ -47,7 +47,8 @@ def asked_patterns(predicates: Iterable[str], question: Question) -> dict[str, l
 def refuse_unanswerable(
     evidence: StoredEvidence, question: Question, top: int | None, memory: int | None
 ) -> None:
-    """Before any work: an answer is about latent atoms, and fits into memory or is cut by ``top``."""
+    """Raise unless every queried predicate has latent atoms, and the answer fits into memory or has a
+    ``top``."""
     for pattern in question.atoms:
         if not evidence.known(pattern.predicate).latent_count():
             raise UnsupportedError(
@@ -64,14 +65,14 @@ def refuse_unanswerable(
 
 
 def refuse_long_answer(rows: int, allowed: int, hint: str) -> None:
-    """Raise where so many rows of an answer do not fit into memory."""
+    """Raise BudgetError if an answer of so many rows does not fit into memory."""
     if rows * BYTES_A_ROW > allowed:
         needed = readable(rows * BYTES_A_ROW)
         raise BudgetError(f"the answer would have {rows:,} rows, about {needed} in memory", hint=hint)
 
 
 def _matching(evidence: StoredEvidence, marginals: Marginals, pattern: AtomPattern) -> Relation:
-    """The rows of atoms that fit a pattern, with arguments, values and ``q``."""
+    """Rows of atoms that match a pattern, with arguments, values and ``q``."""
     columns = evidence.columns(pattern.predicate)
     named = zip(columns, () if pattern.latent else pattern.arguments, strict=False)
     fixed = {name: argument for name, argument in named if isinstance(argument, int)}
@@ -84,7 +85,7 @@ def _matching(evidence: StoredEvidence, marginals: Marginals, pattern: AtomPatte
 def _with_others(
     evidence: StoredEvidence, predicate: str, marginals: Marginals, fixed: Mapping[str, int]
 ) -> Relation:
-    """All atoms with these arguments, those without a row included."""
+    """All atoms with these arguments, including those without a row, which share one probability."""
     if marginals.others is None:
         return marginals.rows
     columns, sizes = evidence.columns(predicate), evidence.sizes(predicate)
@@ -96,7 +97,7 @@ def _with_others(
 
 
 def _table(evidence: StoredEvidence, predicate: str, rows: Relation, run: StoredRun) -> AtomTable:
-    """``run`` says how many rows at most, and which at least."""
+    """The rows as a table of the answer, limited to the ``top`` and ``least`` of the run."""
     columns, valued = evidence.columns(predicate), evidence.is_valued(predicate)
     limit = ""
     if not valued:
@@ -115,7 +116,8 @@ def _table(evidence: StoredEvidence, predicate: str, rows: Relation, run: Stored
 def _valued(
     evidence: StoredEvidence, predicate: str, constants: Sequence[Constants], table: pa.Table, q: np.ndarray
 ) -> AtomTable:
-    """Rows of values, sorted by atom, gathered; a value without a row is impossible."""
+    """Group rows of values, sorted by atom, into one row for each atom; a value without a row is
+    impossible."""
     program = evidence.program
     first = np.ones(len(q), bool)
     keys = [table[column].to_numpy() for column in evidence.columns(predicate)]

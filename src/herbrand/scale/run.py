@@ -1,7 +1,7 @@
-"""A run of steps on a database: the note of the last step whose tables hold, and what the run may take.
+"""Runs of steps on a database: the note of the last complete step, and the limits of the run.
 
-A step makes new tables beside the old ones, then writes the note; so a run that is cut off at any time goes
-on from the step before. The note is for one run only: other facts, another theory or other options have
+A step makes new tables beside the old ones, then writes the note; so a run that is interrupted at any time
+resumes from the step before. The note is for one run only: other facts, another theory or other options have
 another fingerprint.
 """
 
@@ -23,12 +23,13 @@ from herbrand.scale.evidence import StoredEvidence
 
 RUN = "run"
 LAYOUT = 3
-"""Of the tables of steps; a run that left others is begun anew."""
+"""Version of the tables of steps; a run with tables of another version starts again."""
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """``room``: free bytes of disk, None if unknown; ``top`` and ``least`` leave out rows of the answer."""
+    """Storage of a run's steps. ``room``: free bytes of disk, ``None`` if unknown; ``top`` and ``least``
+    limit the rows of the answer to the most probable ones, and to probabilities of at least ``least``."""
 
     database: Database
     fingerprint: str = ""
@@ -38,15 +39,15 @@ class StoredRun:
     least: float | None = None
 
     def begin(self) -> None:
-        """From here on no step is kept."""
+        """Delete the note of an earlier run."""
         self.database.drop(RUN)
 
     def keep(self, state: dict[str, Any]) -> None:
-        """The one row that says which step's tables hold."""
+        """Write the note that the tables of this step are complete."""
         self.database.keep(RUN, json.dumps({"fingerprint": self.fingerprint, **state}))
 
     def kept(self) -> dict[str, Any]:
-        """What was kept last; raises where another run kept it."""
+        """The state of the last complete step; raise UnsupportedError if another run wrote it."""
         note = self.database.noted(RUN)
         if note.get("fingerprint") != self.fingerprint:
             raise nothing_to_resume(self.database)
@@ -55,7 +56,7 @@ class StoredRun:
 
 @dataclass(frozen=True, eq=False)
 class StoredProgram:
-    """A program whose facts are in a database, and the run that keeps the steps taken over it."""
+    """A program with facts in a database, and the run that stores the steps of inference."""
 
     evidence: StoredEvidence
     run: StoredRun
@@ -73,12 +74,12 @@ def nothing_to_resume(database: Database) -> UnsupportedError:
 
 
 def explained_in_memory() -> UnsupportedError:
-    """The error of engines on a database, which do not explain."""
+    """The error of engines on a database, which cannot explain."""
     return UnsupportedError("explain runs in memory only", hint="leave out --on")
 
 
 def refuse_unserved(statements: Iterable[Statement], command: str) -> None:
-    """Choices and whole tables of networks are counted in memory: raise with the first of them."""
+    """Raise UnsupportedError for the first choice or network table: these are evaluated in memory only."""
     for statement in statements:
         if isinstance(statement, Choice | NetworkTable):
             raise UnsupportedError(
@@ -89,7 +90,7 @@ def refuse_unserved(statements: Iterable[Statement], command: str) -> None:
 
 
 def refuse_foreign_settings(settings: Settings, engine: str) -> None:
-    """Options that no engine on a database takes."""
+    """Raise UnsupportedError for options that no engine on a database supports."""
     if settings.schedule not in (None, "parallel"):
         raise UnsupportedError(f"on a database {engine} is parallel, not {settings.schedule}")
     if settings.clip is not None:
@@ -99,7 +100,8 @@ def refuse_foreign_settings(settings: Settings, engine: str) -> None:
 
 
 def refuse_most_probable(question: Question) -> None:
-    """Mean field finds a world atom by atom, and all atoms move at once here."""
+    """Raise UnsupportedError: mean field finds a most probable world by moving atoms singly, not all at
+    once."""
     if question.most_probable:
         raise UnsupportedError(
             "the most probable world cannot be asked of a database", hint="leave out --map, or --on"

@@ -1,4 +1,4 @@
-"""When facts or a join do not fit into memory: a scratch database, announced and removed at the end."""
+"""Scratch databases for facts or joins that do not fit into memory, announced, and removed at the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WITHOUT_RESUME = "allow more by --memory, or name a database that stays, on a la
 MORE = "allow more by --memory"
 
 MOST_ROWS_A_STEP = 1e9
-"""A step that joins more takes a quarter of an hour or longer: that is begun only where it is asked for."""
+"""Most rows joined in a step: more take a quarter of an hour or longer, and need an explicit ``--on``."""
 
 
 StoredAt = Callable[[DatabasePlace], StoredModel]
@@ -31,9 +31,10 @@ Note = Callable[[str], None]
 def scratch_model(
     stored_at: StoredAt, reason: TooLarge, note: Note | None, engine: str = "auto"
 ) -> Iterator[StoredModel]:
-    """The model on a scratch database; what no database does is refused with the reason for one.
+    """Run the model on a scratch database; what no database supports is refused, with the reason for using
+    one.
 
-    ``engine`` is that of ``infer``; the engines of other commands refuse by themselves."""
+    ``engine`` is that of ``infer``; engines of other commands raise by themselves."""
     if not runs_on_database("infer", engine):
         known = ENGINES[DATABASE]["infer"]
         raise BudgetError(
@@ -52,7 +53,7 @@ def scratch_model(
 
 
 def _lasting(error: BudgetError) -> BudgetError:
-    """A run cannot be gone on with where nothing stays."""
+    """The error with hints to ``--resume`` replaced: a scratch database keeps nothing to resume from."""
     return BudgetError(
         [
             Mistake(one.message, one.span, WITHOUT_RESUME) if "--resume" in one.hint else one
@@ -62,7 +63,7 @@ def _lasting(error: BudgetError) -> BudgetError:
 
 
 def _needed(error: UnsupportedError, reason: TooLarge) -> HerbrandError:
-    """To leave out ``--on`` is no way out for those who have not said it."""
+    """The error with hints to leave out ``--on`` replaced, since the user did not give it."""
     if not any("--on" in one.hint for one in error.mistakes):
         return error
     return BudgetError(
@@ -75,7 +76,7 @@ def _needed(error: UnsupportedError, reason: TooLarge) -> HerbrandError:
 
 @contextmanager
 def instead(stored_at: StoredAt, error: BudgetError, note: Note | None) -> Iterator[StoredModel]:
-    """The model on a scratch database, after ``error`` in memory; raises both errors if neither will do."""
+    """The model on a scratch database, after ``error`` in memory; raise both errors if that fails too."""
 
     def bounded(place: DatabasePlace) -> StoredModel:
         return replace(stored_at(place), most_rows=MOST_ROWS_A_STEP)
@@ -93,7 +94,7 @@ def instead(stored_at: StoredAt, error: BudgetError, note: Note | None) -> Itera
 
 @contextmanager
 def scratch(reason: TooLarge) -> Iterator[DatabasePlace]:
-    """A place for one call, in the folder for temporary files."""
+    """A place for one call, in the folder for temporary files; raise BudgetError if the disk is too full."""
     with ScratchFolder() as folder:
         free = shutil.disk_usage(folder).free
         if reason.disk > free:
@@ -106,7 +107,7 @@ def scratch(reason: TooLarge) -> Iterator[DatabasePlace]:
 
 
 def notice(reason: TooLarge, place: DatabasePlace) -> str:
-    """What a user should know before it begins."""
+    """The message that announces a scratch database."""
     return (
         f"{reason.why}: running on a scratch database, {place.target}, which is removed at the end; to keep "
         "it, and to be able to go on with --resume, name one: --on duckdb:FILE"

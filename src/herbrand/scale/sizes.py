@@ -1,6 +1,6 @@
-"""What a model on a database comes to: counts from its tables, and which engines can run there.
+"""Sizes of a model on a database: counts from its tables, and the costs of the engines that can run there.
 
-A model that would not fit into memory is measured on a scratch database, as it would be run.
+A model that does not fit into memory is measured on a scratch database, where it would be run.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from herbrand.scale.run import StoredProgram, StoredRun
 from herbrand.scale.scratch import MOST_ROWS_A_STEP, StoredAt, scratch
 
 Measured = tuple[StoredEvidence, dict[str, Cost | Refusal]]
-"""How many atoms are known, and the engines. The database is closed again: only counts may be asked of the
-evidence."""
+"""Evidence, and each engine's cost or refusal. The database is closed again, so only counts may be read from
+the evidence."""
 
 
 def measured_on_scratch(
     stored_at: StoredAt, reason: TooLarge, memory: int | None, asked: CostQuestion = NOTHING
 ) -> Measured:
-    """What :func:`measured` finds on a database that is made for it."""
+    """As :func:`measured`, on a scratch database."""
     with scratch(reason) as place:
         return measured(stored_at(place), memory, asked)
 
@@ -37,8 +37,8 @@ def measured_on_scratch(
 def measured_instead(
     stored_at: StoredAt, engines: dict[str, Cost | Refusal], memory: int | None, asked: CostQuestion = NOTHING
 ) -> tuple[dict[str, Cost | Refusal], bool]:
-    """Where no engine can run in memory: those that a database would run, the others as they are; and
-    whether there are such."""
+    """If no engine can run in memory: replace the engines that could run on a database, and tell whether any
+    can."""
     if not holds_database(allowed_bytes(memory)):
         return engines, False
     try:

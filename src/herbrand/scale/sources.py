@@ -1,4 +1,4 @@
-"""Where facts of a model on a database are: the user's own tables there, and what it opens beside them."""
+"""Sources of facts for a model on a database: the user's tables there, and files opened beside them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from herbrand.language.signature import Signature
 
 
 class StoreOf(Store):
-    """Sources are opened in the database that will work on them, which reads no other files from then on."""
+    """Opens sources in the database that will process them, which can read no other files from then on."""
 
     is_sealed = True
 
@@ -34,7 +34,8 @@ class StoreOf(Store):
         seal(connection, [*paths, *logs], [self._folder.name])
 
     def _views(self, connection: duckdb.DuckDBPyConnection, sources: Sequence[FactSource]) -> Store:
-        """A store for queries of theories: it finds the user's own tables, which the database's must not."""
+        """A store for queries of theories, which find the user's tables; the database's own connection must
+        not find them."""
         store = Store()
         store.__dict__["connection"] = connection.cursor()
         self._sealed.append(store)
@@ -63,13 +64,13 @@ class StoreOf(Store):
             raise unreadable(str(path), error) from None
 
     def sealed(self, path: Path) -> tuple[Store, str]:
-        """This one: its database is sealed as a whole."""
+        """This store: its database is sealed as a whole."""
         return self, self.attach(path)
 
 
 def stamps(signature: Signature, sources: Sequence[FactSource], opened: Sequence[OpenTable]) -> list[str]:
-    """A mark of what the tables of a load are made of: the vocabulary, files by when they were written, and
-    what stands elsewhere, in memory or in a database, by its rows."""
+    """Fingerprints of what a load depends on: the signature, files by path and time of writing, and other
+    tables, in memory or in a database, by their rows."""
     vocabulary = signature.types, signature.predicates, signature.mentioned
     files = filter(None, map(_path, sources))
     tables = (f"{table.name}, {table.names}, {table.size}, {table.content}" for table in opened)
@@ -86,7 +87,7 @@ def _is_duckdb(path: Path | None) -> TypeGuard[Path]:
 
 
 LOGS = ("", ".wal", "-wal")
-"""Endings of what databases write beside their files before it goes into them."""
+"""Endings of a database file and of the write-ahead logs beside it."""
 
 
 def _written(path: Path) -> str:
@@ -96,7 +97,7 @@ def _written(path: Path) -> str:
 
 
 def refuse_connections(sources: Sequence[FactSource]) -> None:
-    """What streams by once cannot be joined again and again."""
+    """Raise UnsupportedError for open connections: their rows can be read once only, and joins repeat."""
     for source in sources:
         if isinstance(source, DuckDBConnection | DuckDBRelation):
             raise UnsupportedError(

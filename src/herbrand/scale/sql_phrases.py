@@ -1,4 +1,4 @@
-"""Phrases of SQL: floats, the logistic function, and that rows are equal.
+"""Phrases of SQL: floats, the logistic function, and equality of rows.
 
 >>> double(0.1)
 "CAST('0.1' AS DOUBLE)"
@@ -14,15 +14,15 @@ from collections.abc import Iterable
 
 
 def double(value: float) -> str:
-    """A constant, infinite ones too."""
+    """A float literal, infinite values included."""
     return f"CAST('{float(value)!r}' AS DOUBLE)"
 
 
 def sigmoid_of(z: str) -> str:
-    """Without overflow at either end."""
+    """The logistic function, without overflow at either end."""
     return f"CASE WHEN {z} >= 0 THEN 1 / (1 + EXP(-{z})) ELSE EXP({z}) / (1 + EXP({z})) END"
 
 
 def equal(left: str, right: str, columns: Iterable[str]) -> str:
-    """That rows of two tables have the same in all of these columns."""
+    """Condition that rows of two tables are equal in all of these columns."""
     return " AND ".join(f"{left}.{column} = {right}.{column}" for column in columns) or "TRUE"

@@ -1,4 +1,4 @@
-"""What one table says of a predicate, as a query that a database answers: constants, truth, weight."""
+"""Tables of facts as queries for the database: constants, truth values or probabilities, and weights."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from herbrand.relations.database import Database
 
 @dataclass(frozen=True)
 class TableQuery:
-    """What one table says of a predicate: a query for columns ``c0`` ..., ``p`` and ``w``.
+    """A table of facts about a predicate as a query for columns ``c0`` ..., ``p`` and ``w``.
 
-    ``kinds``: what the constants of each column are; None where there is none.
+    ``kinds``: kind of the constants in each column; ``None`` if there are none.
     """
 
     table: OpenTable
@@ -33,7 +33,7 @@ class TableQuery:
 
 
 def in_place(table: StoredTable, predicate: Predicate) -> TableQuery:
-    """A table that the database can read itself."""
+    """The query for a table that the database can read itself."""
     mark = mark_of(table, predicate)
     expressions = table.constants(len(predicate.column_types))
     chosen = [f"{expression} AS c{place}" for place, expression in enumerate(expressions)]
@@ -59,14 +59,14 @@ _MOMENTS = {
     "time": f"regexp_matches({{0}}, '^{_DAY}T{_CLOCK}$') AND {{0}} >= '0001' AND {{0}} NOT LIKE '%.000000' "
     "AND TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
 }
-"""Whether a text is a date or a time of the calendar in the one form that these have as constants."""
+"""Conditions that a text is a date or a time in the one form that these have as constants."""
 
 
 def in_one_form(
     read: TableQuery, place: int, calendar: str, database: Database, forms: str
 ) -> TableQuery | None:
-    """The same with dates or times that have another form in that of their constants, as memory puts them
-    there; ``None`` where none has. ``forms`` is the table that is made for it."""
+    """The query with dates or times converted to the form of their constants, as in memory; ``None`` if all
+    have it. ``forms``: name of the table of conversions that is made."""
     own = f"c{place}"
     others = f"{own} IS NOT NULL AND NOT ({_MOMENTS[calendar].format(own)})"
     written = database.arrow(f"SELECT DISTINCT {own} AS written FROM ({read.query}) q WHERE {others}")
@@ -81,7 +81,7 @@ def in_one_form(
 
 
 def judged(read: TableQuery, table: StoredTable, database: Database, types: Mapping[str, Type]) -> TableQuery:
-    """The same, if no cell is empty and all are what they should be; raises ``FactsError`` else."""
+    """Check that no cell is empty and all are valid, and return the query; raise FactsError otherwise."""
     predicate = read.predicate
     for place, expression in enumerate(table.constants(len(predicate.column_types))):
         name = predicate.column_types[place]
@@ -129,7 +129,7 @@ def _count(read: TableQuery, condition: str, database: Database) -> int:
 def kind_of(
     name: str, declared: Kind | None, uses: Sequence[tuple[TableQuery, int]], mentioned: Collection[Value]
 ) -> Kind | None:
-    """What the constants of a type are: all text or all numbers."""
+    """Kind of a type's constants; raise FactsError if text and numbers are mixed."""
     kinds: dict[Kind, str] = {}
     for one, place in uses:
         kind = one.kinds[place]

@@ -1,8 +1,9 @@
-"""Colour refinement as rounds of joins: atoms that no message can distinguish become one class.
+"""Colour refinement by joins: atoms that no message can distinguish become one class.
 
-As :mod:`herbrand.factors.refinement`: an atom begins with the colour of its own weights; a factor's
-colour is made of its potential and its atoms' colours, an atom's of its own and those of the factors around
-it. When no new colour appears, messages go between classes, however many atoms and factors these have.
+As :mod:`herbrand.factors.refinement`: the initial colour of an atom is that of its own weights; a factor's
+colour combines its potential and its atoms' colours, an atom's next colour its previous one and those of its
+factors. Once no new colour appears, messages are passed between classes, however many atoms and factors these
+have.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from herbrand.scale.belief.factor_families import StoredFamily
 from herbrand.scale.belief.factor_tables import FactorTables
 
 COLOURS = "colours"
-"""The table of each atom's class."""
+"""Name of the table of each atom's class."""
 
 ROUNDED = 2.0**40
-"""Weights that differ by less than one part in this are one colour: sums come in any order."""
+"""Weights are rounded to one part in this, so that sums in different order have one colour."""
 
 
 def lifted(graph: FactorTables, database: Database) -> FactorTables | None:
-    """The graph of classes, in tables of the same names with counts; ``None`` where that saves little.
+    """The graph of classes, in tables of the same names with counts; ``None`` if that saves little.
 
-    An axis has ``n``, how many atoms it stands for; a factor has ``n``, and for each slot ``x0`` ..., how
-    often an atom there hears it: of slots that send the same, the first has it all.
+    An axis has ``n``, its number of atoms; a factor has ``n``, and for each slot ``x0`` ..., how many such
+    messages an atom there receives: among slots that send the same message, the first carries the count of
+    all.
     """
     if not graph.sizes:  # nothing is latent
         return None
@@ -53,7 +55,7 @@ class _Refinement:
     database: Database
 
     def settled(self) -> str | None:
-        """The table of stable colours; ``None`` where there are too many, or too many rounds."""
+        """Name of the table of stable colours; ``None`` if there are too many colours, or too many rounds."""
         dialect, now = self.database.dialect, "colours_0"
         self.database.make(now, " UNION ALL ".join(self._own(size) for size in self.graph.sizes))
         atoms, count = self.database.rows(f"SELECT COUNT(*), COUNT(DISTINCT c) FROM {now}")[0]
@@ -83,27 +85,27 @@ class _Refinement:
             self.database.drop(f"colours_{number}")
 
     def _own(self, size: int) -> str:
-        """Colours by the number of values and the weights of each."""
-        # + 0.0 makes -0.0 into 0.0, which a hash would tell apart
+        """Query for initial colours by the number of values and the weights of each."""
+        # Adding 0.0 turns -0.0 into 0.0, which would have another hash.
         weights = [f"ROUND(u{value} * {ROUNDED}) + 0.0" for value in range(size)]
         return f"SELECT atom, {self.database.dialect.hashed([str(size), *weights])} AS c FROM axes_{size}"
 
 
-# hashes have 64 bits: wider whole numbers hold the sum of as many as a table has, in any order
+# Hashes have 64 bits: 38 decimal digits hold the exact sum of as many as a table has, in any order.
 WIDE_SUM = "SUM(CAST(t AS DECIMAL(38, 0)))"
 WIDE_ZERO = "CAST(0 AS DECIMAL(38, 0))"
 
 
 def _coloured(family: StoredFamily, colours: str) -> str:
-    """The factors with their atoms' colours ``k0`` ..."""
+    """Query for the factors with their atoms' colours ``k0`` ..."""
     joins = [f" JOIN {colours} c{slot} ON c{slot}.atom = f.s{slot}" for slot in range(family.width)]
     chosen = [f"c{slot}.c AS k{slot}" for slot in range(family.width)]
     return f"SELECT f.*, {', '.join(chosen)} FROM {family.table} f{''.join(joins)}"
 
 
 def viewed(family: StoredFamily, source: str, dialect: Dialect) -> str:
-    """With ``best``, the factor's colour: the least hash under any symmetry; and ``label0`` ..., equal for
-    slots that a symmetry which keeps the colours exchanges. ``turn``: which symmetry was the least."""
+    """Add ``best``, the factor's colour: the least hash under any symmetry; ``label0`` ..., equal for slots
+    that a symmetry exchanges without changing the colours; and ``turn``, the symmetry with the least hash."""
     hashes = [
         f"{dialect.hashed([str(family.number), 'kind', *(f'k{slot}' for slot in order)])} AS h{number}"
         for number, order in enumerate(family.symmetries)
@@ -117,13 +119,13 @@ def viewed(family: StoredFamily, source: str, dialect: Dialect) -> str:
 
 
 def _label(slot: int, symmetries: Sequence[tuple[int, ...]]) -> str:
-    """The first place in which any of the least orders has the slot."""
+    """First position of the slot in any of the orders with the least hash."""
     places = sorted((order.index(slot), number) for number, order in enumerate(symmetries))
     return f"CASE {' '.join(f'WHEN h{number} = best THEN {place}' for place, number in places)} END"
 
 
 def _collapsed(family: StoredFamily, database: Database) -> StoredFamily:
-    """One factor for all of one colour, its slots' classes in the order of the least view."""
+    """Merge the factors of one colour, with the classes of their slots in the order of the least hash."""
     dialect, width = database.dialect, family.width
     coloured = viewed(family, _coloured(family, COLOURS), dialect)
     classes = []

@@ -1,9 +1,9 @@
-"""Belief propagation over tables of a database: the engine ``bp``, its messages rows of factors.
+"""Belief propagation over tables of a database: the engine ``bp``, its messages as rows of factors.
 
-The rounds are those of :mod:`herbrand.engines.belief.parallel_rounds`, between atoms or, where colour
-refinement puts them together, between classes. Guarantee: ``exact`` where the ground factor graph is a
-forest, else ``approximation``. Cost of a round: for each atom of each factor a join and a grouped sum. A
-round is kept in the database as soon as it is done.
+The rounds are those of :mod:`herbrand.engines.belief.parallel_rounds`, between atoms or, if colour refinement
+merges enough of them, between classes. Guarantee: ``exact`` if the ground factor graph is a forest, else
+``approximation``. Cost of a round: for each atom of each factor a join and a grouped sum. A round is kept in
+the database as soon as it is complete.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from herbrand.scale.reading import tables_asked_for
 from herbrand.scale.run import StoredProgram, explained_in_memory, refuse_foreign_settings
 
 AT_REST = 1e-9
-"""A residual that is rounding alone: sums of a database come in any order."""
+"""A residual that is rounding error: a database adds up in any order."""
 
 
 RESTLESS = (
@@ -52,12 +52,12 @@ RESTLESS = (
     "another, or raise --damping"
 )
 GENTLER = (0.5, 0.9)
-"""Where messages run away they begin again with these dampings, one after another."""
+"""Dampings with which diverging messages are restarted, one after another."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredBeliefState(Resumed):
-    """``step``: how many rounds were taken; the messages after it stand in :func:`message_table`."""
+    """State after ``step`` rounds, whose messages are in :func:`message_table`."""
 
     stored: StoredProgram
     question: Question
@@ -79,14 +79,15 @@ class StoredBeliefState(Resumed):
 
     @property
     def rest(self) -> float:
-        """On a forest messages come to rest of themselves, and are exact there."""
+        """Largest residual at which a forest counts as exact: its messages converge without damping."""
         return AT_REST if self.forest else math.inf
 
 
 @dataclass(frozen=True)
 class StoredBeliefPropagation:
-    """``damping`` keeps a share of the old log-message, and is raised by itself where rounds do not help
-    unless it is given; ``lift``: messages between classes, where there are fewer than atoms."""
+    """``damping``: share of the old log-message that is kept, raised automatically when rounds do not
+    converge unless it is given; ``lift``: pass messages between classes, if there are fewer of these than
+    atoms."""
 
     damping: float | None = None
     lift: bool = True
@@ -104,12 +105,12 @@ class StoredBeliefPropagation:
     ) -> Prepared[StoredBeliefState] | Refusal:
         try:
             messages, disk = expected_size(StoredAtoms(stored.evidence))
-        except HerbrandError as error:  # facts that contradict each other, too
+        except HerbrandError as error:  # including facts that contradict each other
             return Refusal(error)
         return Prepared(partial(self._begun, stored, question), lambda: Cost(messages, 0.0, disk=disk))
 
     def _begun(self, stored: StoredProgram, question: Question) -> StoredBeliefState:
-        """The first state, or, where the run is resumed, the last one that is kept."""
+        """The first state, or the last one that is kept if the run is resumed."""
         refuse_what_is_no_marginal(question, self.name)
         evidence, run, database = stored.evidence, stored.run, stored.database
         if run.resume:
@@ -144,7 +145,7 @@ class StoredBeliefPropagation:
         moved = state.rounds.moved(fresh)
         if math.isnan(moved):
             raise every_hard_statement(state.evidence.program)
-        # a forest needs no damping: its messages come to rest of themselves
+        # A forest needs no damping: its messages converge without.
         gentler = () if self.damping is not None or state.forest else GENTLER
         given = 0.0 if state.forest else self.damping
         pace, again = state.pace.after(moved, given, gentler)
@@ -217,14 +218,14 @@ class StoredBeliefPropagation:
         raise explained_in_memory()
 
     def _refuse_impossible(self, sizes: tuple[int, ...], evidence: StoredEvidence) -> None:
-        """An atom that its own weights leave no value."""
+        """Raise an error if an atom's own weights exclude all of its values."""
         for size in sizes:
             lost = " AND ".join(f"u{value} = CAST('-inf' AS DOUBLE)" for value in range(size))
             if evidence.database.number(f"SELECT COUNT(*) FROM axes_{size} WHERE {lost}"):
                 raise every_hard_statement(evidence.program)
 
     def _marginals(self, name: str, state: StoredBeliefState, totals: Stored) -> Table:
-        """Those of a predicate's atoms, settled ones among them."""
+        """Marginals of a predicate's atoms, settled ones included."""
         evidence, size = state.evidence, state.evidence.program.value_count(name)
         columns = evidence.columns(name)
         log_beliefs = dict(zip(names("b", size), state.rounds.log_beliefs(size), strict=True))
@@ -288,19 +289,19 @@ def _put_potentials(families: tuple[Family, ...], database: Database) -> None:
 
 
 def message_table(family: Family, step: int) -> str:
-    """Two tables take turns, so that one is whole while the other is made."""
+    """Name of a round's table. Two names alternate, so that one table is complete while the other is made."""
     return f"messages_{family.number}_{step % 2}"
 
 
 def kinds_of(rounds: Rounds, family: Family) -> dict[str, Kind]:
-    """The columns of a family's factors, without their messages."""
+    """Columns of a family's factors, without their messages."""
     whole: dict[str, Kind] = dict.fromkeys((*family.slots, "kind"), "int")
     counts = ["n", *(f"x{slot}" for slot in range(family.width))] if rounds.lifted else []
     return {**whole, **dict.fromkeys(counts, "float")}
 
 
 def _with_note(status: Status) -> Status:
-    """With what else to do where messages have not come to rest."""
+    """Extend the advice of a status that has not converged."""
     return status if status.converged else replace(status, advice=f"{status.advice}; {RESTLESS}")
 
 

@@ -1,8 +1,8 @@
-"""Families of factors: those of one shape in one table, their atoms in an order that makes equal potentials
-equal.
+"""Families of factors: those of one shape in one table, with their atoms ordered so that equivalent
+potentials become equal.
 
-Layers, parts of what factors over the same atoms will be, are added up here, and what is alike up to the
-order of atoms gets the same kind.
+Layers, the summands of the factors over the same atoms, are added up here, and factors that are equal up to
+the order of their atoms get the same kind.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ FamilyKey = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 @dataclass(frozen=True, eq=False)
 class StoredFamily(Family):
-    """A family whose factors are a table. An order of axes among ``symmetries`` leaves all potentials as they
-    are; ``rows``: how many factors there are."""
+    """A family whose factors are a table. Each of the ``symmetries`` is a permutation of axes that leaves all
+    potentials unchanged; ``rows``: number of factors."""
 
     symmetries: tuple[tuple[int, ...], ...]
     rows: int
@@ -39,8 +39,8 @@ class StoredFamily(Family):
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """Factors of one shape with one table: a part of what the factors over their atoms will be. ``scopes``
-    are their atoms ``s0`` ..."""
+    """Factors of one shape with one table, a summand of the factors over their atoms. ``scopes`` are the
+    atoms ``s0`` ..."""
 
     scopes: Stored
     table: Array
@@ -49,8 +49,8 @@ class Layer:
 def families_of(
     layers: Mapping[tuple[int, ...], Sequence[Layer]], scratch: Scratch
 ) -> Iterator[StoredFamily]:
-    """Layers, by the shape of their tables: those over the same scope become one factor, and those alike up
-    to the order of axes one family."""
+    """Add up layers, given by the shape of their tables: those over the same scope become one factor, and
+    those equal up to the order of axes one family."""
     kinds: dict[FamilyKey, dict[object, Array]] = defaultdict(dict)
     sources: dict[FamilyKey, list[Stored]] = defaultdict(list)
     for of_shape in layers.values():
@@ -65,8 +65,8 @@ def families_of(
 def _ordered(
     layers: Sequence[Layer], kinds: dict[FamilyKey, dict[object, Array]], scratch: Scratch
 ) -> Iterator[tuple[FamilyKey, Stored]]:
-    """The factors that layers over as many axes add up to, and the families they are of; adds their
-    potentials to ``kinds``."""
+    """Yield the factors that layers of one shape add up to, with their families; their potentials are added
+    to ``kinds``."""
     scope, counts = names("s", layers[0].table.ndim), names("n", len(layers))
     first, *others = (layer.scopes.let(layer=number) for number, layer in enumerate(layers))
     often = {name: total(choose(column("layer") == number, 1, 0)) for number, name in enumerate(counts)}
@@ -91,7 +91,7 @@ def _ordered(
 
 
 def names(letter: str, count: int) -> list[str]:
-    """Columns.
+    """Names of numbered columns.
 
     >>> names("s", 2)
     ['s0', 's1']

@@ -1,7 +1,7 @@
 """The ground factor graph of a program over facts in a database: factors as tables, made by SQL.
 
-As :mod:`herbrand.factors.ground_graph`, whose factors these are: pieces of a formula about the same
-constants are one factor, factors over the same atoms are added up, those of one atom are its own weights.
+The factors are those of :mod:`herbrand.factors.ground_graph`: pieces of a formula with the same constants are
+one factor, factors over the same atoms are added up, and those over one atom become its own weights.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from herbrand.scale.belief.factor_families import Layer, StoredFamily, families_
 from herbrand.scale.groundings import expected_groundings, groundings
 from herbrand.scale.operands import query_of, refuse_quantifiers
 
-# How many messages would be sent, and what disk they take
+# Number of messages, and the disk that they take
 
 
 BYTES_A_VALUE = 40
-"""On disk at the most, of one value of one atom or of one message, in the tables of two steps and what they
-are made of; a million factors between 100,000 atoms took half of it."""
+"""Upper estimate of the disk for one value of one atom or of one message, in the tables of two steps and of
+what they are made from; a million factors between 100,000 atoms took half of it."""
 
 
 def expected_size(atoms: StoredAtoms) -> tuple[float, float]:
-    """About how many messages there are, and the bytes of disk for them; raises for what is not served."""
+    """Estimated number of messages, and the bytes of disk for them; raise if the program is not supported."""
     program = atoms.evidence.program
     messages = values = 0.0
     for name in atoms.starts:
@@ -58,13 +58,13 @@ def expected_size(atoms: StoredAtoms) -> tuple[float, float]:
 # The tables
 
 NO_ATOM = -1
-"""Stands for the atoms of a piece that is not there."""
+"""Replaces the atoms of a piece that an instance of the formula lacks."""
 
 
 @dataclass(frozen=True, eq=False)
 class FactorTables:
-    """``sizes``: how many values atoms have, each with a table ``axes_SIZE`` of atoms and their own weights
-    ``u0`` ...; ``barring``: whether anything excludes a value."""
+    """``sizes``: numbers of values of atoms, each with a table ``axes_SIZE`` of atoms and their own weights
+    ``u0`` ...; ``barring``: whether some potential excludes values."""
 
     atoms: StoredAtoms
     sizes: tuple[int, ...]
@@ -74,7 +74,7 @@ class FactorTables:
 
 
 def factor_tables(atoms: StoredAtoms, room: int | None) -> FactorTables:
-    """The factor graph, in the database; ``room``: free bytes of disk."""
+    """Make the factor graph in the database; ``room``: free bytes of disk."""
     _, disk = expected_size(atoms)
     hint = "use --engine mean-field, which keeps marginals only, or another disk"
     refuse_beyond_disk(disk, room, "messages between all atoms and groundings need", hint)
@@ -83,7 +83,7 @@ def factor_tables(atoms: StoredAtoms, room: int | None) -> FactorTables:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A template over the variables that it names."""
+    """A template restricted to the variables that it names."""
 
     template: Template
     conjunction: Conjunction
@@ -124,7 +124,7 @@ class _Building:
         return FactorTables(self.atoms, sizes, families, self.constant, self.barring)
 
     def _merged(self) -> Iterator[list[_Part]]:
-        """Templates whose groundings are one factor where their instances are equal."""
+        """Groups of templates whose groundings form one factor if their instances are equal."""
         groups: dict[object, list[_Part]] = defaultdict(list)
         for template in self.program.templates:
             refuse_quantifiers(template, self.program, "belief propagation")
@@ -141,7 +141,7 @@ class _Building:
         return iter(groups.values())
 
     def _add(self, parts: Sequence[_Part]) -> None:
-        """The factors of some pieces of a formula."""
+        """Add the factors of some pieces of a formula."""
         literals = [literal for part in parts for literal in part.literals]
         starts = np.cumsum([0, *(len(part.latent) for part in parts)]).tolist()
         slots, alive = names("z", len(literals)), names("l", len(parts))
@@ -171,7 +171,7 @@ class _Building:
             self._add_table(table.where(every(*same)).select(**scope), table_of(pieces, sizes), number, parts)
 
     def _add_table(self, scopes: Stored, table: Array, number: int, parts: Sequence[_Part]) -> None:
-        """A table over the atoms ``s0`` ... of each row; how many rows there are."""
+        """Add a table over the atoms ``s0`` ... of each row; ``number``: number of rows."""
         self.barring = self.barring or bool(np.isneginf(table).any())
         if not table.ndim:
             if np.isneginf(table):
@@ -184,8 +184,8 @@ class _Building:
             self.layers[table.shape].append(Layer(scopes, table))
 
     def _aligned(self, parts: Sequence[_Part]) -> Relation:
-        """The latent atoms of all pieces side by side, ``c0`` ..., and which pieces are there, ``l0`` ...; a
-        row an instance of the formula."""
+        """The latent atoms of all pieces side by side, ``c0`` ..., and flags of the pieces present, ``l0``
+        ...; one row for each instance of the formula."""
         width = sum(len(part.latent) for part in parts)
         keys = names("k", len(parts[0].instance)) if len(parts) > 1 else []
         rows, start = [], 0
@@ -203,7 +203,7 @@ class _Building:
         return rows[0].stack(*rows[1:]).group(keys, **most)
 
     def _add_opinions(self) -> None:
-        """Soft evidence, and values that atoms are known not to have."""
+        """Add soft evidence, and values that atoms are known not to have."""
         evidence = self.atoms.evidence
         for name in self.program.signature.predicates:
             tables, columns = evidence.tables(name), evidence.columns(name)
@@ -215,7 +215,7 @@ class _Building:
                 self.barring = True
 
     def _add_opinion(self, name: str, rows: Relation) -> None:
-        """``about`` a value of some atoms, and the ``worth`` of having it."""
+        """Add the ``worth`` of having the value ``about`` for the atoms of these rows."""
         columns, known = self.atoms.evidence.columns(name), self.atoms.evidence.settled(name)
         agreeing = rows.join(known, columns).where(column("value") == column("about"))
         self.constant += agreeing.scalar(total(column("worth")))
@@ -228,7 +228,7 @@ class _Building:
             self.unary[size].append(rows.without(known, columns).select(atom=number, **values))
 
     def _make_axes(self, size: int) -> None:
-        """The latent atoms that have so many values, with their own weights."""
+        """Make the table of latent atoms with this number of values, with their own weights."""
         own, columns = [], names("u", size)
         for name in self.atoms.starts:
             if self.program.value_count(name) == size:
@@ -257,7 +257,7 @@ class _Building:
 
 
 def _rank(own: int, width: int) -> Expression:
-    """How many different atoms of its row are smaller than one of them; -1 where there is none."""
+    """Rank of an atom among the different atoms of its row; -1 if it is missing."""
     mine, smaller = column(f"c{own}"), [literal(0)]
     for other in (other for other in range(width) if other != own):
         theirs = column(f"c{other}")

@@ -1,4 +1,4 @@
-"""Whether a ground factor graph in a database is a forest, found by taking leaves off, round by round."""
+"""Test whether a ground factor graph in a database is a forest, by removing leaves round by round."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from herbrand.relations.database import Database
 from herbrand.scale.belief.factor_families import StoredFamily
 
 MOST_ROUNDS = 200
-"""A deeper forest is taken for a graph with cycles: its answer is the same, and said to be less sure."""
+"""Most rounds; a deeper forest is treated as a graph with cycles: same answer, weaker guarantee."""
 
 
 def is_forest(families: Sequence[StoredFamily], database: Database) -> bool:
-    """On a forest messages settle on the exact marginals."""
+    """Whether the factor graph is a forest, on which messages converge to the exact marginals."""
     if not families:
         return True
     links = sum(family.rows * family.width for family in families)
@@ -29,7 +29,7 @@ def is_forest(families: Sequence[StoredFamily], database: Database) -> bool:
 
 
 def _links(families: Sequence[StoredFamily]) -> str:
-    """A row for each atom of each factor."""
+    """Query for a row for each atom of each factor."""
     parts = []
     for family in families:
         slots = ", ".join(family.slots)

@@ -1,1 +1,1 @@
-"""Bounds over facts in a database: sentences as rows, solved part by part in processes of their own."""
+"""Bounds over facts in a database: sentences as rows, solved part by part in worker processes."""

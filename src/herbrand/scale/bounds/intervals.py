@@ -1,10 +1,10 @@
-"""ARIEL over tables of a database: parts of a network tighten intervals, which are met in a grouped query.
+"""ARIEL over tables of a database: parts of a network tighten intervals, which a grouped query intersects.
 
-A sweep gives each part of the network the intervals of its atoms as the sweep found them; the part's factors
-tighten them in place until they are at rest. Of all that parts say of an atom the largest lower end and the
-smallest upper end are kept: the intersection, so intervals hold the truth whenever the run is stopped. Parts
-none of whose atoms have moved are left out. Every sweep's table is kept, so a run that was cut off goes on
-from its last one.
+A sweep passes to each part of the network the intervals of its atoms; the part's factors tighten them in
+place until they no longer change. Of all intervals that parts return for an atom the largest lower end and
+the smallest upper end are kept: the intersection, so intervals contain the true probability whenever the run
+is stopped. Parts none of whose atoms have changed are skipped. Every sweep's table is kept, so an interrupted
+run resumes from its last one.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from herbrand.scale.bounds.sweeping import NONE_FAILED
 from herbrand.scale.reading import refuse_long_answer
 from herbrand.scale.run import StoredRun, explained_in_memory
 
-# What a database is asked, and the rows of the answer
+# Supported questions, and the rows of the answer
 
 
 def refuse_other_questions(question: BoundQuestion, atoms: Atoms, budget: Budget) -> None:
-    """Raise for what a database is not asked: more than single atoms, or more of them than memory holds."""
+    """Raise for unsupported questions: of more than single atoms, or of more atoms than memory holds."""
     for query in question.queries:
         if query.given is not None or query.event.shape != 0:
             raise UnsupportedError(
@@ -57,7 +57,8 @@ def refuse_other_questions(question: BoundQuestion, atoms: Atoms, budget: Budget
 def intervals_in(
     database: Database, table: str, question: BoundQuestion, atoms: Atoms
 ) -> tuple[Sequence[str], np.ndarray, np.ndarray]:
-    """What is asked, and the ends of its intervals; of atoms that no sentence speaks of nothing is known."""
+    """Texts of the queried atoms with the ends of their intervals; [0, 1] for atoms that no sentence
+    names."""
     with Scratch(database, "asked") as scratch:
         rows: Relation = scratch.table(table, atom="int", lower="float", upper="float")
         if question.everything:
@@ -79,15 +80,15 @@ def intervals_in(
 
 
 SHARE_FOR_GRAPH = 0.2
-"""Of the memory allowed: links between atoms while the network is cut into parts."""
+"""Share of the memory allowed that links between atoms may take while the network is split into parts."""
 THRESHOLD = 1e-8
-"""Smaller changes of an interval wake no part."""
+"""Least change of an interval for which the parts of its atom are solved again."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredNetwork:
-    """A credal network whose sentences are rows of a database, the run that keeps the sweeps over it, and who
-    solves its parts."""
+    """A credal network whose sentences are rows of a database, with the run that keeps its sweeps, and the
+    solver of its parts."""
 
     lowering: StoredLowering
     run: StoredRun
@@ -104,9 +105,9 @@ class StoredNetwork:
 
 @dataclass(frozen=True, eq=False)
 class IntervalState(Resumed):
-    """``step`` sweeps were made; the intervals after them stand in ``table``, one of two by turns.
+    """State after ``step`` sweeps, whose intervals are in ``table``, one of two that alternate.
 
-    ``stated``: the tables of ground sentences. ``moved``: the largest change of an end in the last sweep.
+    ``stated``: tables of ground sentences. ``moved``: largest change of an end in the last sweep.
     """
 
     network: StoredNetwork
@@ -122,13 +123,13 @@ class IntervalState(Resumed):
 
     @property
     def where(self) -> str:
-        """How and by whom messages are passed."""
+        """Schedule of the messages, and what solves the parts."""
         return f"{schedule(self.shelves)}, by {self.network.solver.where}"
 
 
 @dataclass(frozen=True)
 class StoredAriel:
-    """``budget``: a sweep that is not done in time keeps what it has."""
+    """ARIEL on a database. ``budget``: a sweep that exceeds its time keeps the parts solved so far."""
 
     iterations: int | None = None
     budget: Budget = UNLIMITED
@@ -156,7 +157,7 @@ class StoredAriel:
         return Prepared(partial(self._begun, network, question), lambda: Cost(guarantee=Guarantee.BOUND))
 
     def _begun(self, network: StoredNetwork, question: BoundQuestion) -> IntervalState:
-        """The intervals by the sentences about single atoms, or, where the run is resumed, the last ones."""
+        """Initial intervals from the sentences about single atoms, or the last ones if the run is resumed."""
         if network.run.resume:
             kept = network.run.kept()
             shelves = Shelves(kept["shelves"], kept["parts"])
@@ -172,7 +173,7 @@ class StoredAriel:
         return state
 
     def _first(self, state: IntervalState, sentences: Sentences) -> IntervalState:
-        """The tables of a state, made."""
+        """Make the tables of the first state."""
         database, shelves = state.network.database, state.shelves
         state.network.run.begin()
         members = map(shelves.member, range(shelves.count))
@@ -186,7 +187,7 @@ class StoredAriel:
         return state
 
     def step(self, state: IntervalState) -> IntervalState:
-        """One sweep over the parts whose atoms have moved."""
+        """Make one sweep over the parts whose atoms have changed."""
         network, tables, cut_off = state.network, [], False
         database = network.database
         for shelf in range(state.shelves.count):
@@ -213,7 +214,7 @@ class StoredAriel:
         return state.moved
 
     def read(self, state: IntervalState, status: Status) -> Bounds:
-        """The interval of each atom asked for, or of every atom."""
+        """Intervals of the queried atoms, or of every atom."""
         network = state.network
         read = intervals_in(network.database, state.table, state.question, network.atoms)
         where = replace(status, where=state.where)
@@ -228,7 +229,7 @@ class StoredAriel:
 
 
 def schedule(shelves: Shelves) -> str:
-    """How messages go: within a part at once, between parts from sweep to sweep."""
+    """Description of the schedule: asynchronous within a part, synchronous between parts."""
     return f"{shelves.parts:,} parts in place, synchronous between them" if shelves.parts > 1 else "in place"
 
 
@@ -255,7 +256,7 @@ def _refuse_crossed(state: IntervalState) -> None:
 
 
 def _contradiction(number: int, state: IntervalState) -> ContradictionError:
-    """The error that names one of the sentences that cannot hold together."""
+    """The error that names one of the contradictory sentences."""
     network = state.network
     union = " UNION ALL ".join(f"SELECT number, statement, atoms FROM {table}" for table in state.stated)
     row = network.database.rows(f"SELECT statement, atoms FROM ({union}) s WHERE number = {number}")[0]
@@ -275,11 +276,11 @@ ASK_IN_MEMORY = "without --on, a smallest set of statements that cannot hold tog
 FREE = "CAST(0 AS DOUBLE) AS lower, CAST(1 AS DOUBLE) AS upper"
 NO_ATOM = f"SELECT * FROM (SELECT CAST(0 AS BIGINT) AS atom, {FREE} LIMIT 0) n"
 IN_ORDER = "LEAST(low, high) AS lower, GREATEST(low, high) AS upper"
-"""Ends that rounding has crossed are put back in order."""
+"""Swap ends that rounding has crossed."""
 
 
 def _asked(state: IntervalState, shelf: int, database: Database) -> str:
-    """The parts of a shelf with the intervals of their atoms, if any of these has moved."""
+    """Query for the parts of a shelf with the intervals of their atoms, if any of these has changed."""
     dialect = database.dialect
     record = dialect.record(place="m.place", atom="m.atom", lower="i.lower", upper="i.upper")
     members = (
@@ -293,7 +294,8 @@ def _asked(state: IntervalState, shelf: int, database: Database) -> str:
 
 
 def _met(before: str, tables: Sequence[str], cut_off: bool) -> str:
-    """All intervals after a sweep; where it was cut off, not all that had moved before was heard."""
+    """Query for all intervals after a sweep; if it was cut off, atoms that had changed before stay marked, as
+    not all of their parts were solved."""
     parts = [f"SELECT atom, lower, upper FROM {table} WHERE failed = {NONE_FAILED}" for table in tables]
     union = " UNION ALL ".join((*parts, NO_ATOM))
     met = f"SELECT atom, MAX(lower) AS lower, MIN(upper) AS upper FROM ({union}) u GROUP BY atom"

@@ -1,8 +1,8 @@
-"""Ground sentences shared out into parts that are solved one by one, in any process.
+"""Ground sentences divided into parts that are solved separately, in any process.
 
-A part is some factors whose sentences lie together when they are sorted by their atoms; which part a factor
-is in depends on the sentences alone, not on how many workers there are. Parts are kept in shelves: a table
-``piece_N`` of parts as bytes, and a table ``member_N`` of their atoms.
+A part is a set of factors whose sentences are adjacent when sorted by their atoms; the part of a factor
+depends on the sentences alone, not on the number of workers. Parts are stored in shelves: a table ``piece_N``
+of parts as bytes, and a table ``member_N`` of their atoms.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from herbrand.scale.bounds.sentences import Report, Sentences
 SENTENCES_A_PART = 10_000
 PARTS_A_SHELF = 16
 BYTES_A_LINK, BYTES_AN_ATOM = 64, 64
-"""In memory, while parts are made: the graph, and marks of a walk through it."""
+"""Memory while parts are made: for the graph, and for the marks of a walk through it."""
 
 
 @dataclass(frozen=True)
 class Shelves:
-    """How many shelves there are, and how many parts on all of them."""
+    """Numbers of shelves, and of parts on all of them."""
 
     count: int
     parts: int
@@ -48,7 +48,7 @@ class Shelves:
 
 
 def shelved(sentences: Sentences, limit: int, report: Report) -> Shelves:
-    """The parts of these sentences. ``limit``: bytes that the graph may take in memory."""
+    """Divide the sentences into parts. ``limit``: bytes of memory that the graph may take."""
     database = sentences.database
     links = links_of(sentences, limit) if sentences.markov else None
     stated = sentences.all_of("stated", "atoms, arity, pattern, lower, upper, number")
@@ -75,7 +75,7 @@ def shelved(sentences: Sentences, limit: int, report: Report) -> Shelves:
 
 
 def links_of(sentences: Sentences, limit: int) -> Links:
-    """The graph over atoms; raises where it does not fit into memory."""
+    """The graph over atoms; raise BudgetError if it does not fit into memory."""
     database, count = sentences.database, len(sentences.lowering.atoms)
     union = sentences.all_of("link", "source, target")
     empty = "SELECT CAST(0 AS BIGINT) AS source, CAST(0 AS BIGINT) AS target LIMIT 0"
@@ -109,7 +109,7 @@ def _parts_of(sentences: Sentences, shelf: int, links: Links | None) -> Iterator
 
 
 def _scopes(rows: pa.Table, patterns: Sequence[Pattern]) -> Iterator[Scope]:
-    """The factors of sorted rows, by their number of atoms."""
+    """Yield the factors of sorted rows, grouped by their number of atoms."""
     arities = rows["arity"].to_numpy()
     for arity in np.unique(arities).tolist():
         first, last = np.searchsorted(arities, [arity, arity + 1]).tolist()

@@ -1,9 +1,10 @@
-"""Bounds grounded over facts in a database: every ground sentence a row, made in parts that fit into memory.
+"""Bounds grounded over facts in a database: every ground sentence a row, made in batches that fit into
+memory.
 
-The choices of constants for a bound's variables come from a join in the database, a batch at a time; each
-batch is lowered as in memory. A sentence's atoms are numbered as in memory, in ascending order; ``pattern``
-says in which of their cases it holds. What is said of single atoms is kept as intervals, and what makes atoms
-depend on each other as links.
+The assignments of a bound's variables come from a join in the database, a batch at a time; each batch is
+lowered as in memory. A sentence's atoms are numbered as in memory, in ascending order; ``pattern`` gives the
+cases in which it holds. Sentences about single atoms are kept as intervals too, and dependences between atoms
+as links.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.fact_relations import StoredFactRelations
 
 BATCH = 200_000
-"""So many choices of constants are lowered at once."""
+"""Assignments lowered at once."""
 NOTHING = KnownAtoms(np.empty(0, np.int64), np.empty(0, bool))
 
 Report = Callable[[str, float], None]
@@ -43,7 +44,7 @@ Report = Callable[[str, float], None]
 
 @dataclass(frozen=True, eq=False)
 class LookedUpAtoms(Atoms):
-    """Constants are looked up one by one: there may be more than memory holds."""
+    """Atoms whose constants are looked up one by one, as there may be more than memory holds."""
 
     def _index(self, domain: Domain, value: Value) -> int | None:
         return domain.index_of(value)
@@ -64,7 +65,7 @@ class StoredLowering(Lowering):
         return Stated(self.program.statements)
 
     def batches(self) -> Iterator[Gathered]:
-        """All ground sentences, a batch at a time."""
+        """Yield all ground sentences, a batch at a time."""
         gathered = Gathered()
         for number, statement in self.stated.numbered():
             if isinstance(statement, BoundRows):
@@ -89,7 +90,7 @@ class StoredLowering(Lowering):
 
 
 def _open_atoms(evidence: StoredEvidence) -> LookedUpAtoms:
-    """The atoms that bounds are about; raises where facts settle any of them."""
+    """The atoms that bounds are about; raise UnsupportedError if facts settle any of them."""
     program = evidence.program
     domains_by_predicate = {}
     for name, predicate in program.signature.predicates.items():
@@ -113,7 +114,8 @@ def _open_atoms(evidence: StoredEvidence) -> LookedUpAtoms:
 
 
 def _choices_query(conjunction: Conjunction, evidence: StoredEvidence) -> tuple[str, list[str]]:
-    """The choices of constants for which all literals hold, a column a variable; the variables' names."""
+    """Query for the assignments for which all literals hold, a column for each variable; and the variables'
+    names."""
     names = [name for name, _ in conjunction.variables]
     arguments = {a for literal in conjunction.literals for a in literal.arguments if isinstance(a, int)}
     body = tuple(Lookup(x.predicate, tuple(map(_named, x.arguments))) for x in conjunction.literals)
@@ -130,7 +132,7 @@ def _named(argument: Argument) -> str:
 
 @dataclass
 class Sentences:
-    """Writes ground sentences as tables, batch by batch; ``patterns`` are what their numbers stand for.
+    """Writes ground sentences to tables, batch by batch; ``patterns`` lists the patterns by number.
 
     ``stated`` tables have ``atoms``, ``arity``, ``pattern``, ``lower``, ``upper``, ``number``, ``statement``;
     ``single`` ones ``atom``, ``lower``, ``upper``; ``link`` ones ``source``, ``target``.
@@ -145,7 +147,7 @@ class Sentences:
     _numbers: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
 
     def write(self, report: Report) -> None:
-        """Everything that the bounds say."""
+        """Write all ground sentences of the bounds."""
         for gathered in self.lowering.batches():
             network = Network(self.lowering.atoms, gathered.groups(), NOTHING, links=gathered.links())
             self._add(network)
@@ -200,14 +202,14 @@ class Sentences:
         return " UNION ALL ".join(f"SELECT {columns} FROM {table}" for table in self.tables[kind])
 
     def clear(self) -> None:
-        """Drop what only the partition needed; sentences stay, to be named."""
+        """Drop the tables that only the division into parts needed; sentences stay, for error messages."""
         for kind in ("single", "link"):
             for table in self.tables[kind]:
                 self.database.drop(table)
 
 
 def _single(scope: Scope) -> pa.Table:
-    """The intervals that sentences about one atom alone give it; crossed ends stay so."""
+    """Intervals from sentences about one atom only; crossed ends are kept crossed."""
     local = replace(scope, atoms=np.arange(len(scope))[:, None])
     lower, upper = intervals_of(local, len(scope))
     return pa.table({"atom": scope.atoms[:, 0], "lower": lower, "upper": upper})

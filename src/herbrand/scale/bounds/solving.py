@@ -1,6 +1,6 @@
-"""Where the parts of a network are solved: by worker processes of this machine, or by Spark's executors.
+"""Solvers of a network's parts: worker processes of this machine, or Spark's executors.
 
-Both make one table of what a function says of the rows of a query.
+Both apply a function to the rows of a query and store the results in a table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from herbrand.scale.bounds.sweeping import TOLD, swept_each
 from herbrand.scale.bounds.workers import Workers
 
 SHARE_FOR_WORKERS = 0.4
-"""Of the memory allowed; a database and this process have the rest."""
+"""Share of the memory allowed for worker processes; a database and this process have the rest."""
 BYTES_A_WORKER = 250 << 20
 FUNCTION = "herbrand.scale.bounds.sweeping:swept"
 
@@ -33,18 +33,18 @@ class PoolSolver:
 
     @property
     def where(self) -> str:
-        """What does the work."""
+        """Description of the solver."""
         return f"{self.workers.count} worker processes"
 
     def tell(self, table: str, query: str) -> None:
-        """A table of what the parts in the rows of a query say of their atoms."""
+        """Solve the parts in the rows of a query, and store the intervals of their atoms as a table."""
         rows = self.database.arrow(query).to_batches(max_chunksize=1)
         solved = list(self.workers.worked(rows))
         self.database.put(table, pa.Table.from_batches(solved, TOLD))
 
 
 class SparkSolver:
-    """The executors of Spark, each solving the parts that it holds."""
+    """Spark's executors, each of which solves the parts that it holds."""
 
     def __init__(self, database: Spark) -> None:
         self.database = database
@@ -62,7 +62,7 @@ Solver = PoolSolver | SparkSolver
 
 @contextlib.contextmanager
 def solver(database: Database, memory: int | None) -> Iterator[Solver]:
-    """What solves parts beside this database; ``memory`` is what all of it together may take."""
+    """The solver for this database; ``memory`` is the limit for everything together."""
     if isinstance(database, Spark):
         yield SparkSolver(database)
         return
@@ -71,12 +71,12 @@ def solver(database: Database, memory: int | None) -> Iterator[Solver]:
 
 
 def database_memory(kind: str, memory: int | None) -> int | None:
-    """What is left for the database, and this process, where workers stand beside it."""
+    """Memory left for the database and this process if there are workers beside it."""
     return int(allowed_bytes(memory) * (1 - SHARE_FOR_WORKERS)) if kind == "duckdb" else memory
 
 
 def worker_count(memory: int | None) -> int:
-    """How many workers there is room for, at most one for each processor."""
+    """Number of workers that fit into memory, at most one for each processor."""
     allowed = int(allowed_bytes(memory) * SHARE_FOR_WORKERS)
     if allowed < BYTES_A_WORKER:
         raise BudgetError(

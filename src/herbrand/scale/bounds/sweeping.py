@@ -1,6 +1,6 @@
-"""What a worker does with parts of a network: from the intervals of their atoms to tighter ones.
+"""The function that workers apply to parts of a network: it tightens the intervals of their atoms.
 
-Rows in and rows out, so that the same function runs in a process of this machine and on an executor of Spark.
+It maps rows to rows, so that it runs in a process of this machine and on an executor of Spark alike.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ NONE_FAILED = -1
 TOLD = pa.schema(
     [("atom", pa.int64()), ("lower", pa.float64()), ("upper", pa.float64()), ("failed", pa.int64())]
 )
-"""``failed``: a sentence that cannot hold with what is said of its atoms; then the row says that only."""
+"""``failed``: a sentence that contradicts the intervals of its atoms; the row has no other information
+then."""
 
 
 def swept(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """``batch`` has ``data`` of a part and ``members``: place, atom, lower and upper, in order of places."""
+    """Solve each row of ``batch``: ``data`` of a part and ``members``, with place, atom, lower and upper, in
+    order of places."""
     solved = [
         _solved(data.as_py(), members) for data, members in zip(batch["data"], batch["members"], strict=True)
     ]
@@ -33,7 +35,7 @@ def swept(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def swept_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batch by batch."""
+    """Solve batch by batch."""
     for batch in batches:
         yield swept(batch)
 

@@ -1,8 +1,8 @@
-"""Processes that work on record batches, each batch by one of them; one that dies is replaced.
+"""Worker processes for record batches, each batch processed by one of them; one that dies is replaced.
 
-A worker is a Python process of its own that reads batches from its standard input and writes what a function
-makes of each to its standard output. So nothing is pickled, nothing of this process is copied, and a script
-needs no guard around its main part. A batch whose worker was killed is given to another one.
+A worker is a new Python process that reads batches from its standard input and writes a function's result for
+each to its standard output. So nothing is pickled, nothing of this process is copied, and a script needs no
+guard around its main part. A batch whose worker was killed is given to another one.
 
 >>> with Workers("herbrand.scale.bounds.workers:echoed", 1) as workers:
 ...     [batch.to_pylist() for batch in workers.worked([pa.RecordBatch.from_pydict({"a": [1, 2]})])]
@@ -29,12 +29,12 @@ from herbrand.errors import BudgetError, HerbrandError
 
 Work = Callable[[pa.RecordBatch], pa.RecordBatch]
 MOST_DEATHS = 4
-"""A batch on which so many workers have died one after another is given up."""
+"""Number of workers that die one after another on a batch before it is given up."""
 PROGRAM = "from herbrand.scale.bounds.workers import serve; serve()"
 
 
 class Workers:
-    """``function`` is named as ``module:name``; it makes one record batch of one."""
+    """Pool of workers; ``function``, named as ``module:name``, maps a record batch to a record batch."""
 
     def __init__(self, function: str, count: int) -> None:
         self.function = function
@@ -46,11 +46,12 @@ class Workers:
 
     @property
     def processes(self) -> list[int]:
-        """The workers that are alive, by their numbers."""
+        """Process numbers of the workers that are alive."""
         return [process.pid for process in self._all if process.poll() is None]
 
     def worked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """What the function makes of each batch, in their order; read ahead as far as there are workers."""
+        """Yield the function's result for each batch, in order; batches are read ahead, one for each
+        worker."""
         waiting: list[Future[pa.RecordBatch]] = []
         for batch in batches:
             waiting.append(self._threads.submit(self._work, batch))
@@ -79,7 +80,7 @@ class Workers:
         )
 
     def _one(self) -> subprocess.Popen[bytes]:
-        """One that has nothing to do, or a new one: there are no more than threads that ask."""
+        """An idle worker, or a new one; there are never more than threads."""
         try:
             return self._idle.get_nowait()
         except queue.Empty:
@@ -121,8 +122,8 @@ COMPLAINT = "complaint"
 
 
 def serve() -> None:
-    """Work for another process until it goes away."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that asked
+    """Process batches of the parent process until its end of the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     module, _, name = sys.argv[1].partition(":")
     function: Work = getattr(importlib.import_module(module), name)
     into, out = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -136,7 +137,7 @@ def serve() -> None:
 
 
 def echoed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch as it came: what a worker does that has nothing to do."""
+    """Return the batch unchanged, for tests of workers."""
     return batch
 
 
@@ -150,7 +151,7 @@ def _asked(process: subprocess.Popen[bytes], batch: pa.RecordBatch) -> pa.Record
 
 
 def _write(pipe: IO[bytes], batch: pa.RecordBatch) -> None:
-    """One batch as a message of its own, its length before it."""
+    """Write one batch as an Arrow stream, preceded by its length."""
     written = pa.BufferOutputStream()
     with pa.ipc.new_stream(written, batch.schema) as stream:
         stream.write_batch(batch)
@@ -161,7 +162,7 @@ def _write(pipe: IO[bytes], batch: pa.RecordBatch) -> None:
 
 
 def _read(pipe: IO[bytes]) -> pa.RecordBatch | None:
-    """The next batch; None at the end."""
+    """The next batch; ``None`` at the end."""
     head = pipe.read(8)
     if len(head) < 8:
         return None

@@ -1,1 +1,1 @@
-"""Weights learned from facts in a database: counts by joins, values and slopes by grouped sums."""
+"""Weights learned from facts in a database: counts by joins, objectives and gradients by grouped sums."""

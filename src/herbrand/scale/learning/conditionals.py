@@ -1,7 +1,7 @@
-"""Log-probabilities of known values, their counts in a database: as :class:`Conditionals`, by grouped sums.
+"""Log-probabilities of known values, with counts in a database: as :class:`Conditionals`, by grouped sums.
 
-Atoms whose counts are all alike are one row with their number. What is left is fetched where it fits into
-memory; else the value, the gradient and the second derivatives are sums that the database takes.
+Atoms with equal counts are one row with their number. The result is fetched if it fits into memory; otherwise
+the database computes the value, the gradient and the second derivatives as sums.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from herbrand.relations.stored import Scratch
 from herbrand.scale.learning.flips import FIXED
 
 BYTES_A_CHANGE = 160
-"""In memory, of one row of changes once it is fetched."""
+"""Memory for a fetched row of changes."""
 SAME_VALUE = ("code", "alternative")
 
 
 def merged(database: Database, changed: str) -> tuple[str, int]:
-    """A table of changes with like atoms once, each with their number ``n``; and how many atoms there were.
+    """Merge atoms with equal changes into one with their number ``n``; return the table and the number of
+    atoms.
 
     The table of all changes is dropped.
     """
@@ -63,9 +64,10 @@ def fetched(database: Database, table: str, alternatives: int, width: int) -> Co
 
 @dataclass(frozen=True, eq=False)
 class StoredConditionals:
-    """``table`` has ``code``, ``alternative``, ``place``, ``d`` and ``n``; no row: nothing changes.
+    """Changes in ``table`` with ``code``, ``alternative``, ``place``, ``d`` and ``n``; missing rows change
+    nothing.
 
-    ``width``: how many weights there are.
+    ``width``: number of weights.
     """
 
     database: Database
@@ -79,7 +81,7 @@ class StoredConditionals:
         return float(self.atoms)
 
     def value(self, weights: np.ndarray) -> float:
-        """The sum of the known values' log-probabilities."""
+        """Sum of the known values' log-probabilities."""
         with self._scratch() as scratch:
             return _value(self._totals(self._scores(scratch, weights)))
 
@@ -91,7 +93,7 @@ class StoredConditionals:
             return _value(totals), -self._by_place(changes, column("d"))
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
-        """How much the function bends in each weight, at most."""
+        """Upper bound of the curvature in each weight."""
         with self._scratch() as scratch:
             scores = self._scores(scratch, weights)
             changes = self._weighed(scratch, scores, self._totals(scores))
@@ -108,7 +110,8 @@ class StoredConditionals:
             )
 
     def bearing(self) -> tuple[np.ndarray, np.ndarray]:
-        """On which weights some alternative bears, and on which some that is possible."""
+        """Masks of the weights on which some alternative depends, and of those on which a possible one
+        does."""
         with self._scratch() as scratch:
             changes = self._changes(scratch)
             learned = changes.where(column("place") != FIXED)
@@ -125,7 +128,7 @@ class StoredConditionals:
         return scratch.table(self.table, code="int", alternative="int", place="int", d="float", n="int")
 
     def _scores(self, scratch: Scratch, weights: np.ndarray) -> Relation:
-        """What each alternative adds to the log-weight; what is fixed counts once."""
+        """Log-weight of each alternative relative to the known value; fixed parts have weight 1."""
         places = np.arange(FIXED, self.width)
         worth = scratch.put(Memory.of(place=places, weight=np.concatenate([[1.0], weights])))
         score = total(column("d") * column("weight"))
@@ -133,7 +136,8 @@ class StoredConditionals:
         return changes.group(["code", "n", "alternative"], score=score).kept()
 
     def _totals(self, scores: Relation) -> Relation:
-        """The log of the sum over an atom's values; the known one, and those that are not listed, add 0."""
+        """Log of the sum over an atom's values; the known value, and alternatives without rows, have
+        log-weight 0."""
         atoms = scores.group(["code", "n"], listed=log_sum(column("score")), count=count())
         rest = log(cast(1 + self.alternatives - column("count"), "float"))
         peak = choose(column("listed") > rest, column("listed"), rest)
@@ -141,7 +145,7 @@ class StoredConditionals:
         return atoms.select(code=column("code"), n=column("n"), total=peak + log(odds))
 
     def _weighed(self, scratch: Scratch, scores: Relation, totals: Relation) -> Relation:
-        """What weights that are learned change, with the probability ``share`` of each alternative."""
+        """Changes of learned weights, with the probability ``share`` of each alternative."""
         shares = scores.join(totals.only("code", "total"), ["code"])
         shares = shares.let(share=exp(column("score") - column("total"))).only(*SAME_VALUE, "share")
         return self._changes(scratch).where(column("place") != FIXED).join(shares, SAME_VALUE)

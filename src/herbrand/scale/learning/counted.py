@@ -1,6 +1,6 @@
-"""What other values of labelled atoms would change, counted: a table a target, and whose columns they are.
+"""Counted effects of other values of labelled atoms: a table for each target, and the weight of each column.
 
-A run that keeps its weights keeps these tables too, so that one that goes on does not count again.
+A run that keeps its weights keeps these tables too, so that a resumed one does not count again.
 """
 
 from __future__ import annotations
@@ -24,26 +24,27 @@ COUNTED = "counted"
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """``tables``: of each target that any statement bears on its changes, and how many atoms have some."""
+    """``tables``: for each target that some statement depends on, its table of changes and the number of
+    atoms in it."""
 
     database: Database
     parameters: Parameters
     tables: Mapping[str, tuple[str, int]]
 
     def keep(self, fingerprint: str) -> None:
-        """For a run that goes on; ``fingerprint`` says of what these are the counts."""
+        """Keep the counts for a resumed run; ``fingerprint`` identifies what was counted."""
         about = {"fingerprint": fingerprint, "keys": self.parameters.keys, "tables": self.tables}
         self.database.keep(COUNTED, json.dumps(about))
 
     def drop(self) -> None:
-        """Leave nothing behind."""
+        """Drop all tables."""
         self.database.drop(COUNTED)
         for table, _ in self.tables.values():
             self.database.drop(table)
 
 
 def counted(example: StoredExample, room: int | None, report: Report) -> Counted:
-    """The changes of every target. ``room``: free bytes of disk."""
+    """Count the changes of every target. ``room``: free bytes of disk."""
     database, parameters = example.stored.database, Parameters.of(example.program)
     database.drop(COUNTED)
     flips = list(stored_flips(example, room, report))
@@ -67,7 +68,7 @@ def _merged(
 
 
 def kept_counts(example: StoredExample) -> Counted | None:
-    """What :meth:`Counted.keep` has kept, if it is of this theory and these facts."""
+    """The counts that :meth:`Counted.keep` has kept, if they are of this theory and these facts."""
     database = example.stored.database
     about = database.noted(COUNTED) if database.has(COUNTED) else {}
     if about.get("fingerprint") != fingerprint(example):
@@ -81,7 +82,7 @@ def kept_counts(example: StoredExample) -> Counted | None:
 
 
 def fingerprint(example: StoredExample) -> str:
-    """Equal for equal counts: those of the same statements over facts made of the same."""
+    """A hash that is equal for equal counts: of the same statements over the same facts."""
     statements = [text for statement in example.program.statements for text in show_statement(statement)]
     made = statements, example.targets, example.latent, example.stored.stamps
     return hashlib.sha256(repr(made).encode()).hexdigest()

@@ -1,8 +1,8 @@
-"""How many groundings of each template come to hold when one atom is given one value: counted by joins.
+"""Numbers of groundings of each template that hold if one atom has a given value, counted by joins.
 
-As :mod:`herbrand.learning.flips`, the contraction rendered as SQL: for a literal of a target the others of
-its conjunction are joined and summed over the variables that its atom does not name. From these counts comes,
-for each target, a table of what other values of labelled atoms would add to each statement's count.
+As :mod:`herbrand.learning.flips`, with the contraction executed as SQL: for a literal of a target the others
+of its conjunction are joined and summed over the variables that its atom does not name. The counts give, for
+each target, a table of what other values of labelled atoms would add to each statement's count.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from herbrand.scale.learning.lesson import StoredExample
 from herbrand.scale.operands import Rows, query_of
 
 BYTES_A_ROW = 48
-"""On disk, of one atom's count."""
+"""Disk for one atom's count."""
 FIXED = -1
-"""The column of what does not depend on weights that are learned."""
+"""The column of everything that does not depend on learned weights."""
 
 Report = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
 class StoredFlips:
-    """``table``: of an atom ``code``, with ``weight_row``, ``v`` groundings hold if it is ``allowed``."""
+    """``table``: for an atom ``code`` and a ``weight_row``, the number ``v`` of groundings that hold if it
+    has an ``allowed`` value."""
 
     template: Template
     predicate: str
@@ -49,9 +50,9 @@ class StoredFlips:
 
 
 def stored_flips(example: StoredExample, room: int | None, report: Report) -> Iterator[StoredFlips]:
-    """The counts of all templates, a table for each literal of a target.
+    """Yield the counts of all templates, a table for each literal of a target.
 
-    Raises where facts that nobody predicts break a hard statement among themselves.
+    Raise ContradictionError if facts of predicates that are not targets violate a hard statement.
     """
     templates = example.program.templates
     for template in templates:
@@ -71,21 +72,22 @@ def stored_flips(example: StoredExample, room: int | None, report: Report) -> It
 
 
 def _refuse_false(example: StoredExample, template: Template) -> None:
-    """Raise for a hard statement that no atom can make true."""
+    """Raise an error for a hard statement that no atom can make true."""
     conjunction = template.conjunction
     if template.weight is None and not conjunction.literals and choices_of(conjunction, example.program):
         raise broken(example, template)
 
 
 def _counted_places(template: Template, example: StoredExample) -> Sequence[int]:
-    """The literals of targets; of a hard statement without any the first, which tells whether it holds."""
+    """Places of the literals of targets; for a hard statement without any the first literal, to test whether
+    it holds."""
     literals = template.conjunction.literals
     places = [place for place, literal in enumerate(literals) if literal.predicate in example.targets]
     return places or range(min(1, len(literals)) if template.weight is None else 0)
 
 
 def _counted(template: Template, place: int, example: StoredExample, room: int | None) -> str:
-    """Code, weight row and count of every atom of one literal for which any grounding is left."""
+    """Query for code, weight row and count of every atom of one literal that has groundings."""
     conjunction, queries = template.conjunction, example.evidence.queries
     literal = conjunction.literals[place]
     sizes = Sizes({name: len(example.program.domain(type_name)) for name, type_name in conjunction.variables})
@@ -113,12 +115,12 @@ def _place(argument: Argument, places: dict[str, str]) -> str:
 
 
 def _all_but(constant: int, size: int, queries: Scratch) -> Rows:
-    """All other constants."""
+    """All constants but one."""
     return Rows(queries.numbers("a0", size).where(column("a0") != constant), ("a0",), None, size)
 
 
 def _everywhere(counts: Contracted, sizes: Sequence[int], queries: Scratch, room: int | None) -> Relation:
-    """The rows of a contraction; one for every entry where those that are not listed have a number too."""
+    """Rows of a contraction; one row for every entry if the entries without rows have a value too."""
     if counts.everywhere is None:
         nothing = queries.numbers(VALUE, 0).select(**dict.fromkeys(counts.columns, 0), **{VALUE: 0.0})
         return counts.rows or nothing
@@ -140,10 +142,11 @@ def changes(
     parameters: Parameters,
     scratch: Scratch,
 ) -> Relation | None:
-    """What other values of labelled atoms change: ``code``, ``alternative``, ``place``, ``d``.
+    """Changes from other values of labelled atoms: columns ``code``, ``alternative``, ``place``, ``d``.
 
-    ``place`` is the column of a weight, ``FIXED`` for all others. None where nothing bears on the target. New
-    columns are given to constants that are met. Raises where facts contradict a hard statement.
+    ``place`` is the column of a weight, ``FIXED`` for all parts without one. ``None`` if no statement depends
+    on the target. New constants get new columns in ``parameters``. Raise an error if facts contradict a hard
+    statement.
     """
     own = [flip for flip in flips if flip.predicate == target]
     parts = [_change(example, flip, parameters, scratch) for flip in own]
@@ -196,14 +199,14 @@ def _labelled(example: StoredExample, flip: StoredFlips) -> Relation:
 
 
 def _refuse_broken(example: StoredExample, flip: StoredFlips) -> None:
-    """Raise where the facts break a hard statement as they stand."""
+    """Raise an error if the facts violate a hard statement as they are."""
     code = _labelled(example, flip).where(among(column("label"), flip.allowed)).scalar(least(column("code")))
     codes = keys_of_mixed([] if code is None else [code], example.evidence.sizes(flip.predicate))
     refuse_contradiction(example, flip.template, flip.predicate, codes)
 
 
 def _placed(example: StoredExample, flip: StoredFlips, parameters: Parameters) -> Memory:
-    """The column of each row of a weight."""
+    """Column of each row of a weight."""
     number = flip.template.weight
     assert number is not None
     if not example.program.weights[number].by:

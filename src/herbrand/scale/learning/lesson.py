@@ -1,7 +1,7 @@
-"""One world to learn from whose facts are in a database: as :class:`Example`, its rows in tables.
+"""A world to learn from with facts in a database: as :class:`Example`, but with its rows in tables.
 
-Every predicate is closed unless it is latent, as in memory. For each literal of a known world there is a
-table of where it holds; for each target a table of what its atoms are.
+Every predicate is closed unless it is latent, as in memory. For each observed literal there is a relation of
+where it holds; for each target one of its atoms' values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from herbrand.scale.operands import Rows, known_operand
 
 @dataclass(frozen=True, eq=False)
 class StoredExample(Example):
-    """``stored``: the facts, labels included."""
+    """An example in a database. ``stored``: the facts, labels included."""
 
     stored: StoredFacts
 
@@ -46,23 +46,23 @@ class StoredExample(Example):
         return StoredEvidence(self.known, self.stored)
 
     def indicator(self, literal: Literal) -> tuple[tuple[str, ...], Rows]:
-        """The literal's variables, and 1 where it holds.
+        """The literal's variables, and a relation that is 1 where it holds.
 
-        An atom of which nothing is known makes no literal hold.
+        A latent atom makes no literal hold.
         """
         return Observed(literal).axes, known_operand(literal, self.evidence)
 
     def codes(self, predicate: str, arguments: Sequence[str]) -> str:
-        """The code of an atom, by expressions for its arguments."""
+        """Code of an atom, from expressions for its arguments."""
         return mixed(arguments, self.evidence.sizes(predicate))
 
     def lists_all_labels(self, target: str) -> bool:
-        """Whether an atom that is not listed has no label; else it is false."""
+        """Whether an unlisted atom has no label; otherwise it is false."""
         return self.evidence.is_valued(target) or self.evidence.known(target).default == LATENT
 
 
 def stored_example(theory: Theory, signature: Signature, stored: StoredFacts, aim: Aim) -> StoredExample:
-    """The world as an example; raises where what its facts say cannot be learned from."""
+    """The world as an example; raise an error if its facts cannot be learned from."""
     refuse_nothing_learned(theory)
     refuse_unknown(aim, signature)
     tables = {name: _masked(signature, stored, name, aim.latent) for name in stored.facts.tables}
@@ -79,7 +79,7 @@ def stored_example(theory: Theory, signature: Signature, stored: StoredFacts, ai
 
 
 def _masked(signature: Signature, stored: StoredFacts, name: str, latent: tuple[str, ...]) -> FactTable:
-    """A predicate's world under the assumption of learning: closed unless latent."""
+    """A predicate's world as learning assumes it: closed unless latent."""
     table = stored.facts.tables[name]
     if name in latent:
         return replace(table, world="open")
@@ -97,7 +97,8 @@ def _masked(signature: Signature, stored: StoredFacts, name: str, latent: tuple[
 
 
 def _refuse_valueless(example: StoredExample) -> None:
-    """Raise where many-valued atoms that should be known have no value: they cannot be false instead."""
+    """Raise UnsupportedError if many-valued atoms of closed predicates have no value: false is none of their
+    values."""
     for name, table in example.known.facts.tables.items():
         if example.evidence.is_valued(name) and table.world == "closed":
             listed = example.stored.tables[name].counts[0]
@@ -110,7 +111,7 @@ def _refuse_valueless(example: StoredExample) -> None:
 
 
 def _refuse_quantifiers(example: StoredExample) -> None:
-    """Raise where a statement that bears on a target, or that facts may break, has quantifiers inside."""
+    """Raise UnsupportedError if a statement about a target, or a hard one, has quantifiers inside."""
     for template in example.program.templates:
         bears = not template.predicates.isdisjoint(example.targets)
         if template.conjunction.blocks and (template.weight is None or bears):

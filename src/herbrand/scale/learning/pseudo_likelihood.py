@@ -1,6 +1,6 @@
-"""Weights learned from facts in a database: pseudo-likelihood, its counts and its sums taken there.
+"""Pseudo-likelihood learning from facts in a database, which computes the counts and sums.
 
-The same objective as in memory, climbed by the same optimiser, so the same weights.
+Objective and optimiser are those of learning in memory, so the weights are the same.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from herbrand.scale.learning.lesson import StoredExample
 
 METHOD = "pseudo-likelihood"
 SHARE_FETCHED = 0.1
-"""The part of the memory that changes may take in this process."""
+"""Share of the memory that changes may take in this process."""
 
 
 def learned_there(
     theory: Theory, example: StoredExample, settings: LearningSettings, room: int | None, report: Report
 ) -> Learning:
-    """The theory with the weights that predict the world best. ``room``: free bytes of disk.
+    """The theory with the weights that maximise the pseudo-likelihood. ``room``: free bytes of disk.
 
-    Where weights are saved, counts stay in the database until they have come to rest.
+    If weights are saved, counts stay in the database until learning has converged.
     """
     began = time.perf_counter()
     counts = (kept_counts(example) if settings.resume is not None else None) or counted(example, room, report)
@@ -51,14 +51,14 @@ def learned_there(
 
 
 def stored_objective(example: StoredExample, counts: Counted, memory: int | None) -> PseudoLikelihood:
-    """The objective of a world."""
+    """The pseudo-likelihood of a world."""
     limit = allowed_bytes(memory) * SHARE_FETCHED
     parts = tuple(part for target in example.targets for part in _parts(example, target, counts, limit))
     return PseudoLikelihood(counts.parameters, parts)
 
 
 def _parts(example: StoredExample, target: str, counts: Counted, limit: float) -> list[LikelihoodTerm]:
-    """The labelled atoms of one target against their alternatives."""
+    """Likelihood terms of one target's labelled atoms against their other values."""
     database, alternatives = counts.database, example.program.value_count(target) - 1
     width, parts, touched = len(counts.parameters), list[LikelihoodTerm](), 0
     if not alternatives:
@@ -77,7 +77,7 @@ def _parts(example: StoredExample, target: str, counts: Counted, limit: float) -
 
 
 def refuse_unserved(method: str, worlds: object, settings: LearningSettings) -> None:
-    """Raise where learning is asked for in a way that no database serves."""
+    """Raise UnsupportedError if a database does not support the method, the options or several worlds."""
     if method not in ("auto", METHOD):
         raise UnsupportedError(
             f"{method} does not run on a database", hint=f"--method {METHOD}, or leave out --on"
