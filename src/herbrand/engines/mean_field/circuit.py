@@ -1,8 +1,8 @@
-"""The probability of ground conjunctions with quantifiers under a product distribution, whatever they share.
+"""Probabilities of ground conjunctions with quantifiers under a product distribution, with shared atoms.
 
 Pieces that share no atom multiply. Where they share one, its values are distinguished: the probability is the
-sum over them of the value's own times that of what is left. What comes out is a circuit of sums and products
-over the marginals, built once and run for any of them.
+sum over them of the value's probability times that of the rest given the value. The result is a circuit of
+sums and products over the marginals, built once and run for any of them.
 
 >>> circuit = Circuit(np.array([2, 2, 2]))
 >>> shared = [Event({0: frozenset({1}), 1: frozenset({1})}), Event({0: frozenset({1}), 2: frozenset({1})})]
@@ -27,7 +27,7 @@ from herbrand.graphs import linked
 
 Values = frozenset[int]
 LeafValues = Callable[[Tensor, tuple[int, ...]], Tensor]
-"""The probabilities that atoms of these numbers have an allowed value."""
+"""Gives the probability that each atom of these numbers has one of the allowed values."""
 
 MOST_NODES = 3_000_000
 ONE, ZERO = 0, 1
@@ -35,8 +35,8 @@ ONE, ZERO = 0, 1
 
 @dataclass(frozen=True)
 class Event:
-    """Atoms with the values allowed for each, and blocks:
-    whether one of the events in it happens, or none."""
+    """A conjunction: the values allowed for each atom, and blocks. A block is true if at least one of its
+    events happens, or, if its flag is false, if none does."""
 
     literals: Mapping[int, Values] = field(default_factory=dict)
     blocks: tuple[tuple[bool, tuple[Event, ...]], ...] = ()
@@ -47,7 +47,7 @@ class Event:
         return frozenset(self.literals).union(*inside)
 
     def mentions(self, atom: int) -> Iterator[Values]:
-        """The values allowed for an atom, wherever it occurs."""
+        """The sets of values allowed for an atom, wherever it occurs."""
         if atom in self.literals:
             yield self.literals[atom]
         for _, events in self.blocks:
@@ -56,7 +56,8 @@ class Event:
                     yield from event.mentions(atom)
 
     def given(self, atom: int, values: Values) -> Event | bool:
-        """What is left when the atom has one of these values, all of which a literal allows or none does."""
+        """The event given that the atom has one of ``values``, or its truth; each literal must allow all of
+        these values or none."""
         literals = dict(self.literals)
         if atom in literals and not values & literals.pop(atom):
             return False
@@ -72,7 +73,7 @@ class Event:
 
 
 def _settled(events: Sequence[Event | bool]) -> tuple[Event, ...] | bool:
-    """The events that are open, or whether some event happens where that is known."""
+    """The undecided events of a disjunction, or its truth where that is known."""
     if any(event is True for event in events):
         return True
     left = tuple(event for event in events if isinstance(event, Event))
@@ -82,7 +83,7 @@ def _settled(events: Sequence[Event | bool]) -> tuple[Event, ...] | bool:
 
 
 class Circuit:
-    """Builds nodes; equal ones are one. ``value_counts`` by atom."""
+    """Builder of nodes, equal ones shared; ``value_counts``: number of values of each atom."""
 
     def __init__(self, value_counts: np.ndarray) -> None:
         self.value_counts = value_counts
@@ -120,7 +121,8 @@ class Circuit:
         return [self._leaf(atom, allowed) for atom, allowed in event.literals.items()]
 
     def _by_value(self, event: Event, atom: int, allowed: Values) -> int:
-        """The sum over classes of an atom's values of the class's probability times that of what is left."""
+        """The node of an event's probability, split by classes of an atom's values: the sum of the class's
+        probability times that of the rest."""
         terms = []
         for values in classes(allowed, event.mentions(atom)):
             left = event.given(atom, values)
@@ -129,7 +131,7 @@ class Circuit:
         return self._sum(terms)
 
     def _none(self, events: Sequence[Event]) -> int:
-        """The probability that none of the events happens."""
+        """The node of the probability that none of the events happens."""
         return self._product(
             [self._none_together(group) for group in linked(events, lambda event: event.atoms)]
         )
@@ -139,6 +141,7 @@ class Circuit:
         if len(events) == 1:
             return self._complement(self.node(events[0]))
         times = Counter(atom for event in events for atom in event.atoms)
+        # The atom in most events is split first: once its value is fixed it links none of them.
         atom = max(times, key=lambda one: times[one])
         every = frozenset(range(int(self.value_counts[atom])))
         return self._by_value(Event({}, ((False, tuple(events)),)), atom, every)
@@ -180,12 +183,12 @@ class Circuit:
         return self.numbers[key]
 
     def finished(self, roots: Sequence[int]) -> Compiled:
-        """All nodes in arrays, to be run."""
+        """All nodes as arrays, ready to be run."""
         return Compiled.of(self.nodes, roots)
 
 
 def classes(values: Values, mentions: Iterable[Values]) -> list[Values]:
-    """Values that every mention treats alike, together."""
+    """Group the values that every mention treats alike."""
     mentioned = list(mentions)
     alike: dict[tuple[bool, ...], set[int]] = defaultdict(set)
     for value in values:
@@ -195,7 +198,8 @@ def classes(values: Values, mentions: Iterable[Values]) -> list[Values]:
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """Leaves by what they allow, then layers of one operation and one number of parts each."""
+    """A circuit as arrays: leaves grouped by the values they allow, then layers of one operation and one
+    number of parts each."""
 
     leaves: tuple[tuple[tuple[int, ...], Tensor], ...]
     layers: tuple[tuple[str, Tensor], ...]
@@ -235,7 +239,7 @@ class Compiled:
         )
 
     def run(self, leaf_values: LeafValues) -> Tensor:
-        """The roots' probabilities [..., root]."""
+        """Compute the roots' probabilities [..., root]."""
         leaves = [leaf_values(numbers, allowed) for allowed, numbers in self.leaves]
         if not leaves:
             return torch.tensor([1.0, 0.0], dtype=torch.float64)[self.roots]

@@ -1,9 +1,9 @@
-"""Messages clipped statement by statement: another model, in which no statement drowns the others.
+"""Messages clipped statement by statement: another model, in which no statement outweighs all others.
 
-What all groundings of a statement together say to an atom, m log-odds at weight 1, counts as
-m / (1 + |m| / clip): less than ``clip`` however many they are, and in the same order. (Of a many-valued atom
-|m| is how far it sets two values apart.) No distribution over worlds has these messages as its mean field, so
-there is no log-partition to bound.
+The summed message of all groundings of a statement to an atom, m log-odds at weight 1, counts as m / (1 + |m|
+/ clip): less than ``clip`` however many groundings there are, and in the same order. (For a many-valued atom
+|m| is the largest difference between its values.) No distribution over worlds has these messages as its mean
+field, so there is no log-partition to bound.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from herbrand.program.program import Program
 
 Tables = dict[str, Tensor]
 Speak = Callable[[Sequence[float]], Tables]
-"""What statements of these weights say to all atoms."""
+"""Computes the messages to all atoms for given weights of statements."""
 
 
 def refuse_clip(clip: float | None, program: Program) -> None:
-    """Raise where messages cannot be clipped."""
+    """Raise ``UnsupportedError`` where messages cannot be clipped."""
     if clip is not None and any(weight.by for weight in program.weights):
         raise UnsupportedError(
             "messages of a statement with a weight for each constant cannot be clipped",
@@ -31,7 +31,7 @@ def refuse_clip(clip: float | None, program: Program) -> None:
 
 
 def clipped(unknowns: Unknowns, speak: Speak, weights: Sequence[Tensor | float], clip: float) -> Tables:
-    """The sum over statements of weight times clipped message, atoms that are one taken together."""
+    """The sum over statements of weight times clipped message; tied atoms are clipped as one atom."""
     total: Tables = {}
     limit = float(clip)  # torch takes no whole number of more than 64 bits
     for number, weight in enumerate(weights):
@@ -48,7 +48,7 @@ def clipped(unknowns: Unknowns, speak: Speak, weights: Sequence[Tensor | float],
 def shares(
     unknowns: Unknowns, speak: Speak, count: int, clip: float, predicate: str, place: int
 ) -> list[float]:
-    """For each of ``count`` statements the share of its message to one atom that is left."""
+    """For each of ``count`` statements the fraction of its message to one atom that clipping leaves."""
     parts = []
     table = unknowns.tables[predicate]
     for number in range(count):
@@ -58,7 +58,7 @@ def shares(
 
 
 def _share(heard: Tensor, limited: Tensor, place: int, true_or_false: bool) -> float:
-    """Which part of what is said to one atom is left; all of it where nothing is said."""
+    """Fraction of the message to one atom that clipping leaves; 1 where the message is 0."""
     width = 1 if true_or_false else heard.shape[-1]
     whole, part = (one.reshape(-1, width)[place] for one in (heard, limited))
     largest = int(whole.abs().argmax())

@@ -1,8 +1,8 @@
-"""Atoms in classes of which no two share a grounding, so
-that a class may move at once and the bound never falls.
+"""Classes of atoms of which no two share a grounding, so that a class may move at once and the bound never
+falls.
 
-A predicate that no template speaks of twice is one class. For others the ground atoms are coloured
-greedily: two that occur in one grounding get different colours.
+A predicate that no template names twice is one class. For others the ground atoms are coloured greedily: two
+that occur in one grounding get different colours.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from herbrand.program.program import literals_of
 
 @dataclass(frozen=True, eq=False)
 class AtomClass:
-    """Atoms of one predicate, by their flat positions; ``None``: all of them."""
+    """Atoms of one predicate that may move at once; ``positions``: their flat positions, all atoms if
+    ``None``."""
 
     predicate: str
     positions: Tensor | None
 
 
 def colouring(problem: Problem, budget: Budget) -> tuple[AtomClass, ...]:
-    """Classes that cover all atoms; raises ``BudgetError`` where grounding for it does not fit."""
+    """Classes that cover all atoms. Raises ``BudgetError`` where the grounding for them does not fit."""
     coupled = _coupled_predicates(problem)
     classes = [AtomClass(name, None) for name in problem.unknowns.tables if name not in coupled]
     if not coupled:
@@ -46,7 +47,7 @@ def colouring(problem: Problem, budget: Budget) -> tuple[AtomClass, ...]:
 
 
 def _coupled_predicates(problem: Problem) -> frozenset[str]:
-    """Predicates of which two atoms may share a grounding, or be one."""
+    """Predicates of which two atoms may share a grounding, or be tied."""
     coupled = {tie.predicate for tie in problem.unknowns.ties} | {tie.leader for tie in problem.unknowns.ties}
     for template in problem.program.templates:
         named = [x.predicate for x in literals_of(template.conjunction)]
@@ -56,7 +57,7 @@ def _coupled_predicates(problem: Problem) -> frozenset[str]:
 
 
 def _coloured(problem: Problem, atoms: LatentAtoms, numbers: np.ndarray, budget: Budget) -> np.ndarray:
-    """A colour for each atom number; those of coupled predicates differ wherever they share a grounding."""
+    """A colour for each atom number; atoms of coupled predicates that share a grounding differ."""
     wanted = np.zeros(atoms.count, dtype=bool)
     wanted[numbers] = True
     groups, members, count = [], [], 0
@@ -84,7 +85,7 @@ def _coloured(problem: Problem, atoms: LatentAtoms, numbers: np.ndarray, budget:
 def _occurrences(
     conjunction: GroundConjunction, origin: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of an outermost row and an atom in it, quantifiers included."""
+    """Pairs of an outermost row and an atom in it, including atoms inside quantifiers."""
     for column in conjunction.atoms.T:
         latent = column != SATISFIED
         yield origin[latent], column[latent]

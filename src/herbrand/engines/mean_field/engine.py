@@ -1,8 +1,8 @@
 """Mean field: the product distribution nearest to the model, by messages contracted over logical variables.
 
-Guarantee: marginals are an ``approximation``; the log-partition is a certified lower bound. Cost of a step:
-what the contraction of each template costs, whatever its number of groundings. The most probable world is
-sought by annealing and then improved atom by atom.
+Guarantee: marginals are an ``approximation``; the log-partition is a certified lower bound. The cost of a
+step is that of the contraction of each template, whatever its number of groundings. The most probable world
+is sought by annealing and then improved atom by atom.
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question
 
 SMALL_ENOUGH = 2_000
-"""Worlds are improved atom by atom up to this many classes of atoms."""
+"""Most classes of atoms for which worlds are improved class by class; beyond it whole predicates move."""
 
 ANNEALING_STEPS = 60
+# Factors of all messages in the first and the last annealing step, in geometric progression between.
 FIRST_SHARPNESS, LAST_SHARPNESS = 0.5, 20.0
 
 
 @dataclass(frozen=True, eq=False)
 class MeanFieldState:
-    """The runs from all starts; ``steps`` taken; ``classes`` of atoms that may move at once, where needed."""
+    """The runs from all starts. ``steps``: those taken; ``classes``: atoms that may move at once, where
+    needed."""
 
     problem: Problem
     question: Question
@@ -57,12 +59,13 @@ class MeanFieldState:
 
 @dataclass(frozen=True)
 class MeanField:
-    """``schedule``: ``parallel``, or ``sequential``, under which the bound never falls.
+    """The engine. ``schedule``: ``parallel``, or ``sequential``, under which the bound never falls.
 
-    ``damping``: the part of the old logits that a parallel step keeps; adapted to the bound's slope if None.
-    ``starts``: runs; the first from the soft evidence alone, others from random logits; the highest bound is
-    kept. ``clip``: a statement moves an atom's log-odds by less than this times its weight. That is another
-    model than the theory (:mod:`herbrand.engines.mean_field.clipping`): it has no bound, and no worlds.
+    ``damping``: the part of the old logits that a parallel step keeps; if None the stride adapts to the
+    bound's slope. ``starts``: number of runs; the first from the soft evidence alone, others from random
+    logits; the one with the highest bound is kept. ``clip``: a statement moves an atom's log-odds by less
+    than this times its weight. That is another model than the theory
+    (:mod:`herbrand.engines.mean_field.clipping`): it has no bound, and no worlds.
     """
 
     budget: Budget = UNLIMITED
@@ -84,7 +87,7 @@ class MeanField:
 
     @classmethod
     def with_settings(cls, settings: Settings) -> MeanField:
-        require("torch")  # which only a run imports
+        require("torch")  # only a run imports it
         return cls(
             settings.budget,
             cls.schedule if settings.schedule is None else settings.schedule,
@@ -102,11 +105,11 @@ class MeanField:
             return Refusal(UnsupportedError(why, hint="leave out --clip"))
         try:
             outline = outlined(program, within, clip=self.clip)
-            cost = Cost(outline.operations, outline.bytes)  # a contraction that does not fit is refused here
+            cost = Cost(outline.operations, outline.bytes)  # a contraction that does not fit raises
             begin = partial(self._started, outline, question, within)
-            if self.schedule == Schedule.sequential:  # so are too many atoms to colour
+            if self.schedule == Schedule.sequential:  # raises BudgetError for too many atoms to colour
                 return Prepared.ready(begin(), cost)
-        except HerbrandError as error:  # a contradiction among hard statements, too
+        except HerbrandError as error:  # also a contradiction among hard statements
             return Refusal(error)
         return Prepared(begin, lambda: cost)
 
@@ -132,7 +135,7 @@ class MeanField:
         return in_parallel(state.problem, run, self.damping is None, sharpness)
 
     def _towards_world(self, state: MeanFieldState) -> MeanFieldState:
-        """Annealed first; then each class takes its best values until none changes."""
+        """Anneal first; then move each class to its best values until none changes."""
         if state.steps < ANNEALING_STEPS:
             share = state.steps / (ANNEALING_STEPS - 1)
             sharpness = FIRST_SHARPNESS * (LAST_SHARPNESS / FIRST_SHARPNESS) ** share
@@ -144,7 +147,7 @@ class MeanField:
         return self._each(state, lambda run: in_turn(state.problem, run, classes, math.inf))
 
     def _classes(self, problem: Problem) -> tuple[AtomClass, ...]:
-        """Classes for the last improvements; whole predicates where there would be too many."""
+        """Classes for the last improvements; whole predicates where there would be too many classes."""
         try:
             classes = colouring(problem, self.budget)
         except BudgetError:
@@ -177,16 +180,16 @@ class MeanField:
 
     @property
     def _model(self) -> str:
-        """The engine's name, and that of the model where it is not the theory's own."""
+        """The engine's name, with the clip if there is one, as that is another model than the theory."""
         return self.name if self.clip is None else f"{self.name} (clip {self.clip:g})"
 
     def explain(self, state: MeanFieldState, status: Status) -> Explanation:
-        """The groundings that move the asked atom, each with what it adds to the atom's log-odds."""
+        """The groundings that move the queried atom, each with what it adds to the atom's log-odds."""
         return explained(state.problem, state.best.marginals, state.question, self._model)
 
 
 def bound(problem: Problem, run: MeanFieldRun) -> float:
-    """The expected log-weight plus the entropy: at most log Z; of a world, its log-weight."""
+    """The expected log-weight plus the entropy: at most log Z; for a world, its log-weight."""
     value, _ = problem.messages(run.marginals, problem.weights)
     return (
         value + problem.unknowns.opinions(run.marginals) + problem.unknowns.entropy(run.logits, run.marginals)

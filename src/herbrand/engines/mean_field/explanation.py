@@ -1,8 +1,9 @@
-"""Why an atom has its marginal: the groundings of statements that speak of it, and what each says.
+"""Explain an atom's marginal by the groundings that contain the atom, each with its contribution.
 
 A grounding contributes its weight times how much likelier its pieces are when the atom is true than when it
-is false, under the marginals of all other atoms. Soft evidence is the base; together they are the atom's
-log-odds. For a many-valued atom they are those of the asked value over the likeliest other one.
+is false, under the marginals of all other atoms. Soft evidence is the base; together they add up to the
+atom's log-odds. For a many-valued atom these are the log-odds of the queried value over the likeliest other
+one.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ from herbrand.program.program import Argument, Literal, Template, literals_of, s
 from herbrand.program.question import Question
 
 Code = int | bytes
-"""One key of an atom's arguments."""
+"""The key of an atom's arguments."""
 MOST_REASONS = 1000
-"""Groundings that are listed; what all others say is the remainder."""
+"""Most groundings to list; the sum of all others is the remainder."""
 
 
 def explained(
     problem: Problem, marginals: Mapping[str, Tensor], question: Question, engine: str
 ) -> Explanation:
-    """The asked atom's log-odds as soft evidence plus what each grounding says."""
+    """Explain the queried atom's log-odds as soft evidence plus the contribution of each grounding."""
     asked = ExplainedAtom.of(question, problem.evidence)
     case = _Case(problem, marginals, asked)
     odds = case.certain
@@ -62,7 +63,7 @@ Key = tuple[int, tuple[tuple[str, int, str], ...]]
 
 @dataclass(eq=False)
 class _Case:
-    """One latent atom: its ``value`` against the likeliest ``other``."""
+    """One latent atom to explain: the odds of its ``value`` against the likeliest ``other``."""
 
     problem: Problem
     marginals: Mapping[str, Tensor]
@@ -87,7 +88,7 @@ class _Case:
         return next((value for value in order if value != self.value), self.value)
 
     def _shares(self) -> list[float]:
-        """Which part of what each weighted statement says is left where messages are clipped."""
+        """For each weighted statement, the fraction of its message to the atom that clipping leaves."""
         problem, count = self.problem, len(self.problem.weights)
         if problem.clip is None:
             return [1.0] * count
@@ -104,7 +105,7 @@ class _Case:
 
     @property
     def certain(self) -> float:
-        """Infinite log-odds where nothing else is left, or the value is not; else 0."""
+        """Infinite log-odds where the queried value is the only one left, or is excluded; else 0."""
         allowed = self.problem.settled.get(self.number)
         if allowed is not None and len(allowed) == 1:
             return math.inf if int(self.probabilities.argmax()) == self.value else -math.inf
@@ -122,7 +123,7 @@ class _Case:
 
     @cached_property
     def base(self) -> float:
-        """What soft evidence says."""
+        """Log-odds from soft evidence."""
         return math.fsum(self._opinion(name, code, flipped) for name, code, flipped in self.members)
 
     def _opinion(self, name: str, code: Code, flipped: bool) -> float:
@@ -139,7 +140,7 @@ class _Case:
 
     @cached_property
     def members(self) -> list[tuple[str, Code, bool]]:
-        """The atom and those that are one with it, and whether each has the opposite value of this one."""
+        """The atom and those tied to it, with whether each has the opposite value of this one."""
         numbers = np.flatnonzero(self.leaders.leader == self.number)
         members = []
         for name, codes in self.atoms.codes.items():
@@ -150,7 +151,7 @@ class _Case:
         return members
 
     def contributions(self) -> dict[Key, float]:
-        """What each ground statement says, its pieces put together."""
+        """Contribution of each ground statement, summed over its pieces."""
         amounts: dict[Key, float] = defaultdict(float)
         for template in self.problem.program.templates:
             if template.weight is None:
@@ -169,7 +170,7 @@ class _Case:
     def _of_literal(
         self, template: Template, literal: Literal, code: Code, seen: set[tuple[int, ...]]
     ) -> Iterator[tuple[Key, float]]:
-        """The groundings in which a literal is about the atom."""
+        """The groundings in which a literal is the atom, each with its contribution."""
         bound = self._bound(template, literal, code)
         if bound is None:
             return
@@ -188,7 +189,8 @@ class _Case:
     def _bound(
         self, template: Template, literal: Literal, code: Code
     ) -> tuple[Template, dict[str, int]] | None:
-        """The template with the variables of the literal put to the atom's constants."""
+        """The template with the literal's variables bound to the atom's constants; ``None`` where they do not
+        match."""
         constants = [
             int(c[0]) for c in arguments_of(np.array([code]), self.problem.evidence.sizes(literal.predicate))
         ]
@@ -216,7 +218,7 @@ class _Case:
         return ground.template.sign * ground.multiplicity * numbers[ground.weight_rows]
 
     def _changes(self, ground: GroundTemplate) -> Iterator[tuple[int, float]]:
-        """Rows that speak of the atom, and how much likelier its value makes each."""
+        """The rows that contain the atom, and how much likelier its value makes each of them."""
         cases = ground_cases(Ground(self.problem.program, self.problem.evidence, self.atoms, (ground,)))
         (columns,) = cases.rows
         circuit, rows, roots = Circuit(self.atoms.value_counts), [], []
@@ -229,7 +231,7 @@ class _Case:
             yield from zip(rows, (values[0::2] - values[1::2]).tolist(), strict=True)
 
     def _node(self, circuit: Circuit, event: Event, value: int) -> int:
-        """The event once the atom has a value: literals of several values are separated first."""
+        """The event given that the atom has a value."""
         own = self._own(value)
         left = event.given(self.number, frozenset({own}))
         return (ONE if left else ZERO) if isinstance(left, bool) else circuit.node(left)
@@ -242,7 +244,7 @@ class _Case:
         return self.places.probabilities(self.flat, atoms, allowed)
 
     def _key(self, template: Template, binding: Mapping[str, int]) -> Key:
-        """The ground statement of a row: its own variables where all pieces have them."""
+        """The ground statement of a row, by the statement's variables where all pieces have them."""
         became = zip(template.free, template.instance, strict=True)
         constants = ((n, binding.get(a) if isinstance(a, str) else a, kind) for (n, kind), a in became)
         return template.statement, tuple((n, c, kind) for n, c, kind in constants if c is not None)

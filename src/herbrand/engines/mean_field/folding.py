@@ -1,8 +1,8 @@
-"""Known literals of a product multiplied once, before any marginal is known, where that saves work.
+"""Multiply the known literals of a product once, before any marginal is known, where that saves work.
 
-``author(b1, a1) × author(b2, a2) × word(a1, w) × word(a2, w) × same(b1, b2)`` with all but ``same`` known
-is one table over b1 and b2 times ``same``. Chains of large sparse relations are better left as they are:
-there a product is denser than its factors.
+``author(b1, a1) × author(b2, a2) × word(a1, w) × word(a2, w) × same(b1, b2)`` with all but ``same`` known is
+one table over b1 and b2 times ``same``. Chains of large sparse relations are better left as they are, since a
+product of them is denser than its factors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_LIMIT = 2**60
 
 
 def folded(product: Product, relations: KnownRelations) -> Product:
-    """The product, its known literals as one operand if that makes each run cheaper."""
+    """The product, with its known literals as one operand if that makes each run cheaper."""
     known = tuple(x for x in product.operands if isinstance(x, Observed))
     others = tuple(x for x in product.operands if not isinstance(x, Observed))
     needed = {axis for operand in others for axis in operand.axes}
@@ -38,7 +38,7 @@ def folded(product: Product, relations: KnownRelations) -> Product:
 
 
 def _operations(product: Product, listed: Mapping[Operand, Statistics]) -> float:
-    """What a run of the product costs, roughly."""
+    """Estimate of the operations of one run of the product."""
     contraction = Contraction(tuple(x.axes for x in product.operands), (), product.sizes)
     known = [listed.get(operand, Statistics()) for operand in product.operands]
     try:

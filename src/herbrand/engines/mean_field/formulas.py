@@ -1,4 +1,4 @@
-"""The probability of queried formulas under the product distribution."""
+"""Probabilities of queried formulas under the product distribution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from herbrand.program.question import Question
 
 
 def formula_rows(problem: Problem, marginals: Mapping[str, Tensor], question: Question) -> tuple[Row, ...]:
-    """Every instance of the queried formulas."""
+    """A row for every instance of the queried formulas."""
     if not question.formulas:
         return ()
     atoms = LatentAtoms(problem.evidence, problem.budget)

@@ -1,7 +1,7 @@
-"""Templates over ground atoms, for what sums of products over variables cannot say.
+"""Templates over ground atoms, for what sums of products over variables cannot express.
 
-Quantifiers whose assignments share atoms, and templates that speak twice of atoms that hard statements made
-one. Rows without quantifiers are arrays; the others are a circuit.
+These are quantifiers whose assignments share atoms, and templates with two atoms that hard statements tied.
+Rows without quantifiers are arrays; the others are a circuit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Weights = Sequence[Tensor | float]
 
 @dataclass(frozen=True, eq=False)
 class Leaders:
-    """Which atom each latent atom follows (itself if none), and whether it has the opposite value."""
+    """The atom that each latent atom follows (itself if none), and whether it has the opposite value."""
 
     leader: np.ndarray
     opposite: np.ndarray
@@ -45,7 +45,8 @@ class Leaders:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Products of as many literals each: atom numbers [row, literal] and what each column allows."""
+    """Products with the same form of literals: atom numbers [row, literal], and the values each column
+    allows."""
 
     atoms: Tensor
     allowed: tuple[tuple[int, ...], ...]
@@ -56,7 +57,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Roots:
-    """Events by their place among the circuit's roots."""
+    """Roots of the circuit that have the same weight, by their ``places`` among all roots."""
 
     weight: int
     counts: Tensor
@@ -65,7 +66,7 @@ class Roots:
 
 
 class MarginalPlaces:
-    """Where atoms' numbers stand in the tables' flattened marginals, put one after another."""
+    """Where each atom is in the flattened marginals of all tables, one table after another."""
 
     def __init__(self, tables: Mapping[str, PredicateTable], atoms: LatentAtoms) -> None:
         self.names = [name for name in tables if name in atoms.codes]
@@ -84,7 +85,7 @@ class MarginalPlaces:
         self.ranks = {name: len(tables[name].shape) for name in self.names}
 
     def flat(self, marginals: Mapping[str, Tensor]) -> Tensor:
-        """All marginals [batch, entry]."""
+        """All marginals, flattened [batch, entry]."""
         ranks = self.ranks
         parts = [
             m.flatten(-ranks[n]) if ranks[n] else m.unsqueeze(-1) for n, m in marginals.items() if n in ranks
@@ -92,7 +93,7 @@ class MarginalPlaces:
         return torch.cat(parts or [torch.zeros(0, dtype=torch.float64)], dim=-1)
 
     def probabilities(self, flat: Tensor, atoms: Tensor, allowed: tuple[int, ...]) -> Tensor:
-        """Of each of these atoms to have one of the allowed values."""
+        """The probability that each of these atoms has one of the allowed values."""
         valued = self.is_valued[atoms]
         places = self.position[atoms].to(flat.device)
         if not bool(valued.any()):
@@ -117,20 +118,20 @@ def _of_truth(true: Tensor, allowed: tuple[int, ...]) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class WholeTable:
-    """What a network's table says of the variables in ``scope``, an axis each: the logarithms of its entries,
-    and 0 where hard statements exclude what it makes impossible."""
+    """Expected log-weight of a network's table over the variables in ``scope``, one axis each: the logarithms
+    of its entries, with 0 in place of impossible ones, which hard statements exclude."""
 
     scope: tuple[str, ...]
     logs: Tensor
 
     @staticmethod
     def of(table: NetworkTable, evidence: Evidence) -> WholeTable:
-        """Of the variables that are not known."""
+        """The table over the variables that evidence does not fix."""
         names, logs = left_of(table, evidence)
         return WholeTable(names, torch.from_numpy(np.where(np.isneginf(logs), 0.0, logs)))
 
     def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
-        """Its expected entry, one axis after another summed out."""
+        """Compute the expected entry, one axis after another summed out."""
         expected = self.logs
         for name in self.scope:
             expected = torch.tensordot(marginals[name], expected, dims=1)
@@ -138,7 +139,7 @@ class WholeTable:
 
 
 class GroundScore:
-    """The expected log-weight of ground templates, and of tables of networks."""
+    """The expected log-weight of ground templates and of networks' tables."""
 
     def __init__(self, ground: Ground, leaders: Leaders, tables: Mapping[str, PredicateTable]) -> None:
         self.places = MarginalPlaces(tables, ground.atoms)
@@ -181,7 +182,7 @@ class GroundScore:
             )
 
     def value(self, marginals: Mapping[str, Tensor], weights: Weights) -> Tensor:
-        """The expected log-weight [batch], differentiable."""
+        """Compute the expected log-weight [batch]; differentiable."""
         flat = self.places.flat(marginals)
         total = sum((one.expected(marginals) for one in self.whole), start=flat.new_zeros(flat.shape[:-1]))
         for weight, count in self.constants.items():
@@ -202,7 +203,7 @@ class GroundScore:
 
 
 def is_silent(weight: Tensor | float) -> bool:
-    """Whether a weight is a plain 0: nothing is to be computed, nor differentiated."""
+    """Whether a weight is a plain 0, so that nothing must be computed or differentiated."""
     return not isinstance(weight, torch.Tensor) and not weight
 
 
@@ -227,7 +228,7 @@ def _weighted(products: Tensor, of: Rows | Roots, weights: Weights) -> Tensor:
 
 
 class Events:
-    """Rows of literals as events over leading atoms; what a helper stands for is read once."""
+    """Converts rows of literals to events over leading atoms; the members of each helper are read once."""
 
     def __init__(self, cases: Cases, leaders: Leaders) -> None:
         self.leaders, self.somes, self.sizes = leaders, cases.somes, cases.sizes.tolist()
@@ -235,14 +236,14 @@ class Events:
         self.pieces: dict[int, tuple[Event, ...]] = {}
 
     def of(self, columns: Columns) -> Iterator[tuple[int, Event]]:
-        """Each row that is possible, and its event."""
+        """Each possible row, with its event."""
         for row, literals in zip(columns.rows.tolist(), columns.literals(), strict=True):
             event = self._event(literals)
             if event is not None:
                 yield row, event
 
     def _event(self, row: Iterable[tuple[int, Allowed]]) -> Event | None:
-        """``None`` where an atom would need two values."""
+        """The event of a row; ``None`` where an atom would need two values."""
         literals: dict[int, Values] = {}
         blocks: list[tuple[bool, tuple[Event, ...]]] = []
         for axis, allowed in row:
@@ -256,7 +257,7 @@ class Events:
         return Event(literals, tuple(blocks))
 
     def _pieces_of(self, helper: int) -> tuple[Event, ...]:
-        """The events of which some happens where a helper is true."""
+        """The events of which at least one happens where a helper is true."""
         if helper not in self.pieces:
             rows = (
                 self._none_of(axis) if axis in self.made and 1 not in allowed else [(axis, allowed)]
@@ -266,11 +267,12 @@ class Events:
         return self.pieces[helper]
 
     def _none_of(self, helper: int) -> list[tuple[int, Allowed]]:
-        """The literals that all hold where a helper is false; pieces of several literals are told so."""
+        """The literals that all hold where a helper is false; a piece of several literals is such a negated
+        helper."""
         return [(axis, other_values(self.sizes[axis], barred)) for axis, barred in self._members(helper)]
 
     def _members(self, helper: int) -> Iterator[tuple[int, Allowed]]:
-        """What a helper rests on: axes, and the values of each that make it true."""
+        """The axes that make a helper true, and the values of each for which they do."""
         own = slice(*self.somes.pointers[self.made[helper] :][:2])
         for axis, pattern in zip(self.somes.members[own].tolist(), self.somes.patterns[own], strict=True):
             yield axis, self.somes.allowed[pattern]
@@ -279,8 +281,8 @@ class Events:
 def merged_rows(
     columns: Columns, leaders: Leaders
 ) -> Iterator[tuple[np.ndarray, np.ndarray, tuple[Allowed, ...]]]:
-    """Rows of one form together, without quantifiers: their numbers, leading atoms [row, literal] and what
-    each of these may be."""
+    """Merge rows of the same form, without quantifiers: row numbers, leading atoms [row, literal], and the
+    values allowed for each literal."""
     atoms = columns.atoms
     leading = np.append(leaders.leader, ABSENT)[atoms]  # the last entry is that of ABSENT
     opposite = np.append(leaders.opposite, False)[atoms]

@@ -1,7 +1,8 @@
-"""What hard statements settle before any message: values of single atoms, and atoms that are one.
+"""Propagate hard statements before any message: exclude values of single atoms, and tie atoms that are equal.
 
-A product distribution keeps a hard statement only where each grounding of it is kept by what single atoms
-are. So units are propagated, atoms that imply each other are made one, and what remains is refused by name.
+A product distribution satisfies a hard statement only where the values of single atoms satisfy each grounding
+of it. So units are propagated, atoms that imply each other are tied, and any other statement is refused by
+name.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ from herbrand.program.ground import Ground, LatentAtoms, ground
 from herbrand.program.program import Program, Weight
 
 MOST_CHOICES = 256
-"""A forbidden "no piece holds" is one clause for each way to break every piece; up to this many are tried."""
+"""Most ways to break a forbidden "no piece holds": it is one clause for each way to break every piece."""
 
 
 @dataclass(frozen=True, eq=False)
 class Forbidden:
-    """Rows of atoms [row, literal], each with values that its atoms must not all have together."""
+    """Forbidden conjunctions of the same form: rows of atoms [row, literal], and the values ``allowed`` for
+    each literal, which a row's atoms must not all have together."""
 
     statement: int
     atoms: np.ndarray
@@ -42,7 +44,7 @@ class Forbidden:
         return Forbidden(self.statement, self.atoms[rows][:, literals], allowed)
 
     def led_by(self, leaders: Leaders) -> Iterator[Forbidden]:
-        """In terms of leaders, rows of one form together; without those that nothing can break any more."""
+        """The same over leaders, rows of one form merged; without rows that can no longer be violated."""
         columns = Columns(self.atoms, self.allowed, np.arange(len(self.atoms)))
         for _, atoms, allowed in merged_rows(columns, leaders):
             yield Forbidden(self.statement, atoms, allowed)
@@ -50,16 +52,17 @@ class Forbidden:
 
 @dataclass(frozen=True, eq=False)
 class SettledAtoms:
-    """``allowed``: the values left to atoms that have lost some; ``leaders``: atoms that are one."""
+    """Consequences of hard statements. ``allowed``: the values left to atoms that have lost some;
+    ``leaders``: the ties."""
 
     allowed: Mapping[int, Values]
     leaders: Leaders
 
 
 def settled(ground: Ground) -> SettledAtoms:
-    """Everything that a program's forbidden templates, which are all it has, settle.
+    """Everything that follows from a program's forbidden templates; ``ground`` has no others.
 
-    Raises ``UnsupportedError`` where a statement is not settled by that, ``ContradictionError`` where the
+    Raises ``UnsupportedError`` where a statement is not satisfied by that, ``ContradictionError`` where the
     statements exclude each other.
     """
     work = _Work(ground.program, ground.atoms)
@@ -77,7 +80,7 @@ def settled(ground: Ground) -> SettledAtoms:
 
 
 def leaders_of(ground: Ground) -> Leaders:
-    """Atoms that forbidden templates make one, whatever else they say."""
+    """The ties that follow from forbidden templates, ignoring all that they forbid otherwise."""
     work = _Work(ground.program, ground.atoms)
     clauses = work.clauses(ground)
     while True:
@@ -89,7 +92,8 @@ def leaders_of(ground: Ground) -> Leaders:
 
 @dataclass
 class _Work:
-    """``possible``: whether a value is left, each atom's from ``starts`` on; ``left``: how many are."""
+    """Unit propagation in progress. ``possible``: whether each value is left, an atom's values from
+    ``starts`` on; ``left``: how many values each atom has left."""
 
     program: Program
     atoms: LatentAtoms
@@ -107,7 +111,7 @@ class _Work:
         return frozenset(range(int(self.atoms.value_counts[atom])))
 
     def clauses(self, ground: Ground) -> list[Forbidden]:
-        """Everything that the templates forbid."""
+        """All conjunctions that the templates forbid."""
         cases = ground_cases(ground)
         events = Events(cases, self.leaders)
         clauses: list[Forbidden] = []
@@ -120,7 +124,7 @@ class _Work:
         return clauses
 
     def _without_blocks(self, statement: int, events: Iterable[tuple[int, Event]]) -> list[Forbidden]:
-        """What forbids events with quantifiers, rows of the same values together."""
+        """The conjunctions that forbid events with quantifiers, rows with the same allowed values merged."""
         atoms: dict[tuple[Allowed, ...], list[list[int]]] = {}
         for _, event in events:
             for literals in self._broken(statement, event):
@@ -132,7 +136,8 @@ class _Work:
         ]
 
     def _broken(self, statement: int, event: Event) -> Iterator[dict[int, Values]]:
-        """The conjunctions that are forbidden together with an event."""
+        """The conjunctions of literals that together cover an event, so that forbidding all of them forbids
+        it."""
         if not event.blocks:
             yield dict(event.literals)
             return
@@ -152,7 +157,7 @@ class _Work:
             yield from self._with(statement, event.literals, opposite, (*inside, *rest))
 
     def _broken_by(self, piece: Event) -> Iterator[tuple[Mapping[int, Values], tuple]]:
-        """What each makes a piece fail: a literal that is false, or a block that says the opposite."""
+        """Each way to make a piece false: a false literal, or a block with the opposite truth."""
         for atom, values in piece.literals.items():
             yield {atom: self.every(atom) - values}, ()
         for some, inner in piece.blocks:
@@ -168,7 +173,8 @@ class _Work:
             yield from self._broken(statement, Event(joint, blocks))
 
     def propagated(self, clauses: Sequence[Forbidden]) -> tuple[list[Forbidden], bool]:
-        """What is left of the clauses once single atoms have lost the values that these forbid."""
+        """Remove forbidden values from single atoms until nothing changes; the remaining clauses, and whether
+        any was removed."""
         moved = False
         while True:
             left, again = [], False
@@ -184,7 +190,8 @@ class _Work:
                 return left, moved
 
     def _open(self, clause: Forbidden) -> Iterator[Forbidden]:
-        """The literals that may still be false, rows with the same of them together; no row where one is."""
+        """The literals of each row that may still be false, rows with the same such literals merged; rows
+        with a false literal are dropped."""
         inside = np.zeros(clause.atoms.shape, np.int64)
         for place, allowed in enumerate(clause.allowed):
             starts = self.starts[clause.atoms[:, place]]
@@ -202,7 +209,8 @@ class _Work:
             yield clause.taken(rows[form == number], np.flatnonzero(doubtful[representative]).tolist())
 
     def _forbid(self, clause: Forbidden) -> None:
-        """Take the values of clauses of one literal from their atoms; one of none no world keeps."""
+        """Remove the values of clauses of one literal from their atoms. Raises ``ContradictionError`` where
+        an atom has none left, or the clause has no literal."""
         for column, allowed in zip(clause.atoms.T, clause.allowed, strict=True):
             atoms = np.unique(column)
             for value in allowed:
@@ -211,13 +219,14 @@ class _Work:
             raise _contradiction(self.program, clause.statement)
 
     def _lose(self, atoms: np.ndarray, value: int | np.ndarray) -> None:
-        """Take a value from each of some atoms, which are distinct."""
+        """Remove a value from each of some distinct atoms."""
         at = self.starts[atoms] + value
         self.left[atoms] -= self.possible[at]
         self.possible[at] = False
 
     def tie(self, clauses: Sequence[Forbidden]) -> bool:
-        """Make atoms one that imply each other, by the strong components of the implications."""
+        """Tie atoms that imply each other, by strong components of the implications of two-literal clauses
+        (Aspvall, Plass and Tarjan 1979); whether there were any."""
         ends = [
             (rows, np.tile([values[0] for values in clause.allowed], (len(rows), 1)))
             for clause in clauses
@@ -245,7 +254,7 @@ class _Work:
         return True
 
     def _follow(self, names: np.ndarray, leader: np.ndarray, opposite: np.ndarray) -> None:
-        """Atoms of these names follow others; what they have lost, those lose."""
+        """Tie the atoms ``names`` to leaders, which also lose the values that these have lost."""
         to, flipped = np.arange(self.atoms.count), np.zeros(self.atoms.count, bool)
         to[names], flipped[names] = leader, opposite
         before = self.leaders
@@ -256,11 +265,11 @@ class _Work:
                 self._lose(np.unique(leader[lost & (opposite == flip)]), value ^ flip)
 
     def rewritten(self, clauses: Sequence[Forbidden]) -> list[Forbidden]:
-        """The clauses in terms of leaders; one that can no longer be broken is dropped."""
+        """The clauses over leaders; those that can no longer be violated are dropped."""
         return [rest for clause in clauses for rest in clause.led_by(self.leaders)]
 
     def everywhere(self) -> dict[int, Values]:
-        """The values left to those that have lost some, followers included."""
+        """The values left to atoms that have lost some, including followers."""
         leader, opposite = self.leaders.leader, self.leaders.opposite
         lost = np.flatnonzero(self.left[leader] < self.atoms.value_counts[leader])
         by_atom: dict[int, Values] = {}
@@ -276,15 +285,15 @@ def _ways_to_break(piece: Event) -> int:
 
 
 class UnkeptError(UnsupportedError):
-    """Of the hard statement with this number, which no product of single atoms keeps."""
+    """A hard statement, with its number, that no product of single atoms satisfies."""
 
     statement: int
 
 
 def penalised(program: Program, budget: Budget, penalty: float) -> Program:
-    """The program with each hard statement that mean field cannot keep as a penalty on what it forbids.
+    """The program with each hard statement that mean field cannot satisfy as a penalty on what it forbids.
 
-    The penalties are weights of their own, after those that the program has.
+    The penalties are additional weights, after those of the program.
     """
     while True:
         hard = tuple(t for t in program.templates if t.weight is None)

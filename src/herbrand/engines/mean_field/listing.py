@@ -1,9 +1,9 @@
-"""Which large predicates need only their exceptions
-listed: where all other atoms get one and the same message.
+"""Choose the large predicates of which only exceptions are listed, since all other atoms get the same
+message.
 
-``likes(x, y) and ... => buys(x, y)`` over an observed ``likes`` moves ``buys`` at the listed pairs; ``0.3:
-buys(x, y)`` moves all alike. So the pairs that known relations single out are listed, and one entry stands
-for the others. Where a message may differ from atom to atom, the whole table is kept.
+``likes(x, y) and ... => buys(x, y)`` over an observed ``likes`` moves ``buys`` at the listed pairs;
+``0.3: buys(x, y)`` moves all alike. So the pairs that known relations select are listed, and one entry serves
+all others. Where a message may differ from atom to atom, the whole table is kept.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def exceptions(
 def _singled_out(
     reading: Reading, product: Product, evidence: Evidence, relations: KnownRelations
 ) -> np.ndarray | None:
-    """The atoms that a product moves; none where it moves all alike."""
+    """The atoms that a product moves differently from the rest, empty where it moves all alike; ``None``
+    where any atom may differ."""
     axes = reading.axes
     if len(axes) < len(reading.arguments) or reading not in product.operands:
         return None

@@ -1,4 +1,4 @@
-"""Which part of a predicate's table a literal reads: its arguments fix, repeat or range over dimensions.
+"""The part of a predicate's table that a literal reads: its arguments fix, repeat or range over dimensions.
 
 >>> Reading("friends", ("x", 2, "x", "y")).axes
 ('y', 'x')
@@ -17,7 +17,7 @@ from herbrand.program.program import TRUE, Argument, Pair
 
 @dataclass(frozen=True)
 class Reading:
-    """What a literal reads of a table: which atoms, by its arguments, and which of their values count.
+    """What a literal reads of a table: the atoms given by its arguments, and the values that count.
 
     ``axes``: the distinct variables among ``arguments``, in the order in which the reading has them.
     ``apart``: pairs of arguments that differ; where they agree, nothing is read.
@@ -38,7 +38,8 @@ class Reading:
         return repeated_axes([a for a in self.arguments if isinstance(a, str)])
 
     def region(self, table: Tensor, batched: bool, values: bool = False) -> Tensor:
-        """The part of a table that is read: a view without a copy; ``values``: its last axis is values."""
+        """The part of a table that is read, as a view without a copy; ``values``: the table's last axis is
+        values."""
         lead = int(batched)
         for place, argument in reversed(list(enumerate(self.arguments))):
             if isinstance(argument, int):
@@ -50,9 +51,10 @@ class Reading:
         return table
 
     def embedded(self, region: Tensor, sizes: Sequence[int], values: bool = False) -> Tensor:
-        """A table with the region in it and 0 elsewhere; the region has one axis before those that are read.
+        """Embed the region in a table that is 0 elsewhere; the region has one axis before those that are
+        read.
 
-        A function of the region without writing to memory, so that derivatives and ``vmap`` go through.
+        It is a function of the region that writes to no memory, so that derivatives and ``vmap`` go through.
         """
         for first, second in reversed(self._diagonals[0]):
             if values:

@@ -1,10 +1,10 @@
-"""Messages to all atoms as steps over torch tensors, worked out once from shapes.
+"""Messages to all atoms as steps over torch tensors, planned once from shapes.
 
 A program's templates are sums of products of marginals (:mod:`herbrand.engines.mean_field.products`). Their
-derivatives by the marginals, the messages, are written down here as steps: a matrix product, a shift or a
-gathering of rows each. Products that differ only in which values they allow are one, with a table of numbers
-for the values. Nothing is differentiated while messages are computed; gradients of what follows go through
-the steps by torch's own rules.
+derivatives by the marginals, the messages, are written here as steps: matrix products, shifts or gatherings
+of rows. Products that differ only in the values they allow are merged, with a table of numbers for the
+values. Nothing is differentiated while messages are computed; gradients of a loss go through the steps by
+torch's own rules.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from herbrand.program.program import FALSE, Program, Template, different
 
 FLOAT_BYTES = 8
 VALUE = "value "
-"""Names of axes of values start so."""
+"""Prefix of the names of axes of values."""
 PRESENT = "present "
-"""Which constants of a type there are is read as a table of this and the type's name."""
+"""Prefix of a table's name, followed by a type: which constants of the type are present."""
 Worth = tuple[tuple[int, float], ...]
 Weights = Sequence[Tensor]
 Tables = dict[str, Tensor]
@@ -61,7 +61,8 @@ Tables = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Leaf:
-    """What products read of a table, whatever the names of its variables: its dimensions, values last."""
+    """Part of a table that products read, whatever the names of its variables; ``shape``: its dimensions,
+    values last."""
 
     reading: Reading
     shape: tuple[int, ...]
@@ -69,13 +70,14 @@ class Leaf:
 
     @property
     def whole(self) -> bool:
-        """Whether every atom is read, each once."""
+        """Whether every atom is read exactly once."""
         return self.reading.axes == self.reading.arguments
 
 
 @dataclass(frozen=True)
 class Values:
-    """A table over values, linear in weights: ``counts`` [entry, weight] times weights of these numbers."""
+    """A table over values, linear in weights: ``counts`` [entry, weight] times the weights of these
+    numbers."""
 
     shape: tuple[int, ...]
     weights: tuple[int, ...]
@@ -84,7 +86,8 @@ class Values:
 
 @dataclass(frozen=True)
 class Message:
-    """Added to a leaf's: a register arranged to the leaf's dimensions, or a step that is a matrix product."""
+    """A message to a leaf: a register arranged to the leaf's dimensions, or a step that is a matrix
+    product."""
 
     sign: float
     register: int = -1
@@ -95,7 +98,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Heard:
-    """All that is said to a leaf at one worth; ``early``: whatever the marginals are."""
+    """All messages to a leaf with the same factor ``worth``; ``early``: they do not depend on marginals."""
 
     leaf: int
     worth: Worth
@@ -104,9 +107,9 @@ class Heard:
 
 
 class MessagePlan(nn.Module):
-    """Steps for the messages of some templates; holds what is known as buffers.
+    """Steps for the messages of some templates; known tables are buffers.
 
-    ``left``: the templates that it takes no part of. ``given``: predicates whose tables come with each call;
+    ``left``: the templates that it cannot handle. ``given``: predicates whose tables come with each call;
     ``ragged``: types whose constants may be absent from an example, by tables named after them.
     """
 
@@ -146,7 +149,7 @@ class MessagePlan(nn.Module):
     def prepared(
         self, weights: Weights, like: Tensor, facts: Mapping[str, Tensor], present: Mapping[str, Tensor]
     ) -> Prepared:
-        """Everything that depends on weights and facts alone."""
+        """Compute everything that depends on weights and facts alone."""
         registers: dict[int, Tensor] = {}
         for register, name in self.register_names.items():
             known = getattr(self, name)
@@ -177,7 +180,7 @@ class MessagePlan(nn.Module):
         return made
 
     def _present(self, leaf: int, present: Mapping[str, Tensor]) -> Tensor | None:
-        """[batch, dimensions of a leaf]: whether all constants are there."""
+        """Whether all constants of each atom are present, [batch, dimensions of a leaf]."""
         one = self.leaves[leaf]
         types = self.types.get(one.reading.source)
         if types is None or not any(name in present for name in types):
@@ -206,7 +209,7 @@ class MessagePlan(nn.Module):
         return worth * masks[heard.leaf] if heard.leaf in masks else worth
 
     def forward(self, marginals: Mapping[str, Tensor], prepared: Prepared, onto: Tables) -> Tables:
-        """``onto`` with the messages added that marginals change; these have one batch axis."""
+        """Add the messages that depend on marginals to ``onto``; ``marginals`` have one batch axis."""
         registers = dict(prepared.registers)
         for register in self.sources:
             if register not in registers:
@@ -216,7 +219,7 @@ class MessagePlan(nn.Module):
         return self._added(prepared, registers, onto, early=False)
 
     def constant(self, prepared: Prepared, onto: Tables) -> Tables:
-        """``onto`` with the messages added that no marginal changes."""
+        """Add the messages that no marginal changes to ``onto``."""
         return self._added(prepared, prepared.registers, onto, early=True)
 
     def _added(
@@ -243,7 +246,7 @@ class MessagePlan(nn.Module):
         return messages
 
     def _total(self, heard: Heard, registers: Mapping[int, Tensor]) -> Tensor:
-        """The signed sum of messages, over the dimensions of a leaf, each of which may have size 1."""
+        """The signed sum of messages to a leaf, over its dimensions, each of which may have size 1."""
         total: Tensor | None = None
         leaf = self.leaves[heard.leaf]
         for one in heard.messages:
@@ -274,7 +277,7 @@ class MessagePlan(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Registers that a call's updates share; masks by leaf; worths by what is heard."""
+    """Registers that all updates of a call share; ``masks`` by leaf; ``worths`` by place in ``heard``."""
 
     registers: dict[int, Tensor]
     masks: dict[int, Tensor]
@@ -287,7 +290,7 @@ class Prepared:
         tables: Mapping[str, Tensor],
         registers: dict[int, Tensor] | None = None,
     ) -> None:
-        """Put what a leaf reads into its register, and 1 minus that into its complement's."""
+        """Write what a leaf reads to its register, and 1 minus it to the register of its complement."""
         registers = self.registers if registers is None else registers
         number = plan.sources[register]
         leaf = plan.leaves[number]
@@ -329,7 +332,7 @@ class _Maker:
         )
 
     def add_all(self, templates: Iterable[Template]) -> tuple[Template, ...]:
-        """Those that are left."""
+        """Add the templates whose steps can be written; returns the others."""
         whole = {*self.tables, *self.given}
         left, forms = [], defaultdict[Product, list[tuple[Product, dict[int, float]]]](list)
         for template in templates:
@@ -347,7 +350,7 @@ class _Maker:
         return not name.startswith(PRESENT) and self.evidence.is_valued(name)
 
     def _form(self, product: Product) -> Product:
-        """The product whatever values its readings allow."""
+        """The product without the values that its readings allow."""
         operands = tuple(
             replace(x, allowed=()) if isinstance(x, Reading) and self.valued(x.source) else x
             for x in product.operands
@@ -355,7 +358,7 @@ class _Maker:
         return replace(product, operands=operands)
 
     def _fits(self, product: Product) -> bool:
-        """Whether its steps can be written, and fit the memory, for one example."""
+        """Whether the product's steps can be written, and fit the memory for one example."""
         if any(isinstance(operand, Quantified) for operand in product.operands):
             return False
         form = self._form(product)
@@ -364,9 +367,10 @@ class _Maker:
         return self.ways[form] is not None
 
     def _way(self, form: Product) -> _Rows | None:
-        """The rows to read, or none of them for whole tables, whichever is cheaper."""
+        """The rows to read, or ``_Rows`` without rows for whole tables, whichever is cheaper; ``None`` if
+        neither fits."""
         if not any(isinstance(x, Reading) and x.source in self.tables for x in form.operands):
-            return _Rows((), None)  # moves no atom
+            return _Rows((), None)  # reads no open predicate, so it moves no atom
         if self.ragged and set(form.sizes) - {a for x in form.operands for a in x.axes}:
             return None
         best, least = None, math.inf
@@ -390,7 +394,7 @@ class _Maker:
         return None if rows is None else _Rows(*rows)
 
     def sizes(self, form: Product, rows: _Rows) -> dict[str, int]:
-        """Of all axes of a form's operands."""
+        """Sizes of all axes of a form's operands."""
         values = {
             _value_axis(place): self.program.value_count(x.source)
             for place, x in enumerate(form.operands)
@@ -399,7 +403,7 @@ class _Maker:
         return {**form.sizes, **values, ROW: 0 if rows.rows is None else len(rows.rows)}
 
     def operands(self, form: Product, rows: _Rows) -> list[Operand] | None:
-        """The form's operands but for its table over values; ``None`` where a known one is too large."""
+        """The form's operands without its table over values; ``None`` where a known one is too large."""
         operands: list[Operand] = []
         for place, operand in enumerate(form.operands):
             match operand:
@@ -425,7 +429,7 @@ class _Maker:
         return [self._gathered(x, rows, self.sizes(form, rows)) for x in operands]
 
     def _present(self, form: Product) -> list[Operand]:
-        """Whether constants are there, for axes that only known relations have."""
+        """Masks of present constants, for axes that only known relations have."""
         read = {axis for x in form.operands if isinstance(x, Reading) for axis in x.axes}
         types = {}
         for operand in form.operands:
@@ -449,7 +453,7 @@ class _Maker:
         target = operand.target
         source = operand.register
         plain = target is not None and target.sign < 0 and target.leaf not in self.masks and not self.ragged
-        if target is not None and plain:  # fewer entries are turned over after they are gathered
+        if target is not None and plain:  # the complement is taken after gathering, of fewer entries
             source = self.leaf_registers[target.leaf, 1]
         made = self.registers.step(step, source, place, cost=cost)
         if plain:
@@ -459,7 +463,7 @@ class _Maker:
         return Operand(axes, made, operand.level, None, target)
 
     def _reading(self, reading: Reading, place: int) -> Operand:
-        """The leaf of a reading, or its complement."""
+        """The leaf of a reading, or its complement, as an operand."""
         valued = self.valued(reading.source)
         names: dict[str, str] = {}
         for argument in reading.arguments:
@@ -535,7 +539,7 @@ class _Maker:
         return [x.allowed for x in product.operands if isinstance(x, Reading) and self.valued(x.source)]
 
     def _all_agree(self, members: Sequence[tuple[Product, Mapping[int, float]]]) -> bool:
-        """Whether each product allows one value, and the same of all that it reads."""
+        """Whether each product allows one value, the same in all of its readings."""
         return all(
             len({*allowed}) == len(allowed[0]) == 1 for p, _ in members if (allowed := self._allowed(p))
         )
@@ -549,7 +553,7 @@ class _Maker:
         repeats: int,
         by_constant: bool,
     ) -> Operand:
-        """What each choice of values counts, as numbers or as a linear function of weights."""
+        """The factor of each choice of values, as numbers or as a linear function of weights."""
         shape = tuple(sizes[axis] for axis in axes)
         weights = sorted({number for _, worth in members for number in worth})
         counts = np.zeros((math.prod(shape), 1 if by_constant else len(weights)))
@@ -569,7 +573,7 @@ class _Maker:
         return Operand(axes, made, OF_WEIGHTS)
 
     def finished(self) -> tuple[tuple[Heard, ...], tuple[Step, ...]]:
-        """What is heard at each leaf, and the steps that are needed for it, in order."""
+        """The messages to each leaf, and the steps that they need, in order."""
         results = [one for own in self.derivatives.values() for _, one, _ in own]
         needed = {one.register for one in results}
         kept = []
@@ -590,7 +594,8 @@ class _Maker:
         return heard, tuple(step for step in kept if id(step) not in fused)
 
     def _heard(self, uses: Counter[int], producers: Mapping[int, Step]) -> Iterator[Heard]:
-        """At each leaf, at each worth, apart what no marginal changes; the first message is added."""
+        """Messages grouped by leaf, worth and whether marginals change them; the first of a group has a
+        positive sign."""
         for (leaf, worth), own in self.derivatives.items():
             for early in (True, False):
                 chosen = [
@@ -637,14 +642,14 @@ class _Maker:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Over which axes, and which; ``None``: whole tables."""
+    """Rows to read and their axes; ``rows`` is ``None`` for whole tables."""
 
     axes: Axes
     rows: np.ndarray | None
 
 
 def _worth_of(members: Sequence[tuple[Product, Mapping[int, float]]], repeats: int) -> tuple[Worth, float]:
-    """What alike products are worth together, the first count above 0, and the sign that this takes."""
+    """Total worth of like products, with a positive first count, and the sign that this takes."""
     total = defaultdict[int, float](float)
     for _, worth in members:
         for number, count in worth.items():
@@ -659,7 +664,7 @@ def _value_axis(place: int) -> str:
 
 
 def _apart(leaf: Leaf) -> Tensor:
-    """1 where the pairs of a leaf's reading differ."""
+    """1 where the pairs of a leaf's reading differ, else 0."""
     axes = leaf.reading.axes
     mask = torch.ones(leaf.shape[: len(axes)], dtype=torch.float64)
     places = torch.meshgrid(*(torch.arange(size) for size in mask.shape), indexing="ij")

@@ -1,10 +1,10 @@
-"""One product of marginals, worked out as the steps that give its derivative by each of them.
+"""Steps that compute the derivatives of one product of marginals by each of its factors.
 
 A tree of pairs gives the product's value from its operands; the same tree walked from its root gives the
 derivatives, which share what they have in common (reverse differentiation, done once and on names). Known
-operands are multiplied beforehand, those of weights once a call.
+operands are multiplied beforehand, those of weights once per call.
 
-Two ways: over whole tables, where known relations are matrices (or shifts, if their entries lie on few
+Two ways: over whole tables, where known relations are matrices (or shifts, if their entries are on few
 diagonals), or over the rows of the known relations' join, where readings are gathered.
 """
 
@@ -37,12 +37,12 @@ ROW = "row"
 MOST_DIAGONALS = 8
 MOST_ROWS = 1 << 22
 KNOWN, OF_WEIGHTS, OF_MARGINALS = range(3)
-"""When a register is known: at once, in each call, at each update."""
+"""When a register can be computed: at once, in each call, or at each update."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """``operation`` takes tensors; the numbers are those of registers."""
+    """One step: ``operation`` takes tensors; ``inputs`` and ``output`` are numbers of registers."""
 
     operation: Callable[..., Tensor]
     inputs: tuple[int, ...]
@@ -59,7 +59,8 @@ class Complement:
 
 @dataclass(frozen=True)
 class Gathered:
-    """Rows of a table: dimensions ``first`` to ``last`` become one, read at an index or from ``start`` on."""
+    """Gather rows of a table: dimensions ``first`` to ``last`` become one, read at an index or from ``start``
+    on."""
 
     order: tuple[int, ...] | None
     first: int
@@ -79,7 +80,7 @@ class Gathered:
     def back(
         self, total: Tensor | None, rows: Tensor, index: Tensor, shape: Sequence[int], sign: float
     ) -> Tensor:
-        """A table of this shape, or the total, with the rows added where they were read."""
+        """Scatter the rows back: a table of this shape, or ``total``, plus the rows where they were read."""
         order = self.order or tuple(range(len(shape)))
         moved = [shape[place] for place in order]
         count = math.prod(moved[self.first : self.last + 1])
@@ -102,7 +103,7 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Target:
-    """A leaf, negated where ``sign`` is -1, and the rows at which it was read: a step and its index."""
+    """A leaf, complemented where ``sign`` is -1, and how its rows were gathered: a step and its index."""
 
     leaf: int
     sign: int
@@ -112,9 +113,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Operand:
-    """``axes`` of a register; ``level``: when it is known; ``diagonals``: as a shift, for known matrices.
+    """A factor: a register with its ``axes``; ``level``: when it can be computed; ``diagonals``: of a known
+    matrix, if it is to be a shift.
 
-    ``target``: where its derivative goes, for what is read of a leaf.
+    ``target``: where its derivative goes, if it is read from a leaf.
     """
 
     axes: Axes
@@ -126,7 +128,8 @@ class Operand:
 
 @dataclass(frozen=True, eq=False)
 class Diagonals:
-    """Entries of a square matrix by how far their column is behind their row, as masks over rows."""
+    """A square matrix by diagonals: ``offsets`` are column minus row, ``rows`` the entries of each diagonal
+    by row."""
 
     offsets: tuple[int, ...]
     size: int
@@ -134,7 +137,7 @@ class Diagonals:
 
     @staticmethod
     def of(relation: Relation) -> Diagonals | None:
-        """``None`` where there are many diagonals, or none."""
+        """The diagonals of a relation; ``None`` where there are many, or none."""
         if not isinstance(relation, Sparse) or isinstance(relation.default, Tensor) or relation.default:
             return None
         indices, shape = relation.support.indices, relation.support.shape
@@ -154,7 +157,7 @@ class Diagonals:
 
 @dataclass(frozen=True)
 class Derivative:
-    """What a product says to a leaf, times ``sign``: a register over some ``axes`` of the reading."""
+    """A product's message to a leaf: a register over some ``axes`` of the reading."""
 
     operand: Operand
     axes: Axes
@@ -163,7 +166,7 @@ class Derivative:
 
 @dataclass
 class Registers:
-    """Numbers for all intermediate results, each made once; known ones are worked out when needed."""
+    """Numbers of all intermediate results, each computed once; known ones are computed when needed."""
 
     steps: list[Step] = field(default_factory=list)
     levels: list[int] = field(default_factory=list)
@@ -184,7 +187,7 @@ class Registers:
         return self.made[key]
 
     def value(self, register: int) -> Tensor:
-        """Of a known register."""
+        """The value of a known register."""
         if register not in self._values:
             self._values[register] = self._known[register]()
         return self._values[register]
@@ -192,7 +195,7 @@ class Registers:
     def step(
         self, operation: Callable[..., Tensor], *inputs: int, cost: float = 0.0, entries: float = 0.0
     ) -> int:
-        """The register of a result, which has so many entries for one example."""
+        """The register of a step's result; ``entries``: its size for one example."""
         key = (operation, inputs)
         if key in self.made:
             return self.made[key]
@@ -208,14 +211,14 @@ class Registers:
 
 
 class Tree:
-    """The steps of one product over operands."""
+    """The steps of one product of operands."""
 
     def __init__(self, registers: Registers, operands: Sequence[Operand], sizes: Mapping[str, int]) -> None:
         self.registers, self.operands = registers, operands
         self.sizes = {**sizes, BATCH: 1}
 
     def derivatives(self) -> Iterator[Derivative]:
-        """One for each operand that has a target."""
+        """The derivative by each operand that has a target."""
         joins = contraction_order([x.axes for x in self.operands], (BATCH,), self.sizes)
         joins = tuple(replace(one, axes=tuple(one.axes)) for one in joins)
         slots = list(self.operands)
@@ -239,7 +242,7 @@ class Tree:
                     derived[slot] = self._parts(parts, slots[slot])
 
     def _parts(self, parts: Sequence[Operand], to: Operand) -> Operand | None:
-        """The product of the parts over the axes of ``to``, as the last step that is to be run."""
+        """The product of the parts over the axes of ``to``; ``None``, for 1, without parts."""
         if not parts:
             return None
         axes = tuple(a for a in to.axes if any(a in part.axes for part in parts))
@@ -251,7 +254,7 @@ class Tree:
         return Derivative(operand, derived.axes, derived.register)
 
     def _product(self, parts: Sequence[Operand], axes: Axes) -> Operand:
-        """The parts multiplied pair by pair, known ones first, and summed over all but these axes."""
+        """Multiply the parts pair by pair, known ones first, and sum over all axes but these."""
         parts = sorted(parts, key=lambda part: part.level)
         made = parts[0]
         for number, part in enumerate(parts[1:], start=2):
@@ -292,7 +295,8 @@ class Tree:
         return Operand(axes, register, max(left.level, right.level))
 
     def _shifted(self, known: Operand, other: Operand, axes: Axes) -> Operand | None:
-        """By a known matrix over an axis of the other operand and one that replaces it."""
+        """The product with a known matrix, as a shift that replaces an axis; ``None`` where it is not of this
+        kind."""
         if known.diagonals is None or len(set(known.axes) & set(other.axes)) != 1:
             return None
         (there,) = set(known.axes) & set(other.axes)
@@ -328,7 +332,7 @@ class Tree:
 
 
 def _moved(rows: np.ndarray, offset: int) -> np.ndarray:
-    """Entries moved to where they arrive."""
+    """Move entries by an offset; those moved beyond the end are lost, and 0 takes empty places."""
     moved = np.zeros_like(rows)
     if offset >= 0:
         moved[offset:] = rows[: len(rows) - offset]
@@ -338,19 +342,20 @@ def _moved(rows: np.ndarray, offset: int) -> np.ndarray:
 
 
 def _reach(size: int, offset: int) -> np.ndarray:
-    """1 where an entry moved by an offset arrives."""
+    """1 where an entry moved by an offset arrives, else 0."""
     return _moved(np.ones(size), offset)
 
 
 def listed(relation: Relation) -> bool:
-    """Whether a known relation lists what is true."""
+    """Whether a known relation lists its nonzero entries."""
     return isinstance(relation, Sparse) and not isinstance(relation.default, Tensor) and not relation.default
 
 
 def joined(
     relations: Sequence[tuple[Relation, Axes]], sizes: Mapping[str, int], memory: int
 ) -> tuple[Axes, np.ndarray] | None:
-    """The axes of relations that list what is true, and the rows of their join; ``None`` for too many."""
+    """The join of the relations that list their nonzero entries: its axes and rows; ``None`` if there are no
+    such relations, or too many rows."""
     chosen = [(relation, axes) for relation, axes in relations if listed(relation) and axes]
     if not chosen:
         return None
@@ -368,7 +373,8 @@ def joined(
 def gathering(
     axes: Axes, covered: Axes, rows: np.ndarray, sizes: Mapping[str, int]
 ) -> tuple[Gathered, Axes, np.ndarray, float]:
-    """How a table is read at rows over ``covered`` axes: a step, the new axes, the index, and the cost."""
+    """Plan reading a table at rows over the ``covered`` axes: the step, the new axes, the index, and the
+    cost."""
     own = [axis for axis in axes if axis in covered]
     first = next(place for place, axis in enumerate(axes) if axis in own)
     others = [axis for axis in axes if axis not in own]

@@ -1,4 +1,4 @@
-"""One table moved towards the sum of its atoms' messages.
+"""Move one table towards the sum of its atoms' messages.
 
 Large tables are moved block by block, so that the several operations of a move find their entries in the
 cache, and into memory that is no longer needed: fresh pages cost more than the arithmetic.
@@ -20,8 +20,8 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """``slope``: of the bound along the last move, where this one starts; ``far``: the most a marginal
-    moved."""
+    """A moved table. ``slope``: of the bound along the previous move, at its end; ``far``: the largest change
+    of a marginal."""
 
     logits: Tensor
     marginals: Tensor
@@ -38,9 +38,9 @@ def moved(
     stride: float,
     free: Tensor | None,
 ) -> Move:
-    """From ``logits`` and ``marginals`` towards ``target``; ``before`` are the marginals a step earlier.
+    """Move from ``logits`` and ``marginals`` towards ``target``; ``before``: the marginals a step earlier.
 
-    ``free``: which atoms move, flattened; all if None. ``target`` and ``before`` may be written over.
+    ``free``: which atoms move, flattened; all if None. ``target`` and ``before`` may be overwritten.
     """
     shared = _shared(table, logits, target, marginals, before)
     plain = free is None and table.true_or_false and logits.numel() > 0
@@ -55,7 +55,7 @@ def moved(
 def _shared(
     table: PredicateTable, logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor
 ) -> Slope:
-    """What the slope lacks if the last entry, which stands for many atoms, counts as one."""
+    """What the slope lacks when the last entry, which stands for many atoms, is counted once."""
     counts = table.counts()
     if counts is None:
         return Slope()
@@ -73,7 +73,7 @@ def _whole(
     stride: float,
     free: Tensor | None,
 ) -> Move:
-    """Tables with evidence, ties or many values."""
+    """Move a table with evidence, ties or many values, as a whole."""
     difference, came = target - logits, marginals - before
     after = torch.lerp(logits, target, stride)
     probabilities = table.probabilities(after)
@@ -87,13 +87,13 @@ def _whole(
 
 
 def slope_of(logits: Tensor, difference: Tensor, came: Tensor) -> Slope:
-    """At ``logits`` that lack ``difference``, along a move by which marginals ``came`` here."""
+    """The slope of the bound; ``difference``: target minus logits, ``came``: last change of the marginals."""
     size = came.abs() * (1 + logits.abs() + difference.abs())
     return Slope(float((difference * came).sum()), float(size.sum()))
 
 
 def _in_blocks(logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor, stride: float) -> Move:
-    """Blocks share nothing, so threads take them in turn without waiting for each other."""
+    """Move block by block; blocks are independent, so threads take them without waiting for each other."""
     pieces = list(
         zip(*(one.view(-1).split(BLOCK) for one in (logits, target, marginals, before)), strict=True)
     )
@@ -119,9 +119,11 @@ def _in_blocks(logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor
 def _block_moved(
     old: Tensor, target: Tensor, now: Tensor, before: Tensor, stride: float
 ) -> tuple[Slope, float]:
-    """The new logits into ``target`` and the new marginals into ``before``; the slope, and the most moved."""
+    """Write the new logits into ``target`` and the new marginals into ``before``; return the slope and the
+    largest move."""
     target.sub_(old)
     back = before.sub_(now)
+    # By Cauchy-Schwarz this is at least the sum in ``slope_of``, and needs no further table.
     norms = math.sqrt(len(old)) + float(torch.linalg.vector_norm(old) + torch.linalg.vector_norm(target))
     slope = Slope(-float(torch.dot(back, target)), float(torch.linalg.vector_norm(back)) * norms)
     torch.add(old, target, alpha=stride, out=target)

@@ -1,5 +1,7 @@
-"""A program's shapes for mean field, worked out without a tensor: its tables, what hard statements settle,
-and what a step would cost. :mod:`herbrand.engines.mean_field.problem` goes on from here.
+"""A program's shapes for mean field, computed without a tensor.
+
+These are its tables, the consequences of hard statements, and the cost of a step.
+:mod:`herbrand.engines.mean_field.problem` continues from here.
 """
 
 from __future__ import annotations
@@ -29,15 +31,15 @@ from herbrand.program.program import Literal, Program, Template, literals_of
 from herbrand.row_keys import row_keys
 
 TABLES_AT_A_TIME = 6
-"""Tables of the size of the marginals that a step has at a time: logits, marginals old and new, messages."""
+"""Tables of the size of the marginals that a step holds at a time: logits, marginals old and new,
+messages."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """``score`` of the ``regular`` templates, which are sums of products over variables; ``irregular``: the
-    ground rows of all others, and of tables of networks. ``settled``: what hard statements, if there are any,
-    leave of their ``atoms``.
-    """
+    """A program's tables and plans. ``score``: of the ``regular`` templates, which are sums of products over
+    variables; ``irregular``: the ground rows of all others, and of networks' tables; ``settled``: the
+    consequences of hard statements, if there are any, for their ``atoms``."""
 
     evidence: Evidence
     tables: Mapping[str, PredicateTable]
@@ -49,12 +51,12 @@ class Outline:
 
     @property
     def operations(self) -> float:
-        """Of one step, roughly; raises ``BudgetError`` for a contraction that does not fit."""
+        """Estimated operations of one step. Raises ``BudgetError`` for a contraction that does not fit."""
         return self.score.operations + 3 * sum(table.values.size for table in self.evidence.program.tables)
 
     @property
     def bytes(self) -> float:
-        """The most that a step needs, roughly."""
+        """Estimated memory of a step, in bytes."""
         tables = sum(math.prod(table.shape) for table in self.tables.values())
         return 8 * TABLES_AT_A_TIME * tables + self.score.bytes
 
@@ -62,9 +64,9 @@ class Outline:
 def outlined(
     program: Program, budget: Budget = UNLIMITED, listing: bool = True, clip: float | None = None
 ) -> Outline:
-    """The program's outline; ``listing``: large predicates may be kept by their exceptions.
+    """Outline a program; ``listing``: large predicates may be kept by their exceptions.
 
-    Raises ``UnsupportedError`` for hard statements that mean field cannot keep, and ``BudgetError`` before
+    Raises ``UnsupportedError`` for hard statements that mean field cannot satisfy, and ``BudgetError`` before
     anything large is allocated.
     """
     refuse_clip(clip, program)
@@ -110,7 +112,8 @@ def outlined(
 def _table(
     name: str, evidence: Evidence, listed: np.ndarray | None, left: Mapping[int, Values]
 ) -> PredicateTable:
-    """``left``: the values that hard statements leave to atoms that have lost some, by their codes."""
+    """The table of a predicate. ``left``: by code, the values left to atoms that have lost some to hard
+    statements."""
     known = evidence.known(name)
     codes, values = known.codes, known.values
     if listed is not None:
@@ -133,7 +136,7 @@ def _table(
 
 
 def _refuse_impossible(table: DenseTable, evidence: Evidence) -> None:
-    """A many-valued atom with no value left."""
+    """Raise ``ContradictionError`` for a many-valued atom with no value left."""
     if table.values is None or not len(table.excluded):
         return
     codes, lost = np.unique(np.unique(table.excluded) // table.values, return_counts=True)
@@ -145,7 +148,7 @@ def _refuse_impossible(table: DenseTable, evidence: Evidence) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _TiedAtoms:
-    """Atoms that hard statements made one with others: factors that speak of two of them are one factor."""
+    """Atoms that hard statements tied: factors of two tied atoms must be one factor."""
 
     evidence: Evidence
     atoms: LatentAtoms
@@ -153,13 +156,13 @@ class _TiedAtoms:
 
     @cached_property
     def predicates(self) -> frozenset[str]:
-        """Those of such atoms."""
+        """Predicates of the tied atoms."""
         tied = self.leaders.leader != np.arange(self.atoms.count)
         tied[self.leaders.leader[tied]] = True
         return frozenset(name for name in self.atoms.codes if tied[self.atoms.places(name)].any())
 
     def share(self, template: Template) -> bool:
-        """Whether two literals, or one for two assignments of a quantifier, may speak of such atoms."""
+        """Whether two literals, or one under two assignments of a quantifier, may be tied atoms."""
         conjunction = template.conjunction
         if sum(x.predicate in self.predicates for x in literals_of(conjunction)) > 1:
             return True
@@ -168,7 +171,7 @@ class _TiedAtoms:
         return any(self._meet(x, conjunction.types) for x in inside)
 
     def _meet(self, literal: Literal, fixed: Collection[str]) -> bool:
-        """Whether two atoms of one leader agree in all arguments but those that quantifiers bind."""
+        """Whether two tied atoms agree in all arguments but those that quantifiers bind."""
         name, sizes = literal.predicate, self.evidence.known(literal.predicate).sizes
         columns = arguments_of(self.atoms.codes[name], sizes)
         places = [i for i, one in enumerate(literal.arguments) if not isinstance(one, str) or one in fixed]
@@ -178,7 +181,8 @@ class _TiedAtoms:
 
 
 def _refuse_too_much(evidence: Evidence, listings: Mapping[str, np.ndarray | None], allowed: int) -> None:
-    """``listings``: of each latent predicate the atoms that differ from the rest; None: a whole table."""
+    """Raise ``BudgetError`` if the tables do not fit. ``listings``: the listed atoms of each latent
+    predicate; ``None`` for a whole table."""
     entries = {
         name: _table_size(evidence, name) if listed is None else len(listed) + 1
         for name, listed in listings.items()

@@ -1,7 +1,7 @@
-"""Two torch tensors multiplied and summed over what the result lacks: a matrix product where there is one.
+"""The product of two torch tensors, summed over the axes that the result lacks; a matrix product if possible.
 
-Worked out once from names of axes; a run is a few calls of torch, which autograd, ``vmap``, ``torch.compile``
-and ``torch.export`` follow. The axis ``BATCH`` has any size.
+It is planned once from names of axes; a run is a few calls of torch, which autograd, ``vmap``,
+``torch.compile`` and ``torch.export`` follow. The axis ``BATCH`` has any size.
 
 >>> step = PairProduct.of(("x", "y"), ("y", "z"), ("x", "z"), {"x": 2, "y": 3, "z": 4})
 >>> step(torch.ones(2, 3), torch.ones(3, 4)).tolist()
@@ -22,7 +22,8 @@ Axes = tuple[str, ...]
 BATCH = "*"
 
 MULTIPLIED, ADDED, GATHERED = 0.1, 1.0, 8.0
-"""Times that one entry takes within a matrix product, in a plain pass over a table, and read by an index."""
+"""Relative times of one entry: within a matrix product, in a plain pass over a table, and read by an
+index."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Arranged:
 
     @staticmethod
     def of(axes: Axes, groups: Sequence[Axes], sizes: Mapping[str, int]) -> Arranged:
-        """A dimension for each group of axes; axes in none are summed out."""
+        """Plan one dimension for each group of axes; axes in no group are summed out."""
         wanted = [axis for group in groups for axis in group]
         kept = [axis for axis in axes if axis in wanted]
         summed = tuple(place for place, axis in enumerate(axes) if axis not in wanted)
@@ -59,8 +60,8 @@ def _size(group: Axes, sizes: Mapping[str, int]) -> int:
 
 @dataclass(frozen=True)
 class PairProduct:
-    """``kind``: how many dimensions the matrix product has (2 or 3), 1 where each of a table's rows is
-    multiplied by a matrix, or 0 for a product entry by entry.
+    """A planned product. ``kind``: the number of dimensions of the matrix product (2 or 3), 1 where each of a
+    table's rows is multiplied by a matrix, or 0 for a product entry by entry.
 
     ``shape`` and ``order`` bring a matrix product's result into the axes of the result.
     """
@@ -110,11 +111,11 @@ class PairProduct:
 
     @property
     def plain(self) -> bool:
-        """Whether the result is that of a batched matrix product as it is."""
+        """Whether a batched matrix product gives the result without reordering."""
         return self.kind == 3 and self.shape is None and self.order is None
 
     def added(self, total: Tensor, left: Tensor, right: Tensor, sign: float) -> Tensor:
-        """``total`` plus or minus the result; for plain products in one pass."""
+        """``total`` plus ``sign`` times the result; in one pass for plain products."""
         if self.plain:
             return torch.baddbmm(total, self.left(left), self.right(right), alpha=sign)
         return torch.add(total, self(left, right), alpha=sign)
@@ -122,10 +123,10 @@ class PairProduct:
 
 @dataclass(frozen=True)
 class Shift:
-    """A product with a known matrix that has entries on a few of its diagonals only.
+    """A product with a known matrix whose entries are on a few of its diagonals.
 
-    ``offsets``: how far each diagonal moves entries along ``dim``; ``masked``: whether it has gaps, which
-    multiply by the next of the masks.
+    ``offsets``: how far each diagonal moves entries along ``dim``; ``masked``: whether it has gaps, which are
+    multiplied by the next of the masks.
     """
 
     dim: int

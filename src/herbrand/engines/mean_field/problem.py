@@ -1,6 +1,6 @@
-"""A program made ready for mean field: its unknowns and its score, hard statements settled.
+"""A program prepared for mean field: its unknowns and its score, with hard statements propagated.
 
-Used by the engine, by the layer of :mod:`herbrand.nn`, and by whatever learns weights.
+Used by the engine, by the layer of :mod:`herbrand.nn`, and by learning of weights.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ from herbrand.program.program import Program, Template
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """``score`` of the templates that are sums of products over variables, ``grounded`` of all others.
-
-    ``regular`` are the templates of the score.
+    """A program's score and unknowns. ``score``: of the ``regular`` templates, which are sums of products
+    over variables; ``grounded``: of all others.
 
     ``settled``: the values that hard statements leave to atoms, by their numbers among all latent ones.
-    ``clip``: how far one statement may move an atom, times its weight; ``None``: as far as it goes.
+    ``clip``: how far one statement may move an atom, times its weight; ``None``: without a limit.
     """
 
     program: Program
@@ -47,11 +46,11 @@ class Problem:
     regular: tuple[Template, ...] = ()
 
     def __deepcopy__(self, memo: object) -> Problem:
-        """Itself, as nothing in it changes: copies of a layer share it."""
+        """The problem itself, as nothing in it changes: copies of a layer share it."""
         return self
 
     def leaders(self, atoms: LatentAtoms) -> Leaders:
-        """Atoms that are one, by their numbers."""
+        """The ties of atoms, by their numbers."""
         leaders = Leaders.nobody(atoms.count)
         for tie in self.unknowns.ties:
             tied = atoms.numbers(tie.predicate, tie.tied.numpy())
@@ -60,7 +59,8 @@ class Problem:
         return leaders
 
     def without_plan(self, templates: Sequence[Template], grounded: bool) -> Problem | None:
-        """The problem of these regular templates, and of what is ``grounded``; ``None`` for nothing."""
+        """The problem of these regular templates, and the ground score if ``grounded``; ``None`` without
+        any."""
         ground_score = self.grounded if grounded else None
         if not templates and ground_score is None:
             return None
@@ -79,9 +79,9 @@ class Problem:
         ]
 
     def value(self, marginals: Mapping[str, Tensor], weights: Weights, batch: int | None = None) -> Tensor:
-        """The expected log-weight [batch], soft evidence left out; differentiable.
+        """Compute the expected log-weight [batch], without soft evidence; differentiable.
 
-        Marginals in half precision are summed in single precision: contractions take no other.
+        Marginals in half precision are summed in single precision, as contractions take no other.
         """
         tables = {name: table.float() if table.itemsize < 4 else table for name, table in marginals.items()}
         total = self.score.value(tables, weights, batch)
@@ -90,7 +90,7 @@ class Problem:
         return total.to(like.dtype) if like.itemsize < 4 else total
 
     def sent(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """What the program's statements say to every atom, each clipped where that is wanted."""
+        """The messages of the program's statements to every atom, clipped if there is a clip."""
         if self.clip is None:
             return self.messages(marginals, self.weights)[1]
         sent = clipped(
@@ -102,7 +102,7 @@ class Problem:
         return sent or self.messages(marginals, self.weights)[1]
 
     def messages(self, marginals: Mapping[str, Tensor], weights: Weights) -> tuple[float, dict[str, Tensor]]:
-        """The expected log-weight, and what it says to every atom (or value); no graph is kept."""
+        """The expected log-weight, and its messages to every atom (or value); no graph is kept."""
         value, messages = self.score.messages(marginals, weights)
         if self.grounded is not None:
             leaves = {name: table.detach().requires_grad_() for name, table in marginals.items()}
@@ -124,7 +124,7 @@ class Problem:
 def prepared(
     program: Program, budget: Budget = UNLIMITED, listing: bool = True, clip: float | None = None
 ) -> Problem:
-    """The program's problem; raises what :func:`herbrand.engines.mean_field.outline.outlined` does."""
+    """Prepare a program; raises what :func:`herbrand.engines.mean_field.outline.outlined` does."""
     return problem_of(outlined(program, budget, listing, clip), budget, clip)
 
 
@@ -147,14 +147,15 @@ def problem_of(outline: Outline, budget: Budget, clip: float | None) -> Problem:
         outline.score,
         ground_score,
         {} if done is None else done.allowed,
-        Budget(budget.memory),  # a problem outlives the share of the time in which it was prepared
+        # Only the limit of memory is kept: a problem outlives the share of time in which it was prepared.
+        Budget(budget.memory),
         clip,
         outline.regular,
     )
 
 
 def _ties(atoms: LatentAtoms, leaders: Leaders) -> Sequence[Ties]:
-    """Atoms that follow others, by the predicates of both."""
+    """Tied atoms, grouped by the predicates of follower and leader."""
     followers = np.flatnonzero(leaders.leader != np.arange(atoms.count))
     names = list(atoms.codes)
     starts = np.array([atoms.start[name] for name in names])
@@ -176,7 +177,7 @@ def _ties(atoms: LatentAtoms, leaders: Leaders) -> Sequence[Ties]:
 
 
 def _opinions(tables: Mapping[str, PredicateTable], evidence: Evidence) -> dict[str, Tensor]:
-    """Soft evidence by predicate, for those that have any."""
+    """Log-weights of soft evidence, for the predicates that have any."""
     by_name = {}
     for name, table in tables.items():
         codes, values, worths = evidence.opinions(name)

@@ -1,10 +1,9 @@
-"""Templates as sums of products without conditions: what the expected log-weight is made of.
+"""Templates as sums of products without conditions: the terms of the expected log-weight.
 
-Under a product distribution the expected truth of a shattered conjunction is the product of its literals',
-so a template's part of the expected log-weight is a sum of products over its variables. Pairs that must
-differ are settled here, all assignments minus those where they agree, or within a known relation; what is
-left has named axes only, and equal products of different templates become one with the sum of their
-weights.
+Under a product distribution the expected truth of a shattered conjunction is the product of its literals', so
+a template's part of the expected log-weight is a sum of products over its variables. Pairs that must differ
+are settled here, as all assignments minus those where they agree, or within a known relation. Then only named
+axes are left, and equal products of different templates become one with the sum of their weights.
 
 >>> import herbrand as hb
 >>> model = hb.Model(hb.parse("1.5: p(x) and f(x, y) => p(y)"), {"f": [("a", "b")]})
@@ -41,15 +40,15 @@ from herbrand.program.program import (
 SMALLEST = 4096
 """Tables of fewer atoms are kept whole; others may list their exceptions."""
 SHARE = 4
-"""Listing pays where at most one atom in so many is an exception."""
+"""Exceptions are listed if at most one atom in so many is one."""
 
 RIDER = ""
-"""The predicate of a literal that carries a weight's arguments through substitutions."""
+"""Predicate of a literal that carries a weight's arguments through substitutions."""
 
 
 @dataclass(frozen=True)
 class Observed:
-    """A literal whose atoms are all known; ``apart`` are pairs of its arguments that differ."""
+    """A literal whose atoms are all known; ``apart``: pairs of its arguments that differ."""
 
     literal: Literal
     apart: frozenset[Pair] = frozenset()
@@ -66,7 +65,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Together:
-    """Known literals multiplied beforehand, summed over all but these axes."""
+    """Known literals multiplied beforehand, summed over all axes but ``axes``."""
 
     literals: tuple[Observed, ...]
     axes: tuple[str, ...]
@@ -78,7 +77,7 @@ class Together:
 
 @dataclass(frozen=True)
 class PerConstant:
-    """The numbers of a weight that is learned for each constant."""
+    """The values of a weight that is learned for each constant."""
 
     weight: int
     arguments: tuple[Argument, ...]
@@ -97,7 +96,7 @@ class PerConstant:
 
 @dataclass(frozen=True)
 class Unequal:
-    """1 where the axis is not this constant."""
+    """1 where the axis is not this constant, else 0."""
 
     axis: str
     constant: int
@@ -110,7 +109,7 @@ class Unequal:
 
 @dataclass(frozen=True)
 class Piece:
-    """The product of the operands for every assignment of ``axes``, 0 where a pair of them agrees."""
+    """The product of the operands for every assignment of ``axes``, 0 where a pair in ``distinct`` agrees."""
 
     operands: tuple[Operand, ...]
     axes: tuple[str, ...]
@@ -120,9 +119,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Quantified:
-    """Whether no piece holds for any assignment of its own variables (``some``: whether one does).
+    """The probability that no piece holds for any assignment of its inner variables, or, if ``some``, that
+    one does.
 
-    Each group has pieces over ``axes`` and then its own variables. Different groups, and different
+    Each group has pieces over ``axes`` and then its inner variables. Different groups, and different
     assignments within one, share no ground atom; the pieces of a group exclude each other under each
     assignment.
     """
@@ -149,7 +149,7 @@ class Product:
 
     @cached_property
     def piece(self) -> Piece:
-        """The same, of no axes."""
+        """The product as a piece without axes."""
         return Piece(self.operands, (), self.sizes, frozenset())
 
     def __str__(self) -> str:
@@ -171,7 +171,7 @@ def products_of(
     evidence: Evidence,
     whole: Collection[str] = (),
 ) -> dict[Product, dict[int, float]]:
-    """Each product with what it counts times each weight (those of hard templates have none).
+    """Each product with its count for each weight; hard templates have no weight and are left out.
 
     ``whole``: open predicates that are read as whole tables, so that a reading may keep pairs apart.
     """
@@ -198,7 +198,8 @@ def _products(
 def unconstrained(
     conjunction: Conjunction, evidence: Evidence, whole: Collection[str] = ()
 ) -> Iterator[tuple[int, Conjunction]]:
-    """Signed conjunctions that add up to this one; the pairs they keep lie within one relation or table."""
+    """Signed conjunctions that add up to this one; each pair that they keep apart is in one relation or
+    table."""
     distinct = sorted(conjunction.distinct, key=repr)
     pair = next((p for p in distinct if _holder(conjunction, p, evidence, whole) is None), None)
     if pair is None:
@@ -216,8 +217,8 @@ def unconstrained(
 
 
 def _holder(conjunction: Conjunction, pair: Pair, evidence: Evidence, whole: Collection[str]) -> int | None:
-    """The place of a literal that has both of the pair's arguments: that of a known relation, false where it
-    lists nothing, or else of a table that is read whole."""
+    """The place of a literal with both of the pair's arguments, which can be zero where they agree: in a
+    known relation, else in a table that is read whole."""
     fits = [
         place
         for place, literal in enumerate(conjunction.literals)
@@ -272,7 +273,7 @@ def operand_of(
 def quantified(
     conjunction: Conjunction, sizes: Mapping[str, int], program: Program, evidence: Evidence
 ) -> Iterator[Quantified]:
-    """The blocks of a conjunction, each over those of the surrounding variables that it names."""
+    """The blocks of a conjunction, each over the surrounding variables that it names."""
     for block in conjunction.blocks:
         names = sorted({name for piece in block.pieces for name in _names(piece)})
         axes = tuple(name for name in names if name in sizes)
@@ -307,7 +308,7 @@ def _names(piece: Conjunction) -> Iterator[str]:
 
 
 def renamed(product: Product) -> Product:
-    """The same with axes named by their first appearance, so that like products are equal."""
+    """The product with axes named by their first appearance, so that like products are equal."""
     if any(isinstance(operand, Quantified) for operand in product.operands):
         return product
     names: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""When a quantifier's probability is a product over its assignments: where they share no ground atom.
+"""Decide where a quantifier's probability is a product over its assignments: they must share no ground atom.
 
 ``none[f(x, y)]`` has probability ∏ over y of 1 - Q(f(x, y)) because different y are different atoms. That
-fails where an assignment's atoms occur in another one, or outside the quantifier; such templates are left
-to :mod:`herbrand.engines.mean_field.circuit`. Everything here is decided on variables, without data.
+fails where an assignment's atoms occur in another one, or outside the quantifier; such templates are left to
+:mod:`herbrand.engines.mean_field.circuit`. Everything here is decided on variables, without data.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ExclusivePieces:
 
 
 def groups(block: Block) -> tuple[ExclusivePieces, ...]:
-    """The pieces of a block, those together that exclude each other under every assignment."""
+    """The pieces of a block, grouped so that those of a group exclude each other under every assignment."""
     exclusive: list[list[Conjunction]] = []
     for piece in block.pieces:
         for group in exclusive:
@@ -84,7 +84,7 @@ def _independent(conjunction: Conjunction, around: frozenset[Pair], evidence: Ev
 
 
 def _members(group: ExclusivePieces, evidence: Evidence) -> Iterator[tuple[Literal, frozenset[Pair]]]:
-    """The latent literals of a group, with the pairs that differ around each."""
+    """The latent literals of a group, each with the pairs that must differ around it."""
     for piece in group.pieces:
         pairs = frozenset(differing(piece))
         for literal in _latent(literals_of(piece), evidence):
@@ -111,7 +111,7 @@ def _meet(left: Literal, right: Literal, distinct: frozenset[Pair]) -> bool:
 
 
 def _unified(left: Literal, right: Literal, distinct: Iterable[Pair]) -> Classes[Argument] | None:
-    """What must be equal for two literals to speak of one atom; ``None`` where they never do."""
+    """The arguments that must be equal for two literals to be one atom; ``None`` where they never are."""
     if left.predicate != right.predicate:
         return None
     classes = Classes[Argument]()
@@ -126,7 +126,7 @@ def _unified(left: Literal, right: Literal, distinct: Iterable[Pair]) -> Classes
 
 
 def _apart(group: ExclusivePieces) -> ExclusivePieces:
-    """The group with names of its own for all variables inside it."""
+    """The group with fresh names for all variables inside it."""
     pieces = tuple(
         renamed(piece, {name: _primed(name) for name in variables_of(piece)}) for piece in group.pieces
     )

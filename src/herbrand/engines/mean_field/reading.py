@@ -1,4 +1,4 @@
-"""From marginals by table to the tables of an answer, without numbering atoms that nobody asked for."""
+"""Read the tables of an answer from marginals, without numbering atoms that are not queried."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from herbrand.program.question import Question
 def tables_asked_for(
     problem: Problem, marginals: Mapping[str, Tensor], question: Question, rounded: bool
 ) -> Iterator[AtomTable]:
-    """A table for each predicate asked for; ``rounded``: the marginals are those of one world. Raises where
-    all of too many atoms are asked for."""
+    """A table for each queried predicate; ``rounded``: the marginals are those of one world.
+
+    Raises where all atoms of a predicate are queried and these are too many.
+    """
     refuse_long_answer(problem.evidence, question, problem.budget)
 
     def look_up(predicate: str, codes: np.ndarray) -> np.ndarray:
@@ -31,7 +33,7 @@ def tables_asked_for(
 def probabilities(
     problem: Problem, marginals: Mapping[str, Tensor], predicate: str, codes: np.ndarray
 ) -> np.ndarray:
-    """Of latent atoms [atom, value]."""
+    """Marginals of latent atoms [atom, value]."""
     table = problem.unknowns.tables[predicate]
     if not table.true_or_false:
         return marginals[predicate].reshape(-1, table.shape[-1]).numpy()[table.positions(codes)]

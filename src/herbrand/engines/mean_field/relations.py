@@ -1,4 +1,4 @@
-"""What is known, as relations that contractions take: each made once for a type of numbers."""
+"""Known literals as relations that contractions take, each made once for a type of numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class KnownRelations:
         self._made: dict[tuple[Observed | Together, str, str], Relation] = {}
 
     def statistics(self, operand: Observed | Together, itemsize: int = 8, device: str = CPU) -> Statistics:
-        """What planning may know of a relation, no tensor made; raises ``BudgetError`` where known
+        """What planning needs of a relation, without making a tensor. Raises ``BudgetError`` where known
         relations cannot be multiplied within the memory. Accelerators have whole tables only."""
         if isinstance(operand, Together):
             known = [self.statistics(x) for x in operand.literals]
@@ -51,7 +51,7 @@ class KnownRelations:
     def relation(
         self, operand: Observed | Together, dtype: str = "float64", device: str | torch.device = CPU
     ) -> Relation:
-        """Cached lookup of known values."""
+        """The relation of known values, made once for each type and device."""
         key = (operand, dtype, str(device))
         if key not in self._made:
             self._made[key] = self._relation(*key)
@@ -92,7 +92,8 @@ class KnownRelations:
         return Listed(Support(np.ascontiguousarray(kept), shape), value)
 
     def _selected(self, observed: Observed, rows: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
-        """The rows that fit the literal's constants, repeated variables and pairs, a column an axis."""
+        """The rows that match the literal's constants, repeated variables and pairs; a column for each
+        axis."""
         keep = np.ones(len(rows), dtype=bool)
         first: dict[str, int] = {}
         for place, argument in enumerate(observed.literal.arguments):

@@ -1,4 +1,4 @@
-"""One run of updates from one start: where it stands, and the next place it goes to.
+"""One run of updates from one start: its state and its steps.
 
 The parallel update moves all atoms at once by a stride; the sequential one moves class after class of atoms
 that share no grounding, each to exactly the sum of its messages, so that the bound on log Z never falls.
@@ -20,16 +20,16 @@ Tables = Mapping[str, Tensor]
 _spare = later("herbrand.contraction.reused_memory:spare")
 
 LARGE = 1 << 18
-"""Tables from this many entries on are kept to be written over: smaller ones cost nothing to make."""
+"""Entries from which tables are kept to be overwritten: smaller ones cost nothing to make."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeanFieldRun:
-    """Logits and marginals by predicate; ``before`` are the marginals a step earlier.
+    """State of a run: logits and marginals by predicate; ``before``: the marginals a step earlier.
 
-    ``moved``: the most that any marginal moved, by the stride: what a whole step would come to near a fixed
-    point. ``spare`` are large tables of earlier runs that nothing reads any more. A step may write over these
-    and over the tables of the run it starts from.
+    ``moved``: the largest change of a marginal, divided by the stride: near a fixed point that of a whole
+    step. ``spare``: large tables of earlier runs that nothing reads any more. A step may overwrite these and
+    the tables of the run it starts from.
     """
 
     logits: Tables
@@ -41,7 +41,7 @@ class MeanFieldRun:
 
 
 def started(problem: Problem, stride: float, seed: int | None = None) -> MeanFieldRun:
-    """From the soft evidence alone, or from random logits."""
+    """Start from the soft evidence alone, or from random logits added to it if there is a seed."""
     logits = {}
     generator = None if seed is None else torch.Generator().manual_seed(seed)
     for name, table in problem.unknowns.tables.items():
@@ -54,8 +54,7 @@ def started(problem: Problem, stride: float, seed: int | None = None) -> MeanFie
 
 
 def updated(problem: Problem, marginals: Tables, over: Sequence[Tensor] = ()) -> dict[str, Tensor]:
-    """The logits that the marginals call for; the tables are the caller's own, some of them those ``over``
-    which results may be written."""
+    """The logits that follow from the marginals; ``over``: tables that results may overwrite."""
     with _spare(over):
         messages = problem.sent(marginals)
     for name, unary in problem.unknowns.unary.items():
@@ -64,7 +63,7 @@ def updated(problem: Problem, marginals: Tables, over: Sequence[Tensor] = ()) ->
 
 
 def in_parallel(problem: Problem, run: MeanFieldRun, adaptive: bool, sharpness: float = 1.0) -> MeanFieldRun:
-    """All atoms moved at once; ``sharpness`` multiplies their messages."""
+    """Move all atoms at once; ``sharpness`` multiplies their messages."""
     targets = updated(problem, run.marginals, run.spare)
     moves = {}
     for name, table in problem.unknowns.tables.items():
@@ -90,8 +89,8 @@ def in_parallel(problem: Problem, run: MeanFieldRun, adaptive: bool, sharpness: 
 def in_turn(
     problem: Problem, run: MeanFieldRun, classes: Sequence[AtomClass], sharpness: float = 1.0
 ) -> MeanFieldRun:
-    """Class after class moved to the sum of its messages; an infinite
-    ``sharpness`` takes the best value of each atom."""
+    """Move class after class to the sum of its messages; an infinite ``sharpness`` takes the best value of
+    each atom."""
     logits = {name: table.clone() for name, table in run.logits.items()}
     marginals: Tables = run.marginals
     for one in classes:

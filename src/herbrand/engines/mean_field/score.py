@@ -4,7 +4,7 @@ The expected log-weight is multilinear in the marginals, so its derivative by on
 change of log-weight when that atom becomes true: exactly the mean-field message. One backward pass through a
 product gives the messages to all its literals, which share what they have in common.
 
-The probability that nothing of many independent things happens is found in log space.
+The probability that none of many independent events happens is computed in log space.
 
 >>> from herbrand.contraction import Dense
 >>> none_of(Dense(torch.tensor([[0.5, 0.5], [1.0, 0.2]], dtype=torch.float64)), 1)
@@ -43,11 +43,12 @@ from herbrand.engines.mean_field.relations import CPU, KnownRelations
 from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.extras import Tensor, torch
 
-# No event of many
+# Probability that none of many events happens
 
 
 ALMOST_ONE = {"float64": 1 - 1e-15, "float32": 1 - 1e-7}
-"""Keeps log(1 - p) finite, so that a product with a factor of 0 still has derivatives."""
+"""Largest probability in log(1 - p), by type: it stays finite, so that a product with a factor of 0 still has
+derivatives."""
 
 
 def none_of(table: Relation, kept: int) -> Tensor:
@@ -75,7 +76,7 @@ WORTH_THREADS = 4e7
 """Operations of one product below which threads cost more than they save."""
 
 KEPT_BYTES = 1 << 26
-"""Derivatives are taken of several products at once while these intermediate results are few."""
+"""Most bytes of intermediate results of products that are differentiated together."""
 
 Weights = Sequence[Tensor | float]
 Key = tuple[str, tuple[object, ...], tuple[int, ...]]
@@ -83,7 +84,7 @@ Key = tuple[str, tuple[object, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class CountedProduct:
-    """A product and what it counts times each weight."""
+    """A product and its count for each weight (``worth``)."""
 
     product: Product
     worth: Mapping[int, float]
@@ -92,7 +93,7 @@ class CountedProduct:
 class Leaves:
     """The tensors that products read, one for each way of reading a table, and relations made of them.
 
-    ``detached``: derivatives stop there, and are added up into tables by hand.
+    ``detached``: derivatives stop at these tensors, and are added into tables afterwards.
     """
 
     def __init__(
@@ -117,13 +118,14 @@ class Leaves:
         return self.tables[reading.source].relation(self.tensors[key], reading)
 
     def key(self, reading: Reading) -> Key:
-        """Opposite readings of true-or-false atoms are one leaf."""
+        """The key of a reading's tensors; opposite readings of boolean atoms share theirs."""
         true_or_false = self.tables[reading.source].true_or_false
         return reading.source, reading.arguments, () if true_or_false else reading.allowed
 
 
 class Score:
-    """Planned once for the products of a program; run for any marginals and weights."""
+    """The expected log-weight, planned once for the products of a program, run for any marginals and
+    weights."""
 
     def __init__(
         self,
@@ -143,7 +145,7 @@ class Score:
 
     @cached_property
     def constants(self) -> dict[int, float]:
-        """What products without latent literals, which are numbers, count times each weight."""
+        """Count for each weight from products without latent literals, whose values are numbers."""
         constants: dict[int, float] = {}
         for part in self.known:
             value = float(self._total(part, Leaves(self.tables, {}), ()))
@@ -153,8 +155,8 @@ class Score:
 
     @cached_property
     def plans(self) -> list[Plan]:
-        """How each product is computed for one world, no tensor made; raises ``BudgetError`` where that, or
-        a product of known literals alone, does not fit."""
+        """Plans of all products for one world, without making a tensor. Raises ``BudgetError`` where one of
+        them, or a product of known literals alone, does not fit."""
         for part in self.known:
             self._planned(part)
         return list(map(self._planned, self.parts))
@@ -164,7 +166,7 @@ class Score:
 
     @property
     def operations(self) -> float:
-        """Of one run and its derivatives, roughly."""
+        """Estimated operations of one run with its derivatives."""
         return 3 * sum(plan.operations for plan in self.plans)
 
     @property
@@ -172,7 +174,7 @@ class Score:
         return max((plan.bytes for plan in self.plans), default=0)
 
     def value(self, marginals: Mapping[str, Tensor], weights: Weights, batch: int | None = None) -> Tensor:
-        """The expected log-weight [batch], differentiable in marginals and weights."""
+        """Compute the expected log-weight [batch]; differentiable in marginals and weights."""
         leaves = Leaves(self.tables, marginals, batch)
         total: Tensor | float = 0.0
         for weight, count in self.constants.items():
@@ -185,7 +187,8 @@ class Score:
         return expected if batch is None else expected.expand(batch)
 
     def messages(self, marginals: Mapping[str, Tensor], weights: Weights) -> tuple[float, dict[str, Tensor]]:
-        """The expected log-weight and its derivative by every marginal, as tables; no graph is kept."""
+        """Compute the expected log-weight and its derivative by every marginal, as tables; no graph is
+        kept."""
         leaves = Leaves(self.tables, marginals, detached=True)
         gradients: dict[Key, list[Tensor]] = {}
         total = math.fsum(float(weights[weight]) * count for weight, count in self.constants.items())
@@ -200,7 +203,7 @@ class Score:
         return total, self._as_tables(gradients, leaves)
 
     def _batches(self, weights: Weights) -> Iterator[list[tuple[CountedProduct, Tensor | float, Plan]]]:
-        """Products that count: small ones together, as many as may be kept at a time, large ones alone."""
+        """Products with a nonzero factor: small ones in batches that fit ``KEPT_BYTES``, large ones alone."""
         batch: list[tuple[CountedProduct, Tensor | float, Plan]] = []
         kept = 0
         for part, planned in zip(self.parts, self.plans, strict=True):
@@ -219,7 +222,7 @@ class Score:
             yield batch
 
     def _as_tables(self, gradients: Mapping[Key, list[Tensor]], leaves: Leaves) -> dict[str, Tensor]:
-        """Derivatives by what is read, added up into derivatives by the marginals."""
+        """Add the derivatives by what is read into derivatives by the marginals."""
         messages: dict[str, Tensor] = {}
         waiting = dict(gradients)
         times = Counter(one.untyped_storage().data_ptr() for tensors in gradients.values() for one in tensors)
@@ -235,7 +238,8 @@ class Score:
         return messages
 
     def worth(self, part: CountedProduct, weights: Weights) -> Tensor | float | None:
-        """What a product counts; ``None`` for nothing."""
+        """The factor of a product, its counts times weights; ``None`` for 0. With a weight for each constant,
+        the count alone."""
         total: Tensor | float = 0.0
         by_constant = any(isinstance(operand, PerConstant) for operand in part.product.operands)
         for weight, count in part.worth.items():
@@ -269,7 +273,7 @@ class Score:
         return self._plans[key]
 
     def _statistics(self, operand: Operand, itemsize: int, device: str) -> Statistics:
-        """What planning may know of an operand before there are any values."""
+        """What planning needs of an operand before it has values."""
         if isinstance(operand, Observed | Together):
             return self.relations.statistics(operand, itemsize, device)
         if isinstance(operand, Reading) and (listed := self.tables[operand.source].listed) is not None:
@@ -305,7 +309,7 @@ class Score:
 
 
 def readings(operands: Iterable[Operand]) -> Iterator[Reading]:
-    """Everything that operands read of open predicates, quantifiers included."""
+    """All readings of open predicates among operands, including those inside quantifiers."""
     for operand in operands:
         if isinstance(operand, Reading):
             yield operand
@@ -316,7 +320,7 @@ def readings(operands: Iterable[Operand]) -> Iterator[Reading]:
 
 
 def _varies(operand: Operand) -> bool:
-    """Whether an operand has a value for each world of a batch."""
+    """Whether an operand differs between the worlds of a batch."""
     return isinstance(operand, Reading | Quantified)
 
 
@@ -326,7 +330,7 @@ def _threads(operations: float) -> AbstractContextManager[object]:
 
 
 def _is_own(gradient: Tensor, times: Counter[int]) -> bool:
-    """Whether nothing else lives in its memory: torch gives one tensor to the terms of a sum."""
+    """Whether no other tensor shares its memory: torch may give one tensor to several terms of a sum."""
     storage = gradient.untyped_storage()
     return times[storage.data_ptr()] == 1 and storage.nbytes() == gradient.numel() * gradient.itemsize
 
@@ -334,7 +338,7 @@ def _is_own(gradient: Tensor, times: Counter[int]) -> bool:
 def _accumulate(
     gradients: dict[Key, list[Tensor]], leaves: Leaves, keys: Iterable[Key], value: Tensor
 ) -> None:
-    """Add the derivatives of a value by the leaves it is made of."""
+    """Add the derivatives of a value by the leaves that it depends on."""
     keys = [key for key in keys if key in leaves.tensors]
     flat = [tensor for key in keys for tensor in leaves.tensors[key]]
     if not flat or not value.requires_grad:

@@ -1,8 +1,8 @@
-"""How far a parallel update goes towards what the messages say.
+"""How far a parallel update goes towards the sum of the messages.
 
 All atoms moved at once can overshoot: then the bound on log Z falls along the move, its slope there is
-negative, and the oscillation of recursive rules begins. So the stride is halved when the last move went
-past the best point of its own direction, and grows again while moves fall short of it.
+negative, and the oscillation of recursive rules begins. So the stride is halved when the last move went past
+the best point of its own direction, and grows again while moves fall short of it.
 
 >>> after_slope(1.0, Slope(-0.1, 0.3)), after_slope(0.5, Slope(0.1, 0.1))
 (0.5, 0.6)
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# A slope below ROUNDING times its size counts as none: its sign is that of rounding errors.
 SHORTEST, LONGEST = 1 / 1024, 1.0
 GROWTH = 1.2
 ROUNDING = 1e-13
@@ -19,10 +20,11 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class Slope:
-    """Of the bound along a move: for each atom what its logit lacks times how far its marginal came, summed.
+    """Slope of the bound along a move, at its end: for each atom, target minus logit times the change of its
+    marginal, summed.
 
-    Where all that cancels, what is left is rounding, and depends on the order of the sums. ``size`` is at
-    least the sum of the ways that the marginals came, each times 1 + |logit| + |what it lacks|.
+    Where the terms cancel, the remainder is rounding and depends on the order of the sums. ``size``: at least
+    the sum of the changes of the marginals, each times 1 + |logit| + |target - logit|.
     """
 
     value: float = 0.0
@@ -40,5 +42,5 @@ class Slope:
 
 
 def after_slope(stride: float, slope: Slope) -> float:
-    """The next stride; ``slope`` is that of the bound, at its end, along the last move."""
+    """The next stride; ``slope``: of the bound along the last move, at its end."""
     return max(SHORTEST, stride / 2) if slope.falls else min(LONGEST, stride * GROWTH)

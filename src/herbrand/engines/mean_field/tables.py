@@ -1,8 +1,8 @@
 """The marginals of one open predicate as a table: every atom in it, or the atoms that differ and a default.
 
-A table owns no numbers but says how they are read: ``logits`` hold log-odds of true-or-false atoms, or a
-score for each value of many-valued ones along a last axis; ``probabilities`` are their sigmoid or softmax
-with evidence put in. Leading axes are batches.
+A table holds no numbers but defines how they are read: ``logits`` hold log-odds of boolean atoms, or a score
+for each value of many-valued ones along a last axis; ``probabilities`` are their sigmoid or softmax with
+evidence put in. Leading axes are batches.
 
 >>> table = DenseTable("smokes", (3,), None, known=np.array([0]), known_values=np.array([1]))
 >>> table.probabilities(torch.zeros(3))
@@ -28,16 +28,16 @@ from herbrand.row_keys import Keys, places_among
 NONE = np.empty(0, dtype=np.int64)
 
 CERTAIN = 1e4
-"""Log-odds of an atom that has one value for sure."""
+"""Log-odds that stand for certainty in a single world."""
 SHORT = 16
-"""Rows of at most so many entries are short (:func:`softmax`)."""
+"""Most entries of a short row (:func:`softmax`)."""
 
 
 @dataclass(frozen=True, eq=False)
 class DenseTable:
-    """Every atom. ``values``: how many values a many-valued atom has; ``None``: true or false.
+    """A table of every atom. ``values``: number of values of a many-valued atom; ``None``: boolean.
 
-    ``known`` codes have ``known_values``; ``excluded`` are the flat (code, value) places that are impossible.
+    ``known`` codes have ``known_values``; ``excluded``: the flat (code, value) places that are impossible.
     """
 
     predicate: str
@@ -49,7 +49,7 @@ class DenseTable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the logits, batches left out."""
+        """Shape of the logits without batch axes."""
         return self.sizes if self.values is None else (*self.sizes, self.values)
 
     @property
@@ -58,7 +58,7 @@ class DenseTable:
 
     @property
     def listed(self) -> int | None:
-        """How many atoms are listed, where the others share one entry."""
+        """Number of listed atoms, where all others share one entry; ``None`` for a table of every atom."""
         return None
 
     @property
@@ -71,11 +71,11 @@ class DenseTable:
         return self.known
 
     def positions(self, codes: np.ndarray) -> np.ndarray:
-        """Where these atoms stand among the flattened ones."""
+        """Positions of these atoms among the flattened ones."""
         return codes
 
     def counts(self) -> np.ndarray | None:
-        """How many atoms each flattened one stands for; ``None``: one each."""
+        """Number of atoms for which each flattened entry stands; ``None``: one each."""
         return None
 
     def probabilities(self, logits: Tensor) -> Tensor:
@@ -112,7 +112,8 @@ class DenseTable:
         return CERTAIN * torch.nn.functional.one_hot(best, self.values).to(target)
 
     def limited(self, message: Tensor, limit: float) -> Tensor:
-        """The message m as m / (1 + d / ``limit``), d how far it sets an atom's values apart: always less."""
+        """The message m as m / (1 + d / ``limit``), where d is the largest difference between an atom's
+        values; afterwards it is less than ``limit``."""
         if self.values is None:
             return message / (1 + message.abs() / limit)
         impossible = self._impossible.to(message.device)
@@ -131,7 +132,7 @@ class DenseTable:
         return excluded.view(self.shape)
 
     def entropies(self, logits: Tensor, probabilities: Tensor) -> Tensor:
-        """Of every atom, flattened; 0 where evidence settles it."""
+        """Entropy of every atom, flattened; 0 where evidence fixes it."""
         if self.values is not None:
             return -torch.special.xlogy(probabilities, probabilities).sum(-1).reshape(-1)
         entropies = torch.nn.functional.softplus(logits).addcmul_(logits, probabilities, value=-1).reshape(-1)
@@ -139,7 +140,7 @@ class DenseTable:
         return entropies
 
     def leaf(self, probabilities: Tensor, reading: Reading, batched: bool) -> list[Tensor]:
-        """The tensors that :meth:`relation` makes a reading of, to be differentiated by."""
+        """The tensors from which :meth:`relation` makes a reading, and by which it is differentiated."""
         region = reading.region(probabilities, batched, self.values is not None)
         if self.values is not None:
             return [region[..., list(reading.allowed)].sum(-1)]
@@ -159,17 +160,18 @@ class DenseTable:
             region[..., value].add_(gradients[0])
 
     def whole(self, gradients: Sequence[Tensor], reading: Reading) -> Tensor | None:
-        """The derivatives as a new table of messages, where they are one; they may be overwritten."""
+        """The derivatives as a new table of messages, where they already have its shape; they may be
+        overwritten."""
         full = self.values is None and reading.axes == reading.arguments
         return gradients[0] if full and gradients[0].is_contiguous() else None
 
 
 @dataclass(frozen=True, eq=False)
 class ListedTable:
-    """True-or-false atoms of which only ``codes`` (sorted) may differ; one more entry stands for all others.
+    """Boolean atoms of which only ``codes`` (sorted) may differ; one more entry stands for all others.
 
     That is exact where every other atom gets the same messages, which
-    :mod:`herbrand.engines.mean_field.listing` makes sure of. Its methods are those of :class:`DenseTable`.
+    :mod:`herbrand.engines.mean_field.listing` ensures. Its methods are those of :class:`DenseTable`.
     """
 
     predicate: str
@@ -192,7 +194,8 @@ class ListedTable:
 
     @cached_property
     def others(self) -> float:
-        """How many atoms the last entry stands for; torch takes no whole number of more than 64 bits."""
+        """Number of atoms for which the last entry stands, as a float: torch takes no integer of more than 64
+        bits."""
         return float(math.prod(self.sizes) - len(self.codes))
 
     @property
@@ -255,7 +258,7 @@ class ListedTable:
 
 
 PredicateTable = DenseTable | ListedTable
-"""One open predicate's atoms."""
+"""The atoms of one open predicate."""
 
 
 def _infinite(logits: Tensor, places: np.ndarray, values: np.ndarray) -> Tensor:
@@ -266,8 +269,8 @@ def _infinite(logits: Tensor, places: np.ndarray, values: np.ndarray) -> Tensor:
 
 
 def softmax(scores: Tensor) -> Tensor:
-    """Over the last axis. On processors torch takes the entries of one short row after the other; over rows
-    of many columns it takes several at once, some ten times as fast."""
+    """Softmax over the last axis. On processors torch handles short rows one entry after the other; along
+    rows of many columns it handles several entries at once, some ten times as fast."""
     if scores.device.type != "cpu" or scores.dim() < 2 or scores.shape[-1] > SHORT:
         return torch.softmax(scores, -1)
     return torch.softmax(scores.transpose(-1, -2).contiguous(), -2).transpose(-1, -2)

@@ -1,7 +1,7 @@
-"""All atoms a run of mean field is about: a table a predicate, the evidence in them, and atoms that are one.
+"""All latent atoms of a mean-field run: a table per predicate, the evidence in them, and tied atoms.
 
-Takes a program and what its hard statements settle; gives starting logits, marginals, the entropy of the
-product distribution, and what the messages to atoms that always agree come to.
+They give marginals from logits, the entropy of the product distribution, and the summed messages to atoms
+that are tied.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Logits = Mapping[str, Tensor]
 class Ties:
     """Atoms of one predicate that always have the value of an atom of another, or the opposite one.
 
-    Flat positions: ``tied`` in ``predicate`` follow ``leading`` in ``leader``; ``opposite`` says which
-    negated.
+    Flat positions: ``tied`` in ``predicate`` follow ``leading`` in ``leader``; ``opposite``: which of them
+    are negated.
     """
 
     predicate: str
@@ -34,8 +34,8 @@ class Ties:
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """``tables`` by predicate; ``unary`` log-weights of soft evidence (log-odds, or one a value);
-    ``constant``: of that about predicates without a table, all of whose atoms facts settle."""
+    """``tables`` by predicate; ``unary``: log-weights of soft evidence (log-odds, or one for each value);
+    ``constant``: those of predicates without a table, all of whose atoms are fixed by facts."""
 
     tables: Mapping[str, PredicateTable]
     unary: Mapping[str, Tensor]
@@ -43,15 +43,15 @@ class Unknowns:
     constant: float = 0.0
 
     def marginals(self, logits: Logits) -> dict[str, Tensor]:
-        """Probabilities of all atoms, evidence and ties put in."""
+        """Probabilities of all atoms, with evidence and ties put in."""
         return self.followed({name: table.probabilities(logits[name]) for name, table in self.tables.items()})
 
     def followed(self, marginals: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The marginals of tied atoms taken from those of their leaders."""
+        """The marginals, with those of tied atoms copied from their leaders."""
         return self._copied(marginals, lambda leading: 1 - leading)
 
     def agreed(self, logits: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The log-odds of tied atoms taken from those of their leaders."""
+        """The log-odds, with those of tied atoms copied from their leaders."""
         return self._copied(logits, torch.neg)
 
     def _copied(self, tables: dict[str, Tensor], negated: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
@@ -64,11 +64,11 @@ class Unknowns:
         return fields
 
     def settled(self, logits: Logits) -> dict[str, Tensor]:
-        """Log-odds of all atoms, evidence and ties put in: those of :meth:`marginals`."""
+        """Log-odds of all atoms, with evidence and ties put in: those of :meth:`marginals`."""
         return self.agreed({name: table.settled(logits[name]) for name, table in self.tables.items()})
 
     def gathered(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
-        """What atoms receive (log-odds), that of tied ones added to their leaders'."""
+        """The messages (log-odds), with those to tied atoms added to their leaders'."""
         gathered = dict(fields)
         for tie in self.ties:
             received = self.flat(tie.predicate, gathered[tie.predicate])[..., tie.tied]
@@ -78,7 +78,7 @@ class Unknowns:
         return gathered
 
     def heard(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The same, with nothing left at tied atoms themselves."""
+        """The messages as :meth:`gathered`, with 0 at the tied atoms themselves."""
         gathered = self.gathered(fields)
         for tie in self.ties:
             cleared = self.flat(tie.predicate, gathered[tie.predicate]).index_fill(-1, tie.tied, 0.0)
@@ -86,7 +86,7 @@ class Unknowns:
         return gathered
 
     def entropy(self, logits: Logits, marginals: Mapping[str, Tensor]) -> float:
-        """Of the product distribution."""
+        """Entropy of the product distribution."""
         total = 0.0
         for name, table in self.tables.items():
             entropies = table.entropies(logits[name], marginals[name])
@@ -110,7 +110,7 @@ class Unknowns:
 
     @cached_property
     def _tied(self) -> dict[str, list[Tensor]]:
-        """The atoms of each predicate that follow others."""
+        """The tied atoms of each predicate."""
         by_predicate: dict[str, list[Tensor]] = {}
         for tie in self.ties:
             by_predicate.setdefault(tie.predicate, []).append(tie.tied)
@@ -127,6 +127,6 @@ class Unknowns:
         return free
 
     def flat(self, predicate: str, tensor: Tensor) -> Tensor:
-        """The atoms of a true-or-false table along one last axis."""
+        """The atoms of a boolean table along one last axis."""
         rank = len(self.tables[predicate].shape)
         return tensor.flatten(-rank) if rank else tensor.unsqueeze(-1)
