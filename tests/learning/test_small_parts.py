@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.answers.marginals import AtomTable
+from herbrand.engines.mean_field.relations import KnownRelations
 from herbrand.language import syntax as s
-from herbrand.learning.flips import Indicators
+from herbrand.learning.flips import held
 from herbrand.learning.opinions import soft_facts
 from herbrand.learning.parameters import Parameters, weight_constants
 from herbrand.learning.steps import EarlyStopping
@@ -76,9 +77,9 @@ def holds(literal: Literal, row: tuple[int, ...]) -> bool:
     return KNOWN.get((literal.predicate, *row)) in literal.allowed
 
 
-@pytest.mark.parametrize("arguments", [("x", "y"), ("x", 1), (0, "y"), (1, 1), (2, 2)], ids=str)
+@pytest.mark.parametrize("arguments", [("x", "y"), ("x", 1), (0, "y"), (1, 1), (2, 2), ("x", "x")], ids=str)
 @pytest.mark.parametrize("allowed", [(0,), (1,)], ids=["false", "true"])
-def test_indicators_of_two_arguments(arguments: tuple, allowed: tuple[int, ...]) -> None:
+def test_relations_of_two_arguments(arguments: tuple, allowed: tuple[int, ...]) -> None:
     check(Literal("f", arguments, allowed))
 
 
@@ -86,22 +87,22 @@ def test_indicators_of_two_arguments(arguments: tuple, allowed: tuple[int, ...])
     ("predicate", "allowed"), [("p", (0,)), ("p", (1,)), ("m", (0,)), ("m", (1, 2)), ("m", (0, 1, 2))]
 )
 @pytest.mark.parametrize("argument", ["x", 0, 1, 2])
-def test_indicators_of_one_argument(predicate: str, argument: int | str, allowed: tuple[int, ...]) -> None:
+def test_relations_of_one_argument(predicate: str, argument: int | str, allowed: tuple[int, ...]) -> None:
     check(Literal(predicate, (argument,), allowed))
 
 
 def check(literal: Literal) -> None:
-    indicators = Indicators(Evidence(hb.Model(hb.parse(THEORY)).program))
-    axes, relation = indicators.of(literal)
-    assert axes == tuple(a for a in literal.arguments if isinstance(a, str))
+    known = KnownRelations(Evidence(hb.Model(hb.parse(THEORY)).program), 10**9)
+    axes, relation = held(literal, known)
+    assert axes == tuple(dict.fromkeys(a for a in literal.arguments if isinstance(a, str)))
     found = np.array(relation.to_dense().tolist())
     for places in itertools.product(range(3), repeat=len(axes)):
-        named = iter(places)
-        row = tuple(next(named) if isinstance(a, str) else a for a in literal.arguments)
+        named = dict(zip(axes, places, strict=True))
+        row = tuple(named[a] if isinstance(a, str) else a for a in literal.arguments)
         assert found[places] == holds(literal, row), row
     renamed = tuple(f"{a}2" if isinstance(a, str) else a for a in literal.arguments)
     other = Literal(literal.predicate, renamed, literal.allowed)
-    assert indicators.of(other)[1] is relation, "names of variables do not matter"
+    assert held(other, known)[1] is relation, "names of variables do not matter"
 
 
 def test_columns_are_numbered_as_they_are_met() -> None:

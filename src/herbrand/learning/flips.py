@@ -5,20 +5,15 @@ atom does not name: one sum of products counts the groundings for all atoms at o
 the contraction and not that of the groundings. Templates with quantifiers inside, and those that speak of
 atoms which change together, are grounded instead (:mod:`herbrand.learning.quantified`).
 
-Where a literal holds in a world that is known is a relation of ones and zeros, ready to be contracted.
-
->>> import herbrand as hb
->>> model = hb.Model(hb.parse("predicate f(t, t): observed"), {"f": [("a", "b")]})
->>> axes, relation = Indicators(Evidence(model.program)).of(Literal("f", ("x", "y"), (0,)))
->>> axes, relation.to_dense().tolist()
-(('x', 'y'), [[1.0, 0.0], [1.0, 1.0]])
+Where a literal holds in a world that is known is a relation of ones and zeros, ready to be contracted. An
+atom of which nothing is known makes no literal hold.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -27,74 +22,15 @@ from herbrand.budget import Budget, refuse_beyond
 from herbrand.contraction.execute import contract
 from herbrand.contraction.expression import Axes, Contraction
 from herbrand.contraction.relation import Dense, Relation, Sparse
+from herbrand.engines.mean_field.products import Observed
+from herbrand.engines.mean_field.relations import KnownRelations
 from herbrand.learning import quantified
 from herbrand.learning.contradiction import refuse_contradiction
 from herbrand.learning.example import Example
 from herbrand.learning.ties import Ties
 from herbrand.program.bindings import Bindings
-from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.ground import weight_rows
-from herbrand.program.program import FALSE, Literal, Template, unequal
-
-# Where a literal holds in a world that is known
-
-
-Pattern = tuple[int | None, ...]
-"""For each argument the constant that it is, or ``None`` for a variable."""
-
-
-class Indicators:
-    """Relations by literal; those that differ in the names of variables only are made once.
-
-    An atom of which nothing is known makes no literal hold.
-    """
-
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
-        self._made: dict[tuple[str, tuple[int, ...], Pattern], Relation] = {}
-
-    def of(self, literal: Literal) -> tuple[Axes, Relation]:
-        """The names of the literal's variables, argument by argument, and where it holds."""
-        pattern = tuple(a if isinstance(a, int) else None for a in literal.arguments)
-        axes = tuple(a for a in literal.arguments if isinstance(a, str))
-        key = (literal.predicate, literal.allowed, pattern)
-        if key not in self._made:
-            self._made[key] = self._relation(*key)
-        return axes, self._made[key]
-
-    def _relation(self, predicate: str, allowed: tuple[int, ...], pattern: Pattern) -> Relation:
-        sizes = self.evidence.sizes(predicate)
-        shape = tuple(size for size, constant in zip(sizes, pattern, strict=True) if constant is None)
-        rows, listed = self._listed(predicate, allowed)
-        rows = _selected(rows, pattern)
-        if not shape:
-            return Dense(torch.tensor(float(bool(len(rows)) == listed), dtype=torch.float64))
-        values = torch.full((len(rows),), float(listed), dtype=torch.float64)
-        return Sparse.of(rows, values, shape, default=float(not listed))
-
-    def _listed(self, predicate: str, allowed: tuple[int, ...]) -> tuple[np.ndarray, bool]:
-        """Rows of arguments, and whether the literal holds for these, or for all others."""
-        known = self.evidence.known(predicate)
-        table = self.evidence.program.table(predicate)
-        if self.evidence.is_valued(predicate):
-            return table.true[np.isin(table.true[:, -1], allowed)][:, :-1], True
-        if allowed != FALSE:
-            return table.true, True
-        return (table.false, True) if known.default == LATENT else (table.true, False)
-
-
-def _selected(rows: np.ndarray, pattern: Sequence[int | None]) -> np.ndarray:
-    """The rows that have the pattern's constants, without the columns of these."""
-    kept = np.ones(len(rows), dtype=bool)
-    for position, constant in enumerate(pattern):
-        if constant is not None:
-            kept &= rows[:, position] == constant
-    free = [position for position, constant in enumerate(pattern) if constant is None]
-    return rows[kept][:, free]
-
-
-# Counts
-
+from herbrand.program.program import Literal, Template, unequal
 
 BYTES_AN_ENTRY = 40
 
@@ -116,11 +52,11 @@ class Flips:
 
 def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
     """The flips of all templates; atoms and values that no grounding depends on are not listed."""
-    indicators = Indicators(example.evidence)
+    known = KnownRelations(example.evidence, budget.bytes)
     for template in example.program.templates:
         if template.predicates.isdisjoint(example.targets):
             if template.weight is None:
-                _refuse_broken(template, example, indicators, budget)
+                _refuse_broken(template, example, known, budget)
             continue
         if template.conjunction.blocks or ties.touch(template):
             counted = quantified.flips(template, example, budget, ties.leaders)
@@ -129,15 +65,15 @@ def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
             continue
         for literal in template.conjunction.literals:
             if literal.predicate in example.targets:
-                yield _contracted(template, literal, example, indicators, budget)
+                yield _contracted(template, literal, example, known, budget)
 
 
-def _refuse_broken(template: Template, example: Example, indicators: Indicators, budget: Budget) -> None:
+def _refuse_broken(template: Template, example: Example, known: KnownRelations, budget: Budget) -> None:
     """Raise where facts that nobody predicts break a hard statement among themselves: none of its atoms is
     changed, so that no flip would tell."""
     literals = template.conjunction.literals
     if literals and not template.conjunction.blocks:
-        flipped = _contracted(template, literals[0], example, indicators, budget)
+        flipped = _contracted(template, literals[0], example, known, budget)
         now = np.isin(example.labels(flipped.predicate, flipped.codes), flipped.allowed)
         refuse_contradiction(example, template, flipped.predicate, flipped.codes[now])
     else:
@@ -145,14 +81,14 @@ def _refuse_broken(template: Template, example: Example, indicators: Indicators,
 
 
 def _contracted(
-    template: Template, literal: Literal, example: Example, indicators: Indicators, budget: Budget
+    template: Template, literal: Literal, example: Example, known: KnownRelations, budget: Budget
 ) -> Flips:
     """The flips of one literal's atoms."""
     conjunction = template.conjunction
     sizes = {name: len(example.program.domain(type_name)) for name, type_name in conjunction.variables}
     named = (*literal.arguments, *template.weight_arguments)
     output = tuple(dict.fromkeys(argument for argument in named if isinstance(argument, str)))
-    operands = [indicators.of(other) for other in conjunction.literals if other is not literal]
+    operands = [held(other, known) for other in conjunction.literals if other is not literal]
     pairs, constants = unequal(conjunction)
     operands += [((name,), _all_but(constant, sizes[name])) for name, constant in constants]
     contraction = Contraction(tuple(axes for axes, _ in operands), output, sizes, pairs)
@@ -161,9 +97,17 @@ def _contracted(
     result = contract(contraction, [relation for _, relation in operands], budget.bytes)
     rows, counts = _nonzero(result, budget)
     bindings = Bindings({name: rows[:, i] for i, name in enumerate(output)}, np.arange(len(rows)))
-    codes = bindings.codes(literal.arguments, indicators.evidence.sizes(literal.predicate))
+    codes = bindings.codes(literal.arguments, example.evidence.sizes(literal.predicate))
     numbers = weight_rows(template, bindings, example.program)
     return Flips(template, literal.predicate, literal.allowed, codes, numbers, counts)
+
+
+def held(literal: Literal, known: KnownRelations) -> tuple[Axes, Relation]:
+    """The names of a literal's variables, and where it holds: made once for literals that differ in names."""
+    axes = tuple(dict.fromkeys(a for a in literal.arguments if isinstance(a, str)))
+    names = {axis: f"a{place}" for place, axis in enumerate(axes)}
+    arguments = tuple(names[a] if isinstance(a, str) else a for a in literal.arguments)
+    return axes, known.relation(Observed(replace(literal, arguments=arguments)))
 
 
 def _all_but(constant: int, size: int) -> Relation:

@@ -8,9 +8,10 @@ import numpy as np
 
 from herbrand.contraction import Contraction, Dense, Relation, Sparse, Statistics, Support, contract, plan
 from herbrand.contraction.relation import converted
-from herbrand.engines.mean_field.products import Observed, Together, is_relation
+from herbrand.engines.mean_field.products import Observed, Together
 from herbrand.extras import torch
-from herbrand.program.evidence import Evidence
+from herbrand.program.evidence import LATENT, Evidence
+from herbrand.program.program import TRUE
 from herbrand.row_keys import row_keys
 
 CPU = "cpu"
@@ -81,11 +82,10 @@ class KnownRelations:
         return self._listed[observed]
 
     def _looked_up(self, observed: Observed) -> float | Listed:
-        literal = observed.literal
-        if is_relation(literal, self.evidence):
-            rows, value = self.evidence.rows(literal.predicate, literal.allowed), 1.0
-        else:
-            rows, value = self.evidence.rows(literal.predicate, (1,)), 0.0
+        """What is listed: where the literal holds, or where it does not. It holds of no latent atom."""
+        name, allowed, evidence = observed.literal.predicate, observed.literal.allowed, self.evidence
+        holds = evidence.is_valued(name) or allowed == TRUE or evidence.known(name).default == LATENT
+        rows, value = evidence.rows(name, allowed if holds else TRUE), float(holds)
         kept, shape = self._selected(observed, rows)
         if not shape:
             return value if len(kept) else 1 - value
