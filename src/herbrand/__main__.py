@@ -6,7 +6,7 @@ from herbrand.extras import member
 
 
 def run() -> None:
-    """:func:`herbrand.cli.run`; nothing has begun while it is imported, so that nothing is said either."""
+    """Run :func:`herbrand.cli.run`; an interrupt during its import ends without a message."""
     try:
         program = member("herbrand.cli:run")
     except KeyboardInterrupt:

@@ -1,8 +1,8 @@
-"""The time and the memory that one call may use: one value, handed down to everything that takes either.
+"""The budget of a call: the time and the memory that it may use, passed to everything that uses either.
 
-A call makes its :class:`Budget` when it begins. Loops that may last ask its clock (:meth:`Budget.check`);
-whoever is about to allocate more than a megabyte claims it first (:meth:`Budget.claim`). Both raise an
-error that says which limit to raise. Nothing here is global: who has no budget in hand has no limit.
+A call makes its :class:`Budget` when it begins. Long loops ask its clock (:meth:`Budget.check`); code that
+allocates more than a megabyte claims it first (:meth:`Budget.claim`). Both raise an error that names the
+option to raise. A function that is given no budget has no limit.
 
 >>> budget = Budget(memory=10_000)
 >>> budget.claim(8_000, "the table")
@@ -13,18 +13,17 @@ herbrand.errors.BudgetError: the table needs about 78.1 kB, and 9.8 kB are allow
 >>> budget.seconds_left
 inf
 
-How much memory there is, and how an amount of it is written, stands here too.
+The size of the machine's memory, and the text of an amount of memory, are computed here too.
 
 >>> readable(3 * 2**20)
 '3.0 MB'
 >>> allowed_bytes(10_000)
 10000
 
-The last guards of a command's limits are for what neither asks a clock nor claims memory: libraries. Engines
-keep a :class:`Budget` by themselves, and say what to do when it ends. What they call
-may not: a parser, a solver, a database. So a process that runs one command and nothing else also has a timer,
-a little beyond the time limit, and a bound on its data, a little beyond the memory. Both only where the user
-set that limit, and never in a process that is somebody else's.
+:class:`Guards` enforce a command's limits on libraries (a parser, a solver, a database), which neither ask
+the clock nor claim memory. A process that runs one command and nothing else has a timer a little beyond the
+time limit, and a limit on its data a little beyond the memory. Each exists only if the user set that limit,
+and never in a process of the user's own.
 """
 
 from __future__ import annotations
@@ -47,25 +46,25 @@ from herbrand.options.kinds import Number
 from herbrand.options.kinds import amount as parsed_amount
 
 SHARE = 0.7
-"""The part of the machine's memory that a plan may use unless it is set otherwise."""
+"""Default share of the machine's memory that a call may use."""
 
 SHARE_FOR_DATABASE = 0.8
-"""Of the memory allowed; the rest is this process's own."""
+"""Share of the allowed memory that a database gets; the rest is for this process."""
 LEAST_FOR_DATABASE = 64 << 20
 
 ANY_MACHINE = 2**50
-"""No machine has so many bytes. Plans are made for whatever one might have; engines have their own limits."""
+"""More bytes than any machine has: the limit for plans that are made before the machine is known."""
 
 CGROUPS = Path("/sys/fs/cgroup")
 
 
 def allowed_bytes(memory: int | None = None) -> int:
-    """The bytes that a call may use: those given, else 70 % of the machine's memory."""
+    """Bytes that a call may use: ``memory`` if given, else 70 % of the machine's memory."""
     return int(memory) if memory is not None else int(SHARE * machine_memory())
 
 
 def holds_database(memory: int) -> bool:
-    """Whether a database can be opened within so many bytes.
+    """Whether ``memory`` bytes suffice to open a database.
 
     >>> holds_database(1 << 30), holds_database(1 << 20)
     (True, False)
@@ -75,16 +74,13 @@ def holds_database(memory: int) -> bool:
 
 @lru_cache(maxsize=1)
 def machine_memory() -> int:
-    """Bytes of memory that this process may use: the machine's, or less where a control group says so."""
+    """Bytes of memory that this process may use: the machine's, or the limit of its control group."""
     installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([installed, *_cgroup_limits(CGROUPS, Path("/proc/self/cgroup"))])
 
 
 def resident_bytes() -> int:
-    """Bytes of memory that this process holds of its own; files that it maps do not count.
-
-    0 where the system does not say.
-    """
+    """Resident bytes of this process without mapped files; 0 if the system does not report them."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as file:
             _, resident, shared, *_ = file.read(128).split()
@@ -94,13 +90,14 @@ def resident_bytes() -> int:
 
 
 def lacks_memory(error: Exception) -> bool:
-    """Whether it is Python's way to say that no memory is left, or torch's or DuckDB's (not loaded here)."""
+    """Whether an error of Python, torch or DuckDB reports that memory ran out (by its text: neither is
+    imported here)."""
     text = str(error).lower()
     return isinstance(error, MemoryError) or "allocate memory" in text or "out of memory" in text
 
 
 def readable(amount: float) -> str:
-    """Bytes as people write them."""
+    """Text of a number of bytes with its unit, such as ``3.0 MB``."""
     amount = min(amount, 1e300)
     for unit, digits in {"B": 0, "kB": 1, "MB": 1, "GB": 1}.items():
         if round(amount, digits) < 1024:
@@ -116,14 +113,15 @@ def refuse_beyond(
     hint: str = "allow more by --memory",
     span: Span | None = None,
 ) -> None:
-    """Raise where ``what`` takes more bytes of memory than are allowed."""
+    """Raise a :class:`BudgetError` if ``needed`` exceeds ``allowed`` bytes of memory; ``what`` begins its
+    message."""
     if needed > allowed:
         message = f"{what} about {readable(needed)}, and {readable(allowed)} are allowed"
         raise BudgetError(message, hint=hint, span=span)
 
 
 def refuse_beyond_disk(needed: float, free: int | None, what: str, hint: str) -> None:
-    """Raise where ``what`` takes more bytes of disk than are free; ``None``: that is not known."""
+    """Raise a :class:`BudgetError` if ``needed`` exceeds the ``free`` bytes of disk (None: unknown)."""
     if free is not None and needed > free:
         raise BudgetError(
             f"{what} about {readable(needed)} of disk, and {readable(free)} are free", hint=hint
@@ -131,7 +129,7 @@ def refuse_beyond_disk(needed: float, free: int | None, what: str, hint: str) ->
 
 
 def _cgroup_limits(root: Path, membership: Path) -> list[int]:
-    """The limits of the process's own group and those around it, in either version of the interface."""
+    """Memory limits of the process's control group and its parents, of cgroup versions 1 and 2."""
     folders = [root / group for group in _own_groups(membership)]
     folders += [root / "memory" / group for group in _own_groups(membership)]
     around = {path for folder in folders for path in (folder, *folder.parents) if path.is_relative_to(root)}
@@ -157,7 +155,7 @@ def _limit(path: Path) -> int | None:
 
 
 def bytes_of(amount: int | str) -> int:
-    """An amount of memory as people write it: bytes, ``"500MB"``, ``"2 GB"``, or a share such as ``"50%"``.
+    """Parse an amount of memory: bytes, ``"500MB"``, ``"2 GB"``, or a share of the machine such as ``"50%"``.
 
     >>> bytes_of("1.5kB")
     1536
@@ -171,41 +169,40 @@ def bytes_of(amount: int | str) -> int:
 Item = TypeVar("Item")
 
 OVERHEAD = 200 * 2**20
-"""Bytes that libraries, compiled loops and an allocator's gaps may take beside what is claimed: estimates
-are of arrays, and the process is measured."""
+"""Bytes allowed beyond the claims. Claims estimate arrays, but the measured size of the process includes
+libraries, compiled loops and gaps of the allocator."""
 BETWEEN_MEASUREMENTS = 0.02
-"""Seconds. Reading the size of the process takes 10 microseconds, asking the clock a tenth of one."""
+"""Seconds between measurements of the process: one takes 10 microseconds, asking the clock 0.1."""
 GRACE = 0.1
-"""The part of the whole time by which the reading of an answer may pass the end: an answer that is nearly
-written is worth more than a message that it is not."""
+"""Share of the time limit by which reading an answer may exceed it, as the inference is done by then."""
 
 
 @dataclass
 class _Meter:
-    """When the process was last measured, and what it held when the call began."""
+    """``base``: resident bytes when the call began; ``next``: the clock's time of the next measurement."""
 
     base: int
     next: float
 
 
 LATER, LATER_SHARE = 0.2, 0.1
-"""Seconds, and the part of the limit, by which the timer comes after the end: whoever asks the clock is to be
-first, as only they can say what was not done, or keep what was."""
+"""Seconds, and share of the limit, by which the timer comes after the limit: loops that ask the clock should
+end first, as they can say what is missing and keep what was done."""
 LIBRARIES = 512 * 2**20
-"""Bytes of data that the libraries of a command take by themselves, all of them imported and threads started:
-measured 470 MB, of which a part is never touched."""
+"""Bytes of data of the libraries of a command, all imported and their threads started (measured: 470 MB)."""
 
 
 class Guards:
-    """Whether this process is a command's own, or of a server that ends it, and the seconds after which its
-    timer ends it."""
+    """Limits that the operating system enforces on this process. ``own_process``: it runs one command only,
+    or a server ends it; ``seconds``: the time limit of its timer."""
 
     def __init__(self) -> None:
         self.own_process = False
         self.seconds: float | None = None
 
     def keep(self, budget: Budget, elsewhere: bool = False) -> None:
-        """Guard the limits. ``elsewhere``: another process does the work, and has memory of its own."""
+        """Start the timer and limit the data, if this is a process of our own. ``elsewhere``: another process
+        does the work, so that this one's data is not limited."""
         if not self.own_process:
             return
         if budget.seconds is not None and hasattr(signal, "setitimer"):
@@ -217,46 +214,47 @@ class Guards:
 
 
 def bound_data(wanted: int) -> None:
-    """Bound the bytes of data of this process: an allocation beyond them fails."""
+    """Limit the bytes of data of this process; allocations beyond it fail."""
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     if most == resource.RLIM_INFINITY or wanted < most:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
 
 
 GUARDS = Guards()
-"""Those of this process: timers and limits are the process's, so there is one."""
+"""The guards of this process; one object, as a process has one timer and one limit."""
 
 
 def seconds_compiling() -> float:
-    """How long this process has compiled loops."""
+    """Seconds that this process has spent on compiling loops."""
     compiler = sys.modules.get(COMPILER)
     spent = getattr(compiler, "SPENT", None)  # none while another thread imports it
     return spent.duration if spent is not None and spent.done else 0.0
 
 
 def time_beside_compiling() -> float:
-    """Seconds, without those that went into compiling loops, which is work for all later runs."""
+    """Monotonic seconds without compiling loops, whose result all later runs use."""
     return time.monotonic() - seconds_compiling()
 
 
 def working_time() -> float:
-    """Seconds, without those that went into compiling loops where nothing could have interrupted that: in a
-    program of the user's. A process of our own is ended in the middle of it."""
+    """Monotonic seconds; without compiling loops in a user's program, where nothing can interrupt it. In a
+    process of our own it counts, as the timer ends that process."""
     return time.monotonic() if GUARDS.own_process else time_beside_compiling()
 
 
 @dataclass(frozen=True)
 class Budget:
-    """At most ``memory`` bytes and ``seconds`` from now on; ``None`` is 70 % of the machine, and no end.
+    """Limits of one call: ``memory`` bytes (None: 70 % of the machine) and ``seconds`` from now (None: no
+    end).
 
-    Budgets of equal limits are equal, whenever they began. ``clock`` gives seconds, as ``working_time``.
+    Budgets with equal limits are equal, whenever they began. ``clock`` gives seconds, as ``working_time``.
     """
 
     memory: int | None = None
     seconds: float | None = None
     clock: Callable[[], float] = field(default=working_time, repr=False, compare=False)
     until: float = field(default=math.nan, repr=False, compare=False)
-    """The moment at which the time ends, by the clock; by default ``seconds`` from now."""
+    """Time of the clock at which the budget ends; by default ``seconds`` from now."""
     began: float = field(default=math.nan, repr=False, compare=False)
     _meter: _Meter | None = field(default=None, repr=False, compare=False)
 
@@ -271,19 +269,19 @@ class Budget:
 
     @property
     def bytes(self) -> int:
-        """Bytes that may be used in all."""
+        """Bytes that the call may use."""
         return allowed_bytes(self.memory)
 
     @property
     def bytes_left(self) -> float:
-        """Bytes by which the process may still grow, as it is measured: where a limit was given."""
+        """Bytes by which the process may still grow, by measurement; without a limit, the bytes allowed."""
         if self._meter is None:
             return self.bytes
         return self.bytes + OVERHEAD - self._grown
 
     @property
     def _grown(self) -> int:
-        """Bytes by which the process has grown since the call began; 0 where nobody measures."""
+        """Bytes by which the process has grown since the call began; 0 without a memory limit."""
         return 0 if self._meter is None else resident_bytes() - self._meter.base
 
     @property
@@ -293,16 +291,16 @@ class Budget:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the end: 0 after it, infinite where there is none."""
+        """Seconds until the end; 0 after it, infinite without a time limit."""
         return math.inf if self.until == math.inf else max(self.until - self.clock(), 0.0)
 
     @property
     def ended(self) -> bool:
-        """Whether the time has ended: for loops that can stop with what they have."""
+        """Whether the time is over; for loops that can return a partial result."""
         return self.until < math.inf and self.clock() >= self.until
 
     def check(self) -> None:
-        """Raise where the time has ended, or where the process has grown beyond the memory."""
+        """Raise an error if the time is over or the process has grown beyond the memory."""
         if self.until == math.inf and self._meter is None:
             return
         now = self.clock()
@@ -313,39 +311,39 @@ class Budget:
             self._refuse_growth(self._grown)
 
     def each(self, items: Iterable[Item], every: int = 256) -> Iterator[Item]:
-        """The items; the clock is asked before the first, and again after so many."""
+        """Iterate over ``items``; check the budget before the first and after ``every`` items."""
         for number, item in enumerate(items):
             if number % every == 0:
                 self.check()
             yield item
 
     def claim(self, needed: float, what: str, hint: str = "allow more by --memory") -> None:
-        """Raise where ``what`` needs more bytes than the call may use."""
+        """Raise a :class:`BudgetError` if ``needed`` bytes exceed those of the call; ``what`` names them."""
         refuse_beyond(needed, self.bytes, f"{what} needs", hint)
 
     def claim_rows(self, rows: int, columns: int, what: str) -> None:
-        """Raise where so many rows of ``what`` would need more bytes than the call may use."""
+        """Claim the bytes of ``rows`` rows of ``columns`` numbers."""
         self.claim(8.0 * rows * columns, f"{what} of {rows:,} rows")
 
     def share(self, part: float) -> Budget:
-        """The same memory, and a part of the time that is left."""
+        """A budget with the same memory and the share ``part`` of the time left."""
         left = self.seconds_left
         return self if left == math.inf else replace(self, until=self.clock() + part * left)
 
     def at_most(self, seconds: float) -> Budget:
-        """The same memory, and no more than so many seconds from now on."""
+        """A budget with the same memory that ends after ``seconds`` at most."""
         return replace(self, until=min(self.until, self.clock() + seconds))
 
     def without_end(self) -> Budget:
-        """The same memory, and no end: for a step that is under way when the time ends."""
+        """A budget with the same memory and no end, for a step that has begun when the time is over."""
         return replace(self, until=math.inf)
 
     def for_answering(self) -> Budget:
-        """The same, with a little more time for the reading of an answer."""
+        """A budget that ends a little later (:data:`GRACE`), for reading an answer."""
         return self if self.seconds is None else replace(self, until=self.until + GRACE * self.seconds)
 
     def out_of_time(self) -> OutOfTimeError:
-        """The error of who cannot stop with what there is."""
+        """Error for a loop without a partial result when the time is over."""
         return OutOfTimeError(f"not done after {self.elapsed:.1f} s", hint="allow more by --time-limit")
 
     def _refuse_growth(self, grown: int) -> None:
@@ -357,7 +355,7 @@ class Budget:
 
 
 def budget_of(given: Mapping[str, Any]) -> Budget:
-    """The budget that keywords of a command describe; its time begins now.
+    """Make the budget of a command from its options ``memory`` and ``time_limit``; its time begins now.
 
     >>> found = budget_of({"memory": "2GB", "time_limit": 5.0})
     >>> found.memory, found.seconds
@@ -370,4 +368,4 @@ def budget_of(given: Mapping[str, Any]) -> Budget:
 
 
 UNLIMITED = Budget()
-"""No end, and 70 % of the machine: for calls whose caller has no limits."""
+"""Budget without a time limit and with 70 % of the machine's memory."""

@@ -1,4 +1,4 @@
-"""numba, and how long it has compiled in this process, which happens once for each loop on a machine.
+"""numba, with the seconds that it has spent on compiling in this process (once for each loop on a machine).
 
 >>> from herbrand.budget import seconds_compiling
 >>> seconds_compiling() >= 0
@@ -16,7 +16,7 @@ __all__ = ["SPENT", "numba"]
 
 
 class _Compiling(event.TimingListener):
-    """How long it took, and whoever wants to know that it begins."""
+    """Adds up the seconds of compiling; calls each of ``WHEN_COMPILING`` when a compilation begins."""
 
     def on_start(self, event: event.Event) -> None:
         super().on_start(event)

@@ -1,4 +1,4 @@
-"""Room for functions that call themselves: Python's limit of a thousand frames is that of the whole process.
+"""A higher recursion limit for recursive functions; Python's limit of 1,000 frames is for the whole process.
 
 >>> import sys
 >>> before = sys.getrecursionlimit()
@@ -20,7 +20,7 @@ MOST_FRAMES = 2**31 - 1
 
 @contextmanager
 def room_for(frames: int) -> Iterator[None]:
-    """So many more frames inside one another: those of Python functions live on the heap."""
+    """Raise the recursion limit by ``frames`` within a block; frames of Python functions are on the heap."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(min(MOST_FRAMES, before + frames))
     try:

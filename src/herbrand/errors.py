@@ -1,8 +1,8 @@
-"""What can go wrong for a user, said in the user's own words.
+"""Errors that a user can cause, with messages for the user.
 
-Owns the one family of errors and the two values a message is made of: a :class:`Span` (where in which text)
-and a :class:`Mistake` (what was given, what was expected, the likely next move). A reader collects mistakes
-and raises them together, so that a file is mended in one go.
+A message consists of :class:`Mistake` values (what was given, what was expected, what to do), each with a
+:class:`Span` (where in which text). A reader collects mistakes and raises them together, so that a file can
+be corrected in one go.
 
 >>> text = Source("smokers.hb", "smokes(x) ->")
 >>> mistake = Mistake("'->' is not a connective", Span(text, 10, 12), hint="write '=>'")
@@ -47,12 +47,12 @@ class Source:
         return starts
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Both counted from 1."""
+        """Line and column of an offset, both counted from 1."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
     def rest_of_line(self, start: int) -> Span:
-        """From a place to the end of its line."""
+        """Span from an offset to the end of its line."""
         newline = self.text.find("\n", start)
         return Span(self, start, len(self.text) if newline < 0 else newline)
 
@@ -102,7 +102,7 @@ def _printable(character: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """How many columns a terminal gives the text, so that a caret stands under what it means."""
+    """Number of terminal columns that the text takes, so that a caret stands under the right character."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
@@ -130,16 +130,16 @@ class Mistake:
 
 
 Related = Iterable[tuple[str, Span | None]]
-"""What else a message points to, each place with a note; those without a place are left out."""
+"""Further places of a message, each with a note; entries without a place are left out."""
 
 
 def placed(related: Related) -> tuple[tuple[str, Span], ...]:
-    """Those that have a place."""
+    """The entries that have a place."""
     return tuple((note, span) for note, span in related if span is not None)
 
 
 class HerbrandError(Exception):
-    """Something in the input is wrong, or cannot be done with it; the text is meant for the user."""
+    """The input is wrong, or unsupported; the message is for the user."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class FactsError(HerbrandError):
 
 
 class ContradictionError(HerbrandError):
-    """Statements that no world satisfies together."""
+    """No world satisfies these statements together."""
 
 
 class BudgetError(HerbrandError):
@@ -174,7 +174,7 @@ class BudgetError(HerbrandError):
 
 
 class OutOfTimeError(BudgetError):
-    """Work that was not done when its time ended, and has nothing to show for it."""
+    """The time limit was reached before there was an answer, even a partial one."""
 
 
 class UnsupportedError(HerbrandError):
@@ -182,7 +182,7 @@ class UnsupportedError(HerbrandError):
 
 
 class Mistakes:
-    """Gathers mistakes while reading goes on. After the first thousand the others are only counted.
+    """Collects mistakes while reading continues. Those after the first thousand are only counted.
 
     >>> mistakes = Mistakes()
     >>> mistakes.note("no such file")
@@ -203,7 +203,7 @@ class Mistakes:
 
     @property
     def full(self) -> bool:
-        """No further mistake will be listed, so none need be worded."""
+        """Whether further mistakes are only counted, so that their texts need not be made."""
         return len(self.listed) >= MOST_LISTED
 
     def add(self, mistake: Mistake) -> None:
@@ -221,7 +221,7 @@ class Mistakes:
         self.unlisted += error.unlisted
 
     def collecting(self) -> Mistakes:
-        """An error raised inside ends the block, and its mistakes are kept for later."""
+        """A block that ends at the first error raised inside; the error's mistakes are kept."""
         return self
 
     def __enter__(self) -> None:
@@ -237,7 +237,7 @@ class Mistakes:
         return True
 
     def raise_any(self, kind: type[HerbrandError] = LanguageError) -> None:
-        """Raise all mistakes as one error, file by file in the order of lines, if there is any."""
+        """Raise all mistakes, if there are any, as one error: file by file, in the order of lines."""
         if len(self):
             raise kind(in_order(self.listed), unlisted=self.unlisted)
 
@@ -258,7 +258,7 @@ def in_order(mistakes: Iterable[Mistake]) -> list[Mistake]:
 
 
 def counted(number: int, thing: str) -> str:
-    """How many of a thing, as a message says it.
+    """Text of a count and the thing counted, in singular or plural.
 
     >>> counted(1, "argument"), counted(2000, "argument")
     ('1 argument', '2,000 arguments')
@@ -267,7 +267,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def few_of(texts: Sequence[str], between: str = ", ", most: int = 4) -> str:
-    """The first of many texts, and how many are left out.
+    """Text of the first ``most`` of many texts and the number of the others.
 
     >>> few_of(["a", "b"]), few_of(list("abcdefg"), most=2)
     ('a, b', 'a, b and 5 more')

@@ -41,7 +41,7 @@ from herbrand.options.kinds import Flag, Text
 
 Row = tuple[Value, ...]
 ASKED = "asked for"
-"""The predicate that lists the rows to predict, so that their constants exist."""
+"""Predicate that lists the rows to predict, so that their constants belong to the types."""
 
 
 class LinkClassifier:
@@ -173,7 +173,7 @@ class LinkClassifier:
         return f"{type(self).__name__}(target={self.target!r}, method={self.method!r})"
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks, in its own classes; only scikit-learn calls this."""
+        """Tags of the estimator, in scikit-learn's classes; only scikit-learn calls this."""
         import sklearn.utils as of_sklearn  # only when the user has it
 
         return of_sklearn.Tags(
@@ -224,7 +224,7 @@ def _rows(X: Any) -> list[Row]:
 
 
 def _constant(value: Any, calendar: str | None) -> Any:
-    """A date or a time as the text that its constant is; what is none of these as it is."""
+    """Text of a date's or time's constant; other values unchanged."""
     with suppress(ValueError):
         if isinstance(value, date):
             return moment(calendar or ("time" if isinstance(value, datetime) else "date"), value.isoformat())

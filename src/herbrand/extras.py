@@ -1,5 +1,4 @@
-"""Modules that are imported when something needs them, among them those of packages that a plain
-installation leaves out; what to install where one is missed.
+"""Modules that are imported on first use; an error names the extra to install if a package is missing.
 
 >>> imported("math").pi > 3, member("math:cos")(0), later("math:cos")(0), Late("math").cos(0)
 (True, 1.0, 1.0, 1.0)
@@ -27,11 +26,11 @@ NAMES = {"torch": "PyTorch", "adbc_driver_postgresql": "the ADBC driver of Postg
 
 
 class MissingPackageError(UnsupportedError):
-    """Something needs a package that a plain installation leaves out."""
+    """A package is needed that a plain installation leaves out."""
 
 
 def imported(module: str) -> ModuleType:
-    """The module. Raises :class:`MissingPackageError` where a package of an extra is missing for it."""
+    """Import a module. Raises :class:`MissingPackageError` if it needs a package of an extra."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -42,7 +41,7 @@ def imported(module: str) -> ModuleType:
 
 
 def require(package: str) -> None:
-    """Raise :class:`MissingPackageError` where a package of an extra is missing; it is not imported."""
+    """Raise :class:`MissingPackageError` if a package of an extra is missing; does not import it."""
     try:
         spec = importlib.util.find_spec(package)
     except ModuleNotFoundError:
@@ -59,20 +58,20 @@ def _missing(package: str) -> MissingPackageError:
 
 
 def member(named: str) -> Any:
-    """The member of a module, written ``module:member``."""
+    """Import the member of a module, written ``module:member``."""
     module, _, name = named.partition(":")
     return getattr(imported(module), name)
 
 
 def later(named: str) -> Callable[..., Any]:
-    """A function of a module, written so, that is imported when it is called."""
+    """A function that imports ``module:member`` when it is called, and calls it."""
     module, _, name = named.partition(":")
     late = Late(module)
     return lambda *arguments: getattr(late, name)(*arguments)
 
 
 class Late:
-    """A module that is imported when one of its members is first asked for."""
+    """A module that is imported when one of its members is first used."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -83,11 +82,11 @@ class Late:
 
 
 duckdb, pc = Late("duckdb"), Late("pyarrow.compute")
-"""Importing them takes as long as a small call."""
+"""Imported late, as importing them takes as long as a small call."""
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 else:
     torch, Tensor = Late("torch"), Any
-"""For what plans in memory and computes with tensors: only the computing imports torch."""
+"""torch for modules that plan with NumPy and compute with tensors: only computing imports it."""

@@ -1,10 +1,9 @@
-"""Files on disk: those that can be read to their end, scratch folders, and files written whole or not at all.
+"""Files on disk: the test for regular files, scratch folders, and files written whole or not at all.
 
-A pipe, a device or a socket may wait for ever. Scratch folders are removed by the process that made them or,
-if it was killed, by the next one: a folder holds a file that its process has locked, and the lock ends with
-the process, however it ends. A file is written under another name first, then moved into place: until then
-it is ``.NAME.*.herbrand`` in the same folder; what a killed process left there is removed when a file of that
-name is written next.
+Reading a pipe, a device or a socket may wait for ever. A scratch folder is removed by the process that made
+it or, if that was killed, by the next one: the folder holds a file that its process has locked, and the lock
+ends with the process. A file is written as ``.NAME.*.herbrand`` in the same folder first and then renamed;
+the leftover of a killed process is removed when a file of that name is written next.
 
 >>> irregular(tempfile.gettempdir()), irregular("/dev/null"), irregular("no such file")
 ('a folder', 'a device', None)
@@ -52,7 +51,7 @@ _OPEN_ALREADY = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 
 def irregular(path: str | Path) -> str | None:
-    """What a path leads to if it is no regular file; None for one, and where nothing can be found."""
+    """Kind of a path that is no regular file, such as ``a folder``; None for a regular or missing file."""
     try:
         return _KINDS.get(stat.S_IFMT(os.stat(path).st_mode))
     except OSError as error:
@@ -62,7 +61,7 @@ def irregular(path: str | Path) -> str | None:
 
 
 def no_file_name(error: Exception) -> str | None:
-    """What to say where a system refused a name for its length; None for other errors.
+    """Message for a file name that the system refused as too long; None for other errors.
 
     >>> no_file_name(OSError(errno.ENAMETOOLONG, "File name too long", "x" * 300))[:25]
     "'xxxxxxxxxxxxxxxxxxxxxxxx"
@@ -73,7 +72,7 @@ def no_file_name(error: Exception) -> str | None:
 
 
 def is_open_pipe(path: str | Path) -> bool:
-    """Whether it is a pipe that this process was started with: standard input, or the shell's <(...)."""
+    """Whether a path is a pipe that this process was started with: standard input, or the shell's <(...)."""
     return irregular(path) == PIPE and os.path.abspath(path).startswith(_OPEN_ALREADY)
 
 
@@ -90,7 +89,7 @@ ALIVE = "alive"
 
 
 class ScratchFolder:
-    """A new folder among the temporary ones; ``name`` is its path."""
+    """A new temporary folder; ``name`` is its path."""
 
     def __init__(self) -> None:
         parent = tempfile.gettempdir()
@@ -110,7 +109,7 @@ class ScratchFolder:
             raise
 
     def _make(self) -> None:
-        """The folder with its lock, which has its name only once it is locked."""
+        """Make the folder and its lock file, which gets its final name only once it is locked."""
         os.mkdir(self.name, 0o700)
         unlocked = os.path.join(self.name, "unlocked")
         lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
@@ -132,17 +131,18 @@ class ScratchFolder:
 
 
 def take(handle: int) -> bool:
-    """Lock an open file until it is closed; False where another process has, or files cannot be locked."""
+    """Lock an open file until it is closed; False if another process has, or files cannot be locked."""
     return _locked(handle) is True
 
 
 def is_taken(handle: int) -> bool:
-    """Whether another process has locked an open file; if not, this one has now."""
+    """Whether another process has locked an open file; if not, this process locks it."""
     return _locked(handle) is False
 
 
 def _locked(handle: int) -> bool | None:
-    """True: by this process, False: by another, None: files cannot be locked."""
+    """Try to lock a file. True: locked now, False: locked by another process, None: files cannot be
+    locked."""
     if fcntl is None:
         return None
     try:
@@ -155,7 +155,7 @@ def _locked(handle: int) -> bool | None:
 
 
 def is_abandoned(path: str | Path) -> bool:
-    """Whether a file was locked by a process that is no more."""
+    """Whether a file was locked by a process that has ended."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
     except OSError:
@@ -179,13 +179,13 @@ def remove_abandoned(parent: str) -> None:
 
 UNFINISHED = ".herbrand"
 LONGEST_HEADER = 100_000_000
-"""Bytes of a header that safetensors reads at most: a text gives a larger number."""
+"""Largest header of safetensors in bytes; the first 8 bytes of a text, read as its length, exceed it."""
 
 
 def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
-    """Raise where no file can be written under a name, before work that would be lost.
+    """Raise an error, before work that would be lost, if no file can be written at a path.
 
-    ``folders``: those it needs will be made.
+    ``folders``: missing folders will be made.
     """
     place = Path(path)
     try:
@@ -201,7 +201,7 @@ def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
 
 
 def similar_file(path: Path) -> str:
-    """A hint at the file of the same folder that a path which leads nowhere may mean, or nothing."""
+    """Hint that names the most similar file of the same folder, for a path that does not exist; or ''."""
     try:
         if path.is_symlink() and not path.exists():
             return f"it is a link to '{os.readlink(path)}', which is not there"
@@ -214,7 +214,7 @@ def similar_file(path: Path) -> str:
 
 
 def refuse_losing(path: str | Path) -> None:
-    """Raise where saved tensors would take the place of a file that holds none (format: safetensors)."""
+    """Raise an error if saved tensors would replace a file that is not of the format safetensors."""
     length = begins = b""
     with contextlib.suppress(OSError, ValueError):  # writing says what is wrong with the name
         if os.path.isfile(path):
@@ -229,10 +229,10 @@ def refuse_losing(path: str | Path) -> None:
 
 @contextmanager
 def written_whole(path: str | Path, folders: bool = False) -> Iterator[IO[bytes]]:
-    """The file to write to. It stands under its name once the block is done; if the block raises, whatever
-    stood there stays. A link goes on leading where it led; a device or a pipe is written to as it is.
+    """Open a file for writing that replaces ``path`` when the block ends; if the block raises, the old file
+    stays. A link keeps its target; a device or a pipe is written to directly.
 
-    ``folders``: those it needs are made.
+    ``folders``: missing folders are made.
     """
     refuse_unwritable(path, folders)
     try:
@@ -271,7 +271,8 @@ def _opened(place: Path) -> Iterator[IO[bytes]]:
 
 
 def _remove_abandoned(folder: Path, begins: str) -> None:
-    """Remove what killed processes have left of files of this name; a process holds its own locked."""
+    """Remove the unfinished files of this name that killed processes left; live processes hold theirs
+    locked."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             named = entry.name.startswith(begins) and entry.name.endswith(UNFINISHED)

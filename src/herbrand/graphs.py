@@ -1,4 +1,4 @@
-"""What is connected in a graph: by arrays where there are many vertices, by names where there are few.
+"""Components and reachability in graphs: with arrays for many vertices, with dictionaries for few.
 
 >>> component_of(5, np.array([[3, 1], [4, 3]])).tolist()
 [0, 1, 2, 1, 1]
@@ -27,7 +27,7 @@ Item = TypeVar("Item")
 
 
 def reached(starts: Iterable[Key], following: Callable[[Key], Iterable[Key]]) -> list[Key]:
-    """The starts and all that can be reached from them, each once."""
+    """The starts and all keys that can be reached from them, each once."""
     met = dict.fromkeys(starts)
     waiting = list(met)
     while waiting:
@@ -39,7 +39,7 @@ def reached(starts: Iterable[Key], following: Callable[[Key], Iterable[Key]]) ->
 
 
 class Classes(Generic[Key]):
-    """Keys that are equal, each class known by its leader; a key that was never joined leads itself."""
+    """Union-find: classes of equal keys, each with a leader; a key that was never joined leads itself."""
 
     def __init__(self) -> None:
         self._above: dict[Key, Key] = {}
@@ -54,14 +54,14 @@ class Classes(Generic[Key]):
         return key
 
     def join(self, key: Key, leader: Key) -> None:
-        """Make two classes one, led by the leader of the second."""
+        """Merge the class of ``key`` into that of ``leader``, whose leader it takes."""
         key, leader = self.leader(key), self.leader(leader)
         if key != leader:
             self._above[key] = leader
 
 
 def linked(items: Iterable[Item], keys: Callable[[Item], Iterable[Hashable]]) -> list[list[Item]]:
-    """Items that share keys, directly or through others, together; groups and items in their order."""
+    """Group items that share keys, directly or through other items; groups and items keep their order."""
     classes, owner, every = Classes[int](), dict[Hashable, int](), list(items)
     for place, item in enumerate(every):
         for key in keys(item):
@@ -73,7 +73,7 @@ def linked(items: Iterable[Item], keys: Callable[[Item], Iterable[Hashable]]) ->
 
 
 def strong_components(following: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
-    """Keys that reach each other together, after all other keys that they reach.
+    """Strong components, each after all other components that it reaches.
 
     Tarjan's algorithm without recursion, as chains may be long.
     """
@@ -110,7 +110,7 @@ def strong_components(following: Mapping[Key, Iterable[Key]]) -> Iterator[list[K
 
 
 FEW = 64
-"""Vertices and links: so few are joined one by one before arrays have begun."""
+"""Up to this many vertices and links, joining one by one is faster than arrays."""
 
 
 def component_of(count: int, links: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
@@ -128,8 +128,10 @@ def component_of(count: int, links: npt.NDArray[np.integer]) -> npt.NDArray[np.i
 
 
 def _components_by_rounds(count: int, links: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """Each component looks up to its smallest neighbour, and all who look up to each other become one. After
-    two rounds none is alone that has a neighbour, so two rounds at least halve the number of components left.
+    """Merge each component with its smallest neighbour, in rounds.
+
+    After two rounds no component that has a neighbour is still alone, so that two rounds at least halve the
+    number of components left.
     """
     first = np.arange(count)
     if not len(links):
@@ -144,7 +146,7 @@ def _components_by_rounds(count: int, links: npt.NDArray[np.integer]) -> npt.NDA
 
 
 def _followed(first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Where looking up ends."""
+    """Representative at the end of each chain of smaller neighbours."""
     while True:
         further = first[first]
         if (further == first).all():
@@ -164,6 +166,6 @@ def strong_component_of(count: int, links: npt.NDArray[np.integer]) -> npt.NDArr
 
 
 def is_without_circle(count: int, links: npt.NDArray[np.integer]) -> bool:
-    """Whether no links [n, 2] lead from a vertex back to it."""
+    """Whether the directed graph of ``links`` [n, 2] is acyclic."""
     loops = (links[:, 0] == links[:, 1]).any()
     return not loops and int(strong_component_of(count, links).max(initial=-1)) == count - 1

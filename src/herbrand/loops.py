@@ -1,8 +1,8 @@
-"""Loops that run as they are written, or compiled: small problems need not wait for a compiler.
+"""Loops that run as plain Python or compiled: small problems need not wait for a compiler.
 
-A function marked by :func:`loop` is plain Python and stays so. :func:`compiled` is the same function compiled
-by numba, with all loops that it calls; that takes seconds once on a machine, and a fraction of one in each
-process. :func:`chosen` takes the one that is done sooner. Both give the same numbers, up to rounding.
+A function marked by :func:`loop` stays plain Python. :func:`compiled` is the same function compiled by numba,
+with all loops that it calls; compiling takes seconds once on a machine, and loading a fraction of a second in
+each process. :func:`chosen` returns the faster of the two. Both give the same numbers, up to rounding.
 
 >>> @loop
 ... def added(values):
@@ -31,14 +31,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 COMPILER = "herbrand.compiler"
 MOST_PLAIN = 2e5
-"""Operations of about a microsecond. Above it the wait for numba, half a second where the loops were compiled
-on this machine before, is no longer than the loop."""
+"""Operations, of about a microsecond each, up to which plain Python is faster than loading numba (half a
+second if the loops were compiled on this machine before)."""
 WHEN_COMPILING: list[Callable[[], None]] = []
-"""Each is called when a loop begins to be compiled that was not on the disk."""
+"""Functions that are called when the compilation of a loop begins; not for compiled loops from the disk."""
 OPERATIONS = defaultdict[Callable[..., Any], float](float)
-"""What the calls of a function that is compiled for its many calls have done in this process."""
+"""Operations that all calls of a function have done in this process, of those chosen by :func:`often`."""
 AT_ONCE_PLAIN, AT_ONCE_COMPILED = 200_000, 2**26
-"""Operations that take a few tenths of a second."""
+"""Operations that take a few tenths of a second, in plain Python and compiled."""
 
 
 def loop(function: Function) -> Function:
@@ -48,30 +48,30 @@ def loop(function: Function) -> Function:
 
 
 def in_place(function: Function) -> Function:
-    """Mark a loop that makes no arrays, nor does any loop that it calls.
+    """Mark a loop that makes no arrays; neither may the loops that it calls.
 
-    numba then counts no references. It counts one for each time that an array is taken out of a named tuple,
-    which is most of the time of short loops: the search for circuits is twenty times as fast without.
+    numba then counts no references. Otherwise it counts one for each array that is read from a named tuple,
+    which takes most of the time of short loops: the search for circuits is twenty times as fast without.
     """
     function.__dict__["is_in_place"] = True
     return loop(function)
 
 
 def in_any_order(function: Function) -> Function:
-    """Mark a loop whose sums may be taken in any order: compiled, it computes them several at a time."""
+    """Mark a loop whose sums may be reordered, so that the compiled loop uses vector instructions."""
     function.__dict__["is_in_any_order"] = True
     return loop(function)
 
 
 def inlined(function: Function) -> Function:
-    """Mark a loop that becomes part of those that call it, which are few. numba compiles each caller with all
-    that it calls once more, so that a chain of calls takes less as one loop."""
+    """Mark a loop that is inlined into its few callers. numba compiles the callees again for each caller, so
+    that a chain of calls compiles faster as one loop."""
     function.__dict__["is_inlined"] = True
     return loop(function)
 
 
 def chosen(function: Function, operations: float) -> Function:
-    """The function itself for so few operations, or else compiled."""
+    """The plain function if ``operations`` are few, else the compiled one."""
     return function if operations <= MOST_PLAIN else compiled(function)
 
 
@@ -81,36 +81,36 @@ def compiled(function: Function) -> Function:
 
 
 def spend(function: Callable[..., Any], operations: float) -> None:
-    """Note what calls of a function did that nobody could tell before."""
+    """Add to the operations of a function, where their number is known only after the call."""
     OPERATIONS[function] += operations
 
 
 def often(function: Function, operations: float) -> Function:
-    """The function itself until all its calls together have done so many operations, or else compiled."""
+    """The plain function while all its calls together have done few operations, else the compiled one."""
     spend(function, operations)
     return chosen(function, OPERATIONS[function])
 
 
 def plain_left(function: Callable[..., Any]) -> float:
-    """How many operations all calls of a function together may still do before it is compiled."""
+    """Operations that all calls of a function together may still do before it is compiled."""
     return MOST_PLAIN - OPERATIONS[function]
 
 
 def most_at_once(function: Callable[..., Any]) -> int:
-    """How many operations a loop, compiled or not, may do before limits of time and memory, or an interrupt,
-    are felt: then it comes back and is called again."""
+    """Operations that a loop, compiled or not, may do in one call; it then returns, so that the limits of
+    time and memory and interrupts are checked, and is called again."""
     return AT_ONCE_PLAIN if hasattr(function, "is_loop") else AT_ONCE_COMPILED
 
 
 def run_often(function: Callable[..., Result], operations: float, *arguments: Any) -> Result:
-    """What :func:`often` takes, called. Plain Python gets views of arrays: what it reads of them are its own
-    numbers, with which it counts sooner than with NumPy's."""
+    """Call the function that :func:`often` returns. Plain Python gets memory views of the arrays, whose items
+    are Python numbers: it computes faster with these than with NumPy's scalars."""
     run = often(function, operations)
     return run(*map(_viewed, arguments)) if run is function else run(*arguments)
 
 
 def _viewed(argument: Any) -> Any:
-    """An array, or a named tuple of arrays, as what shares its memory."""
+    """Memory view of an array, or the named tuple of its arrays' views; other arguments unchanged."""
     view = getattr(argument, "data", None)
     if isinstance(view, memoryview):
         return view
@@ -119,10 +119,10 @@ def _viewed(argument: Any) -> Any:
 
 @cache
 def _compiled(function: Any, from_python: bool) -> Any:
-    """Compiled for calls from Python, or only for those of other compiled loops.
+    """Compile a loop. ``from_python``: Python calls it, not only other compiled loops.
 
-    numba translates the arguments of a call from Python by code of its own, which for named tuples of many
-    arrays is longer than most loops: what only loops call goes without it.
+    numba generates code that translates the arguments of calls from Python. For named tuples of many arrays
+    it is longer than most loops, so that loops which only loops call are compiled without it.
     """
     numba = import_module(COMPILER).numba  # only here: importing it alone takes as long as a small problem
     own = function.__globals__
@@ -146,11 +146,11 @@ def _compiled(function: Any, from_python: bool) -> Any:
 
 @cache
 def _fingerprint(module: str) -> str:
-    """Of the source of a module and of all of the same package that it imports.
+    """Hash of the source of a module and of all modules of the same package that it imports.
 
-    numba takes compiled code from the disk as long as time and size of the function's own file are as they
-    were. Wheels have one fixed time for all files, and what a loop calls or the types of its arguments may
-    stand elsewhere, so that a new version would run loops of the one before.
+    numba reuses compiled code from the disk as long as time and size of the function's own file are
+    unchanged. That is not enough: wheels give all files one fixed time, and the functions that a loop calls
+    and the types of its arguments may be in other files, so that a new version could run loops of an old one.
     """
     modules, left = set[str](), [module]
     while left:
@@ -163,7 +163,7 @@ def _fingerprint(module: str) -> str:
 
 
 def _imported_by(module: str) -> Iterator[str]:
-    """The modules of the same package in which what a module names was defined."""
+    """Modules of the same package that define the names of a module."""
     package = module.partition(".")[0]
     for value in vars(sys.modules[module]).values():
         name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)

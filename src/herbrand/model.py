@@ -1,4 +1,4 @@
-"""A theory and its facts, ready to be asked: the Python side of every command.
+"""The Python interface: a theory and its facts, with a method for each command.
 
 >>> import herbrand as hb
 >>> theory = hb.parse('1.5: smokes(x) and friends(x, y) => smokes(y)')
@@ -80,7 +80,7 @@ LEAVE_OUT_ON = "leave out on (--on), and give the facts by facts (--facts)"
 
 
 class Model:
-    """What a theory means over given facts. Facts are read when first needed, and once.
+    """A theory with its facts. The facts are read once, when they are first needed.
 
     ``theory``: a theory, or the paths of theory files.
     ``facts``: paths, DataFrames, Arrow tables, a DuckDB connection, or lists of tuples by predicate.
@@ -127,24 +127,24 @@ class Model:
 
     @cached_property
     def _latest(self) -> LatestChoice:
-        """What is kept of the latest question of ``infer``."""
+        """Cache of the engine that was chosen for the latest question of ``infer``."""
         return member("herbrand.engines.choice:LatestChoice")()
 
     @cached_property
     def _own_queries(self) -> dict[str, Query]:
-        """What the theory's file asks, by its text in the language."""
+        """Queries of the theory's file, by their texts."""
         return {show_formula(each.formula): each for each in self.theory.queries}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What may surprise: how tables were read, predicates without facts, constants that look alike.
+        """Remarks on the facts: how tables were read, predicates without facts, constants that look alike.
 
-        Known once facts are read; ``note`` is called with each as soon as that is so."""
+        Complete once facts are read; ``note`` is called with each as soon as it is known."""
         return tuple(self._knowledge.notes)
 
     @property
     def theory(self) -> Theory:
-        """The theory, with what is ignored."""
+        """The theory, with the statements that are ignored."""
         return self._knowledge.theory
 
     @property
@@ -154,13 +154,13 @@ class Model:
 
     @property
     def program(self) -> Program:
-        """The theory lowered over its facts and what its rules derive from them."""
+        """The theory lowered over its facts and the atoms that its rules derive from them."""
         return self.measured_program(UNLIMITED)
 
     def with_derived(self, within: Budget) -> Model:
-        """The same with all that its rules derive listed once, over which goals of ``query`` are answered.
+        """A model with all derivable atoms listed once, over which goals of ``query`` are answered.
 
-        Worth it for many goals that are only asked whether they hold: weights of proofs are left aside.
+        Useful for many goals under ``--algebra boolean``: weights of proofs are left out.
         ``within``: the time and memory that deriving may take.
         """
         facts = self._knowledge.facts_with_derived(within)
@@ -169,33 +169,34 @@ class Model:
         return asked
 
     def restated(self, theory: Theory) -> Model:
-        """Another theory over the same facts, predicates open and closed as here."""
+        """A model of another theory over the same facts, with the same open and closed predicates."""
         known = self._knowledge
         return Model(theory, list(known.sources), open=known.open, closed=known.closed, header=known.header)
 
     @property
     def stated_program(self) -> Program:
-        """The theory lowered over its facts as they are stated; rules are left out."""
+        """The theory lowered over its stated facts, without rules."""
         return self.measured_program(UNLIMITED, derived=False)
 
     def stated_with_open(self, predicates: Sequence[str]) -> Program:
-        """The same where what is computed relies on no facts of these predicates: they take scores."""
+        """The same as :attr:`stated_program`, where no computed value may use facts of these predicates, as
+        they take scores."""
         self._refuse_on()
         return self._knowledge.opening(predicates).program(derived=False)
 
     def measured_program(
         self, budget: Budget, derived: bool = True, given: Texts = (), queried: Collection[str] = ()
     ) -> Program:
-        """The theory lowered within a ``budget``, with what is ``given``. ``derived``: with what its rules
-        derive. ``queried``: predicates that are asked for."""
+        """The theory lowered within a ``budget``, with the evidence ``given``. ``derived``: whether with the
+        atoms that its rules derive. ``queried``: predicates of the queries."""
         self._refuse_on()
         return self._knowledge.program(texts(given), queried, derived=derived, budget=budget)
 
     def measured(
         self, budget: Budget, query: tuple[str, ...], given: tuple[str, ...], derived: bool = True
     ) -> tuple[Program, Question]:
-        """The same of ``budget``, ``given`` and ``derived``, with what each ``query`` asks of ``infer``.
-        That is nothing where bounds are stated."""
+        """The program of :meth:`measured_program`, and the question that ``query`` asks of ``infer``; an
+        empty question if the theory states bounds."""
         if not self._knowledge.states("bounds"):
             return self._asked(query, given, False, budget, derived=derived)
         asking = importlib.import_module("herbrand.engines.credal.bounding")
@@ -250,7 +251,7 @@ class Model:
         return marginals.respelled(self.theory.spelled, own)
 
     def _marginals(self, call: Call) -> Marginals:
-        """The answer of :meth:`infer`."""
+        """Compute the answer of :meth:`infer`."""
         budget = call.settings.budget
         if self._on is None:
             refuse_unused("infer", call.engine, call.settings)
@@ -310,18 +311,18 @@ class Model:
 
     @property
     def sources(self) -> tuple[FactSource, ...]:
-        """Where the facts are."""
+        """Sources of the facts."""
         return self._knowledge.sources
 
     @property
     def tables_read(self) -> frozenset[str] | None:
-        """The tables that are read of databases: where predicates are declared, others are left alone."""
+        """Tables that are read from databases: those of declared predicates; None for all tables."""
         signature = self._knowledge.signature
         return frozenset(signature.predicates) if signature.strict else None
 
     @cached_property
     def cells(self) -> int:
-        """The cells of its facts that are known without reading them."""
+        """Number of cells of the facts, as far as it is known without reading them."""
         return self._cells_in(self.sources)
 
     def _cells_in(self, sources: Iterable[FactSource]) -> int:
@@ -329,7 +330,7 @@ class Model:
         return sum(source.cells(read) for source in sources)
 
     def stored_at(self, place: Any) -> Any:
-        """The model on a database: ``place`` is where it is open."""
+        """The model on the database at ``place``."""
         return importlib.import_module("herbrand.scale.inference").StoredModel(place, self._knowledge)
 
     def bound(
@@ -375,7 +376,7 @@ class Model:
         within: Budget | None = None,
         **options: Unpack[ExplainOptions],
     ) -> Explanation | IntervalExplanation:
-        """Why an answer is what it is: the statements and groundings that moved it, heaviest first.
+        """Explain an answer by the statements and groundings that contributed to it, heaviest first.
 
         An atom: its log-odds, or, where rules derive it, its weight by its proofs. ``P(q | e)``, and an atom
         of a theory of bounds: both ends of its interval. ``options`` are those of ``infer``, ``query`` or
@@ -458,8 +459,8 @@ class Model:
     def _with_tables(
         self, queries: Sequence[str], given: tuple[str, ...], budget: Budget
     ) -> tuple[Program, tuple[str | Bound, ...]]:
-        """The program of bounds with what queries compute in tables of their own, and the queries. Raises
-        where these rest on weights of proofs."""
+        """The program of bounds, with tables for the values that queries compute, and the queries. Raises an
+        error if these depend on weights of proofs."""
         self._refuse_on()
         asking = importlib.import_module("herbrand.engines.credal.bounding")
         named = asking.queried_predicates(queries, self.signature)
@@ -551,8 +552,8 @@ class Model:
         options: Mapping[str, Any],
         within: Budget | None,
     ) -> Any:
-        """The answers under choices: what ``infer`` gives for the goal's atoms, as a table of bindings; on a
-        database, what joins give."""
+        """Answers of a goal under choices: the marginals of the goal's atoms by ``infer``, as bindings; on a
+        database, the results of joins."""
         drawn = importlib.import_module("herbrand.engines.circuit.answers")
         if goals.bindings is not None:
             raise UnsupportedError(
@@ -575,7 +576,7 @@ class Model:
         return bindings if isinstance(goals.asked, tuple) else bindings[0]
 
     def _deriving(self, asked: Atom, rules: tuple[Rule, ...]) -> Model:
-        """The model with rules for one atom, which is what its file asks."""
+        """The model with rules for one atom, and that atom as its only query."""
         theory = self.theory + Theory(rules)
         return self.restated(replace(theory, queries=(Query(asked, show_formula(asked)),)))
 
@@ -604,8 +605,8 @@ class Model:
         return engine.sample(program, question, worlds, chosen.seed)
 
     def _rules(self, given: tuple[str, ...], budget: Budget, apart: bool = False) -> Any:
-        """The rules over the facts; their plans are kept for other goals. ``apart``: what is given
-        conditions, and is not among the facts."""
+        """The rules over the facts; their plans are kept for other goals. ``apart``: the literals given are
+        evidence for conditioning and not among the facts."""
         key = (given, apart and bool(given))
         if key not in self._queried:
             self._queried[key] = _planned(self._knowledge, given, budget, key[-1])
@@ -668,7 +669,7 @@ class Model:
         settings: Settings,
         note: Callable[[str], None] | None,
     ) -> Settled:
-        """The chosen engine at rest."""
+        """The chosen engine with its final state."""
         if note is not None:
             for text in question_remarks(program, question, self._knowledge.used):
                 note(text)
@@ -731,7 +732,7 @@ class Model:
             yield there
 
     def _refuse_on(self) -> None:
-        """What runs in memory alone must not overlook the facts that a database holds."""
+        """Raise an error if the facts are on a database; for commands that run in memory only."""
         if self._on is not None:
             raise UnsupportedError(
                 f"only check, infer, query, bound, learn and compare run on {self._on}",
@@ -747,7 +748,7 @@ def _refuse_resuming(resume: bool) -> None:
 
 
 def _read(settled: Settled, note: Callable[[str], None] | None) -> Marginals:
-    """The answer of an engine at rest, its notes given to ``note``."""
+    """Read the answer from an engine's final state, and call ``note`` with its notes."""
     answer = settled.read()
     if note is not None:
         for text in answer.notes:
@@ -766,10 +767,10 @@ def _proof() -> Any:
 
 
 def _goals(goal: Any, bindings: Mapping[str, Sequence[Value]] | None = None) -> Any:
-    """What is asked of an engine of ``query``."""
+    """The question of ``query``: its goals and their bindings."""
     return importlib.import_module("herbrand.engines.proof.engine").Goals.of(goal, bindings)
 
 
 def _scratch() -> Any:
-    """What runs where memory does not do; most calls never need it."""
+    """Module for runs that do not fit into memory; imported late, as most calls never need it."""
     return importlib.import_module("herbrand.scale.scratch")

@@ -34,9 +34,9 @@ from herbrand.visible import visible_lines
 
 COMMANDS = ("check", "infer", "bound", "query", "explain", "sample", "learn", "compare")
 WITH_SUBJECT = {"query": "goal", "explain": "query"}
-"""Commands whose last argument is no option: its keyword in Python."""
+"""Commands whose last argument is no option, with the argument's keyword in Python."""
 HEARD = ("infer", "bound", "explain", "learn")
-"""Commands whose calls have remarks of their own, beside those on the facts."""
+"""Commands whose methods take ``note``."""
 OF_MODEL = ("open", "closed", "header", "ignore", "on")
 HELP = {"--help", "-h"}
 SHOWN_AFTER, SHOWN_EVERY = 1.0, 0.2
@@ -49,7 +49,7 @@ def load(shell: Any) -> None:
 
 @magics_class
 class HerbrandMagics(Magics):
-    """The magics, and the theory and facts that the last cell gave."""
+    """The magics, with the theory and the facts of the last cell."""
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
@@ -91,7 +91,8 @@ class HerbrandMagics(Magics):
     def _asked(
         self, cell: str | None, facts: tuple[FactSource, ...], of_model: dict[str, Any]
     ) -> tuple[Theory, tuple[FactSource, ...], dict[str, Any]]:
-        """The theory of a cell, which is kept; without a cell the one before, and its facts unless named."""
+        """The theory and facts of a cell, which are kept; for a line those of the last cell, with the line's
+        facts if it names some."""
         if cell is not None:
             self._last = (parse_theory(cell, "cell"), facts, of_model)
             return self._last
@@ -135,12 +136,12 @@ def _answer(model: Model, command: str, given: dict[str, Any]) -> Any:
 
 
 def _note(text: str) -> None:
-    """Something worth knowing that is no answer, below the cell."""
+    """Show a note below the cell."""
     display(Pretty(visible_lines(text)))
 
 
 def _command(words: list[str]) -> str:
-    """The command that a line names, taken from its words; a line of options alone, or of none, checks."""
+    """Remove the command from the words of a line and return it; ``check`` if the line names none."""
     if not words or words[0].startswith("-"):
         return "check"
     if words[0] not in COMMANDS:
@@ -167,7 +168,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
-    """The options of a command as the table has them, and where its answer goes."""
+    """Parser of a command's options (those of the table) and of ``--into``."""
     parser = _Parser(f"%herbrand {command}", add_help=False, allow_abbrev=False)
     if command in (*WITH_SUBJECT, "check"):
         parser.add_argument("subject", nargs="*")
@@ -232,5 +233,5 @@ class Progress:
 
 
 def _markup(html: str) -> dict[str, str]:
-    """What a page shows, and a terminal, which takes plain text alone, does not."""
+    """Display data for a page; a terminal, which shows plain text only, shows nothing."""
     return {"text/html": html}

@@ -1,9 +1,9 @@
-"""Rows of whole numbers as one sortable key each: the one place where such keys are made.
+"""Sortable keys of rows of whole numbers, one key a row; the only module that makes such keys.
 
-Keys sort as the rows do, lexicographically, and give their rows back. Where the product of the columns' sizes
-fits into 63 bits a key is an int64, the row in mixed radix; where it does not (five columns over 12,000
-constants do not) a key is the row itself as bytes. NumPy sorts, searches and compares both alike, and keys of
-the same sizes are of the same kind, so that those made at different times may be compared.
+Keys sort lexicographically, as the rows do, and can be turned back into rows. If the product of the columns'
+sizes fits into 63 bits a key is an int64, the row in mixed radix; otherwise (five columns over 12,000
+constants) it is the row as bytes. NumPy sorts, searches and compares both. Keys of the same sizes have the
+same type, so that keys made at different times can be compared.
 
 >>> keys = row_keys([np.array([1, 0, 1]), np.array([2, 5, 2])], [2, 6])
 >>> keys.tolist(), [column.tolist() for column in key_columns(np.unique(keys), [2, 6])]
@@ -14,7 +14,7 @@ the same sizes are of the same kind, so that those made at different times may b
 >>> row_pointers(np.array([0, 2, 2]), 3).tolist(), run_starts(np.array([4, 4, 7, 4])).tolist()
 ([0, 1, 1, 3], [0, 2, 3])
 
-Keys in no order are found by hashing, which costs a fifth of sorting them (:class:`Places`):
+Unsorted keys are looked up by hashing, in a fifth of the time of sorting them (:class:`Places`):
 
 >>> places = Places(np.array([70, 5, 70, 8]))
 >>> places.of(np.array([8, 5, 9])).tolist(), (places.like == places.like[[2, 1, 0, 3]]).all()
@@ -35,17 +35,18 @@ import numpy.typing as npt
 
 LARGEST_KEY = 2**63 - 1
 Keys = npt.NDArray[Any]
-"""int64, or bytes of one length."""
+"""An array of int64, or of bytes of one length."""
 Columns = Sequence[npt.NDArray[np.integer]]
 
 
 def fit(sizes: Sequence[int]) -> bool:
-    """Whether rows of columns with these sizes can be numbered by 64 bits."""
+    """Whether the rows of columns of these sizes can be numbered by an int64."""
     return math.prod(max(1, size) for size in sizes) <= LARGEST_KEY
 
 
 def row_keys(columns: Columns, sizes: Sequence[int], count: int = 0) -> Keys:
-    """One key a row; ``sizes`` bounds each column's values, and ``count``: the rows of no columns."""
+    """Key of each row. ``sizes``: exclusive upper bound of each column's values; ``count``: number of rows if
+    there are no columns."""
     if not columns:
         return np.zeros(count, np.int64)
     if not fit(sizes):
@@ -59,7 +60,7 @@ def row_keys(columns: Columns, sizes: Sequence[int], count: int = 0) -> Keys:
 
 
 def key_columns(keys: Keys, sizes: Sequence[int]) -> list[npt.NDArray[np.int64]]:
-    """The inverse of :func:`row_keys`, a column for each size."""
+    """Columns of the rows of ``keys``: the inverse of :func:`row_keys`."""
     if not fit(sizes):
         cell = _cell(sizes)
         whole = np.ascontiguousarray(keys, dtype=f"S{cell.itemsize * len(sizes)}")
@@ -79,7 +80,8 @@ def key_columns(keys: Keys, sizes: Sequence[int]) -> list[npt.NDArray[np.int64]]
 
 
 def first_missing(keys: Keys, sizes: Sequence[int]) -> Keys:
-    """The first row below these sizes whose key is not among these, sorted and distinct; some row is missing.
+    """Key of the first row, within ``sizes``, that is not among sorted distinct ``keys``; one must be
+    missing.
 
     >>> first_missing(np.array([0, 1, 3]), [2, 3]).tolist()
     [2]
@@ -95,7 +97,7 @@ def first_missing(keys: Keys, sizes: Sequence[int]) -> Keys:
 
 
 def row_of(key: int, sizes: Sequence[int]) -> tuple[int, ...]:
-    """The row of one key that is a number, in plain Python.
+    """Row of one integer key, in plain Python.
 
     >>> row_of(8, [2, 6]), row_of(0, [])
     ((1, 2), ())
@@ -110,7 +112,7 @@ def row_of(key: int, sizes: Sequence[int]) -> tuple[int, ...]:
 def rows_at(
     rows: Iterable[tuple[int, ...]], places: Sequence[int]
 ) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
-    """A few rows by their numbers at some places, in plain Python.
+    """Index a few rows by their values at some ``places``, in plain Python.
 
     >>> rows_at([(1, 2), (3, 2)], [1])
     {(2,): [(1, 2), (3, 2)]}
@@ -124,14 +126,14 @@ def rows_at(
 def unique_rows(
     rows: npt.NDArray[np.int64], sizes: Sequence[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The distinct rows in order, and for each row the place of its like among them."""
+    """The distinct rows, sorted, and the index of each row among them."""
     keys = row_keys(list(rows.T), sizes, len(rows))
     _, first, places = np.unique(keys, return_index=True, return_inverse=True)
     return rows[first], places.reshape(-1).astype(np.int64)
 
 
 def places_among(known: Keys, wanted: Keys) -> npt.NDArray[np.int64]:
-    """The place of each key among sorted keys of the same sizes; -1 for one that is not there."""
+    """Index of each wanted key among sorted keys of the same sizes; -1 if it is missing."""
     if not len(known):
         return np.full(len(wanted), -1)
     if known.dtype == wanted.dtype == np.int64:
@@ -145,8 +147,8 @@ def places_among(known: Keys, wanted: Keys) -> npt.NDArray[np.int64]:
 
 
 def each_in(starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each place of some ranges, ``counts[i]`` of them from ``starts[i]`` on: the number of its range,
-    and the place.
+    """Indices of several ranges, ``counts[i]`` of them from ``starts[i]`` on: for each the number of its
+    range, and the index itself.
 
     >>> [part.tolist() for part in each_in(np.array([7, 0]), np.array([1, 2]))]
     [[0, 1, 1], [7, 0, 1]]
@@ -159,7 +161,8 @@ def each_in(starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _places_in_range(known: Keys, wanted: Keys, first: int, size: int) -> npt.NDArray[np.int64]:
-    """The same by an array over all numbers from the first key to the last, or by none where all are keys."""
+    """:func:`places_among` by an array over all numbers from the first key to the last; without an array if
+    all of them are keys."""
     inside = (wanted >= first) & (wanted < first + size)
     if size == len(known):
         return np.where(inside, wanted - first, -1)
@@ -169,13 +172,13 @@ def _places_in_range(known: Keys, wanted: Keys, first: int, size: int) -> npt.ND
 
 
 class Places:
-    """Finds keys in any order, which may stand more than once. ``like`` [key]: the place of an equal key, the
-    same one for all that are equal.
+    """Hash table from unsorted int64 keys, duplicates among them, to their indices. ``like`` [key]: index of
+    an equal key, the same for all equal keys.
 
-    A product with the key, which no other key has, picks an entry of a table by its highest bits; the entry
-    holds the bits that are left, and the place in the bits that these leave free. So one look at memory both
-    finds a place and compares the whole key. Keys whose entry another one has taken are found by places of
-    their own, and so on; each table has at least twice as many entries as keys.
+    A key times an odd multiplier is a unique product. Its highest bits select an entry of the table; the
+    entry holds the remaining bits, and the index in the bits that these leave free. So one memory access both
+    finds the index and compares the whole key. Keys whose entry is taken go into a further table of the same
+    kind; each table has at least twice as many entries as keys.
     """
 
     def __init__(self, keys: npt.NDArray[np.int64], number: int = 0) -> None:
@@ -195,7 +198,7 @@ class Places:
             self.like[self._left] = self._left[self._others.like]
 
     def of(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The place of each, that of ``like``; -1 for one that is not there."""
+        """Index of each wanted key, as in ``like``; -1 if it is missing."""
         places = np.empty(len(wanted), np.int64)
         for start in range(0, len(wanted), BLOCK):
             places[start : start + BLOCK] = self._of_block(wanted[start : start + BLOCK])
@@ -217,7 +220,7 @@ class Places:
         return at
 
     def _parts(self, keys: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
-        """The entry of each key, and the rest of its product in the highest bits."""
+        """Entry of each key, and the rest of its product, shifted to the highest bits."""
         products = keys.view(np.uint64) * np.uint64(_multiplier(self._number))
         entries = products >> np.uint64(64 - self._bits) if self._bits else np.zeros_like(products)
         products <<= np.uint64(self._bits)
@@ -225,39 +228,40 @@ class Places:
 
 
 _FREE = np.uint64(2**64 - 1)
-"""Of an entry without a key: its lowest bits would be a place beyond the last one."""
+"""Value of an empty entry; its lowest bits would be an index beyond the last."""
 
 
 @cache
 def _multiplier(number: int) -> int:
-    """Odd numbers without a pattern, never the same: two keys that always meet would never be told apart. The
-    first, 2^64 over the golden ratio, spreads numbers in a row evenly (Knuth, volume 3, section 6.4)."""
+    """Odd multiplier of table ``number``. They differ without a pattern, as keys that collided in every table
+    could not be stored. The first, 2^64 over the golden ratio, spreads consecutive numbers evenly (Knuth,
+    volume 3, section 6.4)."""
     if not number:
         return 0x9E3779B97F4A7C15
     return (_multiplier(number - 1) * 6364136223846793005 + 1442695040888963407) % 2**64 | 1
 
 
 SPREAD = 4
-"""Keys index an array directly where their range is at most this many times their number: above it the array
-would cost more than looking for them."""
+"""Keys index an array directly if their range is at most this many times their number; beyond it, filling the
+array costs more than a search."""
 BLOCK = 1 << 17
-"""So many keys at a time fit into the caches with what is computed of them."""
+"""Number of keys that fit into the caches together with the arrays computed from them."""
 FEW_RUNS = 8
-"""Keys in so many runs that ascend are merged in less time than they are sorted: a pass for each doubling."""
+"""Up to this many ascending runs are merged faster than sorted; merging takes a pass for each doubling."""
 COUNTED = 1 << 16
-"""Keys below it NumPy sorts by counting them."""
+"""NumPy sorts integers of 16 bits by counting."""
 STRIDE = 64
-"""Where keys so far apart ascend all are nearly in order, which a sort that merges runs makes use of."""
+"""Keys at this distance are compared to see whether all are nearly sorted; a merging sort is faster then."""
 PARTED = 1 << 18
-"""So many keys are sorted in parts that fit into the caches, by as many threads as there are processors."""
+"""From this many keys on, sort in parts that fit into the caches, with a thread for each processor."""
 MANY = 10_000
-"""So many keys are hashed; fewer are searched for among sorted ones in less time."""
+"""From this many keys on, hashing is faster than searching sorted keys."""
 
 
 def numbered(
     numbers: npt.NDArray[np.integer], size: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Those of the numbers from 0 up to ``size`` that occur, ascending, and the place of each among them."""
+    """The distinct ``numbers`` (below ``size``), ascending, and the index of each number among them."""
     there = np.zeros(size, bool)
     there[numbers] = True
     places = np.cumsum(there, dtype=np.int32)
@@ -271,11 +275,11 @@ def ascend(keys: Keys) -> bool:
 
 
 def stable_order(keys: Keys, size: int) -> npt.NDArray[np.int64]:
-    """The order that sorts keys, which are below ``size`` where they are numbers; equal ones stay in theirs.
+    """Permutation that sorts keys stably; integer keys are below ``size``.
 
-    Keys of 16 bits NumPy counts. Where a key and its place fit into 64 bits together, these are sorted: they
-    need no argsort, which is slower and not stable, or slower still. Keys in a few runs that ascend NumPy
-    merges sooner than that.
+    NumPy counts keys of 16 bits. If a key and its index fit into 64 bits together, these are sorted as one
+    number: an argsort is slower, and a stable one slower still. NumPy merges keys of a few ascending runs
+    faster than either.
     """
     bits = (len(keys) - 1).bit_length()
     needed = (size - 1).bit_length() + bits
@@ -293,7 +297,7 @@ def stable_order(keys: Keys, size: int) -> npt.NDArray[np.int64]:
 
 
 def row_pointers(sorted_or_not: np.ndarray, size: int) -> np.ndarray:
-    """Where the rows of each value would begin if they were sorted by it, [size + 1]."""
+    """Start of each value's rows once they are sorted by value, [size + 1]."""
     counts = np.bincount(sorted_or_not, minlength=size) if len(sorted_or_not) else np.zeros(size, np.int64)
     pointers = np.zeros(size + 1, np.int64)
     np.cumsum(counts, out=pointers[1:])
@@ -301,7 +305,7 @@ def row_pointers(sorted_or_not: np.ndarray, size: int) -> np.ndarray:
 
 
 def by_number(numbers: np.ndarray, size: int) -> tuple[npt.NDArray[np.int64], np.ndarray]:
-    """Rows in the order of their numbers, which are below ``size``, and where those of each number begin.
+    """Stable order of rows by their numbers (below ``size``), and the start of each number's rows.
 
     >>> [part.tolist() for part in by_number(np.array([2, 0, 2]), 3)]
     [[1, 0, 2], [0, 1, 1, 3]]
@@ -310,7 +314,7 @@ def by_number(numbers: np.ndarray, size: int) -> tuple[npt.NDArray[np.int64], np
 
 
 def run_starts(numbers: Keys) -> np.ndarray:
-    """Where each run of equal numbers begins."""
+    """Start of each run of equal numbers."""
     if not len(numbers):
         return np.empty(0, np.int64)
     begins = np.empty(len(numbers), bool)
@@ -320,10 +324,10 @@ def run_starts(numbers: Keys) -> np.ndarray:
 
 
 def _as_bytes(columns: Columns, sizes: Sequence[int]) -> npt.NDArray[np.bytes_]:
-    """Big-endian cells of one width, so that bytes compare as rows do.
+    """Rows as bytes: big-endian cells of one width, so that bytes compare as rows do.
 
-    NumPy leaves out zeros at the end of a text of bytes when it compares; in texts of one length that changes
-    neither equality nor order.
+    NumPy ignores zeros at the end of bytes when it compares; for bytes of one length that changes neither
+    equality nor order.
     """
     cell = _cell(sizes)
     cells = np.empty((len(columns[0]), len(columns)), cell)
@@ -337,7 +341,7 @@ def _cell(sizes: Sequence[int]) -> np.dtype[np.unsignedinteger]:
 
 
 def unique_sorted(keys: Keys, sizes: Sequence[int]) -> Keys:
-    """Keys of rows of these sizes, ascending, each once: the keys themselves, if they are.
+    """Distinct keys of rows of these sizes, ascending; the same array if it is so already.
 
     >>> unique_sorted(np.array([8, 5, 8]), [9]).tolist()
     [5, 8]
@@ -354,7 +358,7 @@ def _each_once(ordered: Keys) -> Keys:
 
 
 def counted(keys: Keys, sizes: Sequence[int]) -> tuple[Keys, npt.NDArray[np.int64]]:
-    """Keys of rows of these sizes, ascending, each once, and how often each is there.
+    """Distinct keys of rows of these sizes, ascending, and the number of times that each occurs.
 
     >>> [part.tolist() for part in counted(np.array([8, 5, 8]), [9])]
     [[5, 8], [1, 2]]
@@ -373,8 +377,8 @@ def counted(keys: Keys, sizes: Sequence[int]) -> tuple[Keys, npt.NDArray[np.int6
 
 
 def _sorted(keys: Keys, sizes: Sequence[int], then: Callable[[Keys], Keys] = lambda ordered: ordered) -> Keys:
-    """Keys ascending, and what ``then`` makes of them, which may come in parts. In half the time where they
-    fit into 32 bits; sooner still where they are nearly in order, or many."""
+    """Sort keys and apply ``then`` to them, possibly part by part. Keys that fit into 32 bits take half the
+    time; nearly sorted keys and large arrays take less by other methods."""
     size = math.prod(max(1, size) for size in sizes)
     if ascend(keys[::STRIDE]):
         return then(np.sort(keys, kind="stable"))
@@ -393,8 +397,8 @@ def _sorted(keys: Keys, sizes: Sequence[int], then: Callable[[Keys], Keys] = lam
 
 
 def _parted(keys: Keys, below: int, count: int) -> Iterator[list[Keys]]:
-    """Keys by what stands above their ``below`` lowest bits, in its order: those of a block are moved within
-    the caches, where keys of a whole table would be moved all over memory."""
+    """Partition keys by the bits above their ``below`` lowest, in order of these bits. Block by block, as
+    keys of a block are moved within the caches."""
     pieces: list[list[Keys]] = [[] for _ in range(count)]
     for start in range(0, len(keys), BLOCK):
         block = keys[start : start + BLOCK]
@@ -407,7 +411,7 @@ def _parted(keys: Keys, below: int, count: int) -> Iterator[list[Keys]]:
 
 
 def _in_order(keys: Keys, bits: int) -> Keys:
-    """Keys that are alike above so many bits: the next 16 are counted, which nearly sorts them."""
+    """Sort keys that agree above ``bits`` bits; counting the next 16 bits nearly sorts them."""
     leading = (keys >> max(0, bits - 16)).astype(np.uint16)
     ordered = keys[np.argsort(leading, kind="stable")]
     ordered.sort(kind="stable")
@@ -415,7 +419,7 @@ def _in_order(keys: Keys, bits: int) -> Keys:
 
 
 def unique_pairs(keys: Keys, numbers: npt.NDArray[np.float64]) -> tuple[Keys, npt.NDArray[np.float64]]:
-    """Ascending by key, then by number, each pair once."""
+    """Distinct pairs of a key and a number, ascending by key, then by number."""
     order = np.lexsort((numbers, keys))
     keys, numbers = keys[order], numbers[order]
     if len(keys) < 2:

@@ -1,6 +1,6 @@
-"""Tensors by name in a file, with a JSON object that describes them: trainings and machines on disk.
+"""Files of named tensors and a JSON object that describes them: checkpoints of training, saved machines.
 
-The format is safetensors, never pickle, and a save that is interrupted leaves the last one whole.
+The format is safetensors, never pickle; an interrupted save leaves the file before it intact.
 
 >>> import tempfile, torch
 >>> path = Path(tempfile.mkdtemp()) / "state.safetensors"
@@ -27,16 +27,17 @@ from herbrand.errors import HerbrandError
 from herbrand.files import irregular, refuse_losing, written_whole
 
 ABOUT = "herbrand"
-"""The only entry of a file's metadata: safetensors writes several in an order that changes by the run."""
+"""The only key of a file's metadata; safetensors would write several in an order that varies from run to
+run."""
 FORMAT, SUM = "herbrand-format", "herbrand-sum"
 OURS = 1
-"""Raised when files change so that older ones cannot be read; a file without it is of the first."""
+"""Version of the format, raised when older files can no longer be read; a file without it has version 1."""
 
 
 def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-    """Saves tensors, and as JSON what is to be known of them; a folder that is not there is made.
+    """Save tensors and, as JSON, their description ``about``; a missing folder is made.
 
-    Raises where a file of another kind would be lost.
+    Raises an error if it would replace a file of another format.
     """
     refuse_losing(path)
     plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
@@ -47,7 +48,8 @@ def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping
 
 
 def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What :func:`save_tensors` wrote; raises where the file is missing or is something else."""
+    """Read the tensors and the description that :func:`save_tensors` wrote; raises an error for a missing
+    file or another format."""
     if not Path(path).is_file():
         kind = irregular(path)
         raise HerbrandError(f"there is no file '{path}'" + (f": that is {kind}" if kind else ""))
@@ -69,7 +71,7 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def _sum(tensors: dict[str, Tensor], about: Mapping[str, Any]) -> str:
-    """Differs where what is saved does, be it by a single bit."""
+    """Checksum of the tensors and their description."""
     read = json.loads(json.dumps(about))  # numbers as keys come back as texts, in another order
     made = hashlib.sha256(json.dumps(read, sort_keys=True).encode())
     made.update(to_bytes(tensors))
@@ -85,7 +87,7 @@ def _refuse_another_format(path: str | Path, its_format: object) -> None:
 
 
 def within(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that were saved under ``name.``, by what follows it."""
+    """Tensors whose names begin with ``name.``, by the rest of their names."""
     return {
         key.removeprefix(f"{name}."): tensor for key, tensor in tensors.items() if key.startswith(f"{name}.")
     }
@@ -93,7 +95,8 @@ def within(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 @contextmanager
 def restoring(path: str | Path) -> Iterator[None]:
-    """While a state is put back from a file: what is missing or of another kind is the file's fault."""
+    """A block that restores a state from a file; missing or unsuitable entries raise an error that names the
+    file."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
@@ -105,14 +108,14 @@ def restoring(path: str | Path) -> Iterator[None]:
 
 
 def whole_number(value: object) -> int:
-    """A count that was saved; raises ``ValueError`` for anything else."""
+    """The value if it is a whole number; raises ``ValueError`` otherwise."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError("a count is no whole number")
     return value
 
 
 def alike(tensor: Tensor, other: Tensor) -> Tensor:
-    """The tensor; raises ``ValueError`` unless it has the shape and the kind of numbers of the other."""
+    """The tensor if it has the shape and dtype of the other; raises ``ValueError`` otherwise."""
     if tensor.shape != other.shape or tensor.dtype != other.dtype:
         raise ValueError(f"a tensor of shape {tuple(tensor.shape)} stands for one of {tuple(other.shape)}")
     return tensor

@@ -1,8 +1,7 @@
-"""Text as a terminal may be given it: what would steer it, or reorder what is read, is written as escapes.
+"""Escape characters that would control a terminal or reorder its text.
 
-Terminal escapes, line breaks within a cell, U+202E and the like come with constants, names of files and other
-systems' messages. The escapes are those of JSON, which the language reads too: text within quotes keeps its
-meaning.
+Constants, file names and messages of other systems may contain terminal escapes, line breaks or U+202E. They
+are escaped as in JSON, which the language reads too, so that quoted text keeps its meaning.
 
 >>> visible("\\x1b[2J" + "gnp.\\u202eexe"), visible("two\\nlines"), visible_lines("two\\nlines\\r")
 ('\\\\u001b[2Jgnp.\\\\u202eexe', 'two\\\\nlines', 'two\\nlines\\\\r')
@@ -24,17 +23,17 @@ _ANY_BUT_BREAKS = re.compile(f"(?![\n\t])[{_STEERING}]")
 
 
 def visible(text: str) -> str:
-    """One cell or name: no line break either."""
+    """Escape a cell or a name, line breaks included."""
     return text if text.isascii() and text.isprintable() else _ANY.sub(_escape, text)
 
 
 def visible_lines(text: str) -> str:
-    """Text of several lines."""
+    """Escape a text of several lines; line breaks and tabs stay."""
     return _ANY_BUT_BREAKS.sub(_escape, text)
 
 
 def shortened(text: str, most: int = 40) -> str:
-    """The text, or its beginning where it is longer than ``most``.
+    """The text, or its beginning and ``...`` if it is longer than ``most``.
 
     >>> shortened("long enough", 8), shortened("short", 8)
     ('long ...', 'short')
