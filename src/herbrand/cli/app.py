@@ -1,7 +1,7 @@
-"""The program ``herbrand``: its commands, and what becomes of errors.
+"""The program ``herbrand``: its commands, error messages and exit statuses.
 
-A command imports what it needs when it runs (by attributes of ``herbrand``, which are lazy), and only the
-command that is asked for is built with its options, so that ``--help`` costs little more than its library.
+A command imports its modules when it runs (by the lazy attributes of ``herbrand``), and only the command that
+is run is built with its options, so that ``--help`` costs little more than importing its library.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ ENDING = {
     )
     if hasattr(signal, name)
 }
-"""Signals that end a command, what is temporary removed, and the word for it."""
+"""Signals that end a command after its temporary files are removed, and the word for each."""
 COMPLETING = "_HERBRAND_COMPLETE"
 
 
 def program(whole: Collection[str] = COMMANDS, listed: bool = False) -> typer.Typer:
-    """These commands with all their options; the others are there by name, ``listed`` with what they do."""
+    """The program with all options of the commands ``whole``; the others have names only, and help texts if
+    they are ``listed``."""
     app = typer.Typer(
         name="herbrand",
         help="One engine for first-order logic under uncertainty.",
@@ -66,7 +67,7 @@ def _command(name: str) -> Callable[..., None]:
 
 
 def _by_name() -> None:
-    """Never runs: a command that is asked for is there whole."""
+    """Placeholder of a command without options; it never runs, as the command that is run is built whole."""
 
 
 def _version(wanted: bool) -> None:
@@ -84,7 +85,7 @@ def _options(
 
 
 def _asked(arguments: list[str]) -> typer.Typer:
-    """As much of the program as these arguments need."""
+    """The program with the options of the command that the arguments name."""
     if COMPLETING in os.environ:
         return program()
     asked = [argument for argument in arguments if not argument.startswith("-")][:1]
@@ -92,11 +93,11 @@ def _asked(arguments: list[str]) -> typer.Typer:
 
 
 def run() -> None:
-    """:func:`main` as a process of its own, which ends at once: nobody needs torch taken apart again."""
+    """Run :func:`main` as a process of its own and exit at once, without the slow teardown of torch."""
     status = 1
 
     def end() -> None:
-        """The last of all exit handlers, as the others are registered later."""
+        """End the process; the last exit handler to run, as it is registered first."""
         try:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -116,7 +117,7 @@ def run() -> None:
 
 
 _stopped_by: list[int] = []
-"""The signals that came: a library that is interrupted may raise an error of its own for any of them."""
+"""Signals received; a library that is interrupted may raise an error of its own instead."""
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -126,11 +127,13 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _unheard(_: object) -> None:
-    """An object that a library had not finished when it was interrupted says so with a traceback."""
+    """Ignore errors that Python cannot raise: those of objects that an interrupted library left
+    unfinished."""
 
 
 class _StandardError:
-    """Standard error, where nothing steers a terminal; a note that cannot be written costs no result."""
+    """Standard error with terminal controls escaped; errors of writing are ignored, so that a note that
+    cannot be written costs no result."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -149,7 +152,7 @@ class _StandardError:
 
 
 class _StandardOutput:
-    """Standard output or its buffer; raises a plain error where it cannot be written."""
+    """Standard output or its buffer; raises an error for the user if writing fails."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -182,15 +185,15 @@ def _plain() -> Iterator[None]:
 
 
 def stop_on_signals() -> None:
-    """Let signals that end a process do so by ``KeyboardInterrupt``; what a shell has set aside stays so
-    (nohup). Ctrl-C is one of them, since a library may make another error of it."""
+    """Turn the signals that end a process into ``KeyboardInterrupt``; ignored ones stay ignored (nohup).
+    SIGINT is among them, since a library may turn Python's own interrupt into another error."""
     for number in ENDING:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _stop)
 
 
 def main() -> None:
-    """Run a command; a mistake in the input is a message and status 1, never a traceback."""
+    """Run a command; wrong input gives a message and status 1, never a traceback."""
     if sys.stdout is None:  # closed: writing fails, and does not reach the next file opened
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if sys.stderr is None:
@@ -222,7 +225,7 @@ def _main() -> None:
 
 
 NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
-"""A library's own temporary files can meet these as well as ours."""
+"""Errors of a full or read-only disk, which temporary files of libraries can meet as well as ours."""
 
 
 def _fault(error: Exception) -> NoReturn:

@@ -1,4 +1,4 @@
-"""``herbrand check``: does it fit together, how large is it, and what can run it."""
+"""``herbrand check``: mistakes, sizes, and the engines that can run a theory."""
 
 from __future__ import annotations
 

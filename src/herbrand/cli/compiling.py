@@ -1,4 +1,4 @@
-"""A note when loops are compiled: that happens once on a machine, and takes seconds."""
+"""A note when loops are compiled, which takes seconds, once on a machine."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _announced = threading.Event()
 
 
 def advice_out_of_time() -> str:
-    """What to do when a command has not ended in time."""
+    """Advice for a command that reached its time limit."""
     return (COMPILED if _announced.is_set() else "") + "allow more by --time-limit"
 
 
 def tell_of_compiling() -> None:
-    """Note the first loop that this process compiles instead of taking it from the cache."""
+    """Write a note when this process compiles its first loop, instead of loading it from the cache."""
     WHEN_COMPILING.append(_announce)
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from herbrand.language.syntax import Theory
 
 MOST_NAMED = 10
-"""Predicates, or queries, that a note names."""
+"""Largest number of predicates, or of queries, that a note names."""
 ASKING = ("pl",)
-"""Formats whose files hold queries."""
+"""Formats whose files can hold queries."""
 _shown = later("herbrand.language.show:show_formula")
 
 

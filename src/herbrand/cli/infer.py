@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from herbrand.answers.marginals import Marginals
 
 MACHINE = ".hbm"
-"""How the name of a file ends that holds a machine, by which it is known."""
+"""Ending of the files that hold a machine."""
 
 OF_MACHINES = frozenset({"theory", "facts", "header", "top", "min"})
-"""What of the options a machine has a use for."""
+"""Options that a machine uses."""
 
 
 @takes("infer")

@@ -1,4 +1,4 @@
-"""Results as a new table of a database: DuckDB's or SQLite's file, made if it is not there."""
+"""Write results to a new table of a DuckDB or SQLite file, which is made if it does not exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write_table(table: pa.Table, kind: str, file: str, name: str) -> None:
-    """All rows or none, and a new database is whole or not there; raises where there is such a table."""
+    """Write all rows or none; raises an error if the table exists. A new database appears only when whole."""
     refuse_unwritable(file)
     write = _WRITERS[kind]
     try:

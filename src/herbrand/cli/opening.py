@@ -1,4 +1,4 @@
-"""Theory and fact paths as a model, with progress on a terminal."""
+"""Open the theory and the facts of a command as a model, with progress on a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def open_model(opened: Opened, budget: Budget) -> Model:
-    """The model that a command's options describe, read within its budget."""
+    """Open the model that a command's options describe, within its budget."""
     GUARDS.keep(budget, elsewhere=(opened.on or "").startswith("spark"))
     return hb.Model(
         hb.read(opened.theory, opened.dialect, budget),
@@ -37,12 +37,12 @@ def open_model(opened: Opened, budget: Budget) -> Model:
 
 
 def has_header(header: str | None) -> bool | None:
-    """What ``--header`` says, if it was given."""
+    """Value of ``--header``; None if it was not given."""
     return None if header is None else header == "yes"
 
 
 def last_argument(opened: Opened, what: str) -> tuple[Opened, str]:
-    """The theory files without the last argument, which is ``what`` was asked for."""
+    """Split off the last argument, which is no theory file but ``what`` the command asks for."""
     *theory, asked = opened.theory
     if not theory or (Path(asked).is_file() and not Path(theory[0]).exists()):
         raise typer.BadParameter(f"name {what} after the theory files")
@@ -50,6 +50,6 @@ def last_argument(opened: Opened, what: str) -> tuple[Opened, str]:
 
 
 def _progress() -> Callable[[str, float], None]:
-    """A bar on a terminal, once loading has taken a second."""
+    """A progress bar on a terminal, once loading has taken a second."""
     bar = Bar("loading facts", began=time.monotonic())
     return bar.show

@@ -1,5 +1,5 @@
-"""Options that commands take together, each group a frozen dataclass; what they are called and which values
-they take is in :mod:`herbrand.options.table`."""
+"""Groups of options that several commands share, each a frozen dataclass; their names and kinds of values are
+in :mod:`herbrand.options.table`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _reads_ending = later("herbrand.facts.source:reads_ending")
 _theory_endings = later("herbrand.language.dialects:theory_endings")
 _parse_address = later("herbrand.facts.address:parse_address")
 written_by_ending = later("herbrand.language.files:written_by_ending")
-"""The readers of databases and of theories are not loaded with the options."""
+"""Imported late, so that options load without the readers of databases and theories."""
 
 
 class Format(StrEnum):
@@ -42,12 +42,12 @@ _BY_ENDING = {
 }
 _DRAWN_BY_ENDING = {".html": Format.html, ".svg": Format.svg}
 _OF_NO_TEXT = (".xlsx", *_DRAWN_BY_ENDING, ".htm", ".png", ".pdf")
-"""Endings under which nobody looks for a table of text, and that no reader of facts claims."""
+"""Endings of files that no one expects to hold a table of text, beside those that fact readers claim."""
 
 
 def refuse_no_theory(output: str | None) -> None:
-    """A theory goes to no file whose ending says that it holds a table, a page or a picture, or a theory in a
-    dialect."""
+    """Raise an error if the ending of ``output`` is that of a table, a page, a picture or a dialect, as the
+    result is a theory."""
     ending = _ending(output)
     if ending in (*_BY_ENDING, *_OF_NO_TEXT) or (ending and _reads_ending(ending)):
         raise HerbrandError(
@@ -62,8 +62,8 @@ def refuse_no_theory(output: str | None) -> None:
 
 
 def refuse_overwriting(written: Iterable[str], theories: Iterable[str], facts: Iterable[str]) -> None:
-    """Raise where a command would write one file twice, or over a file that it reads: a theory, a result, a
-    file of facts, or a table in a folder of facts."""
+    """Raise an error if a command would write one file twice, or overwrite a file that it reads: a theory, a
+    result, a file of facts, or a table in a folder of facts."""
     addresses = [_parse_address(text).location for text in facts]
     read, folders = [*theories, *addresses], [path for path in addresses if os.path.isdir(path)]
     known: set[str] = set()
@@ -106,7 +106,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class OpenedForGoal(Opened):
-    """The same, and a goal behind the files."""
+    """A theory and its facts, with a goal as the last argument."""
 
     theory: Annotated[
         list[str],
@@ -118,7 +118,7 @@ class OpenedForGoal(Opened):
 
 @dataclass(frozen=True)
 class OpenedForReasons(Opened):
-    """The same, and what is to be explained behind the files."""
+    """A theory and its facts, with the query to be explained as the last argument."""
 
     theory: Annotated[
         list[str],
@@ -131,7 +131,7 @@ class OpenedForReasons(Opened):
 
 @dataclass(frozen=True)
 class Written:
-    """Where a result goes, and how. ``drawn_by_ending``: the pages and pictures that a command has."""
+    """Destination and format of a result. ``drawn_by_ending``: the page and picture formats of a command."""
 
     drawn_by_ending: ClassVar[Mapping[str, Format]] = {}
 
@@ -155,7 +155,7 @@ class Written:
 
     @property
     def target(self) -> tuple[str, str, str]:
-        """The kind of database, its file, and the new table, of ``into``.
+        """Kind of database, file and new table that ``into`` names.
 
         >>> Written(into="duckdb:out/bank.duckdb.found").target
         ('duckdb', 'out/bank.duckdb', 'found')
@@ -172,19 +172,19 @@ class Written:
 
     @property
     def chosen(self) -> Format:
-        """What is asked for, or what the ending of the file says; else a table."""
+        """The format given, or that of the file's ending; else a table."""
         return Format(self.format or _BY_ENDING.get(self._ending, Format.table))
 
     @property
     def drawn(self) -> Format | None:
-        """The page or picture that is asked for, by a command that has one."""
+        """The page or picture format, if the command has it and it was chosen."""
         drawn = self.drawn_by_ending
         chosen = self.format or drawn.get(self._ending)
         return Format(chosen) if chosen in drawn.values() else None
 
     @property
     def _is_read_otherwise(self) -> bool:
-        """Whether a table for people under this ending would be taken for something else."""
+        """Whether the file's ending is that of another kind of file than a table of text."""
         if self._ending in ("", *_BY_ENDING, *self.drawn_by_ending):
             return False
         claimed = self._ending in _OF_NO_TEXT or self._ending in _theory_endings()
@@ -197,6 +197,6 @@ class Written:
 
 @dataclass(frozen=True)
 class WrittenOrDrawn(Written):
-    """Where a result goes that may be a page or a picture too."""
+    """Destination and format of a result that may also be a page or a picture."""
 
     drawn_by_ending: ClassVar[Mapping[str, Format]] = _DRAWN_BY_ENDING

@@ -1,10 +1,10 @@
-"""Where a command's words go: results to standard output or a file, all else to standard error.
+"""Output of commands: results to standard output or a file, notes and progress to standard error.
 
-What steers a terminal is written as escapes (:mod:`herbrand.visible`) in tables, notes, errors and JSON,
-where they mean the same text. CSV and Parquet hold constants as they are.
+Terminal controls are escaped (:mod:`herbrand.visible`) in tables, notes, errors and JSON, where the escapes
+mean the same text. CSV and Parquet hold constants unchanged.
 
-A file is written whole or not at all, so that an interrupted command leaves nothing half-written. What
-draws bars is imported when one is drawn, so that ``--help`` costs little.
+A file is written whole or not at all, so that an interrupted command leaves nothing half-written. The library
+of progress bars is imported when one is drawn, so that ``--help`` costs little.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ NOT_CONVERGED = 3
 FORMULA = r"^[=+\-@\t\r]"
 NUMBER = r"^[+-][\d .,eE+-]*$"
 WAIT = 1.0
-"""A progress bar appears for work over this many seconds."""
+"""Seconds of work after which a progress bar appears."""
 
 
 def note(text: str) -> None:
-    """Something worth knowing that is no result."""
+    """Write a note to standard error."""
     print(visible_lines(text), file=sys.stderr)
 
 
 def leave_unconverged(status: Status) -> None:
-    """After results are written: status 3, and why, where the work did not converge; a note where another
-    method than the one that was named did the work."""
+    """Exit with status 3 and the reason if the work did not converge; the results are written by then. Write
+    a note if another method than the named one did the work."""
     if not status.converged:
         note(f"not converged: {status.advice}")
         raise typer.Exit(NOT_CONVERGED)
@@ -60,7 +60,7 @@ def write_result(
     to_tables: Callable[[], Sequence[Table]],
     to_arrow: Callable[[], pa.Table],
 ) -> None:
-    """A result in the chosen format, to a file or to standard output."""
+    """Write a result in the chosen format to a file or to standard output."""
     format, output = written.chosen, written.output
     if written.into is not None:
         importlib.import_module("herbrand.cli.into_database").write_table(to_arrow(), *written.target)
@@ -81,7 +81,8 @@ def write_result(
 
 
 def _formula(table: pa.Table) -> str | None:
-    """A cell that a spreadsheet would compute; it is written as it is, for programs to read back."""
+    """A cell that a spreadsheet would run as a formula, for a note; it is written unchanged, so that programs
+    read it back."""
     import pyarrow.compute  # only here
 
     compute: Any = pyarrow.compute
@@ -96,7 +97,7 @@ def _formula(table: pa.Table) -> str | None:
 
 
 def write_json(text: str, output: str | None) -> None:
-    """A JSON object on a line."""
+    """Write a JSON object on one line."""
     write_text(visible(text) + "\n", output)
 
 
@@ -109,14 +110,14 @@ def write_text(text: str, output: str | None) -> None:
 
 
 def write_texts(texts: Mapping[str, str]) -> None:
-    """Files by their names; none takes the place of an old one before all are written."""
+    """Write files, given as texts by name; none replaces an old file before all are written."""
     with ExitStack() as files:
         for path, text in texts.items():
             files.enter_context(written_whole(path)).write(text.encode())
 
 
 def _write_lines(lines: Iterable[Sequence[str]], output: str | None) -> None:
-    """Some lines at a time, so that a long table is never whole in memory."""
+    """Write lines in batches, so that a long table is never whole in memory."""
     parts = ("\n".join((*some, "")) for some in lines)
     if output is None:
         sys.stdout.writelines(parts)
@@ -159,7 +160,7 @@ class Bar:
         self._task: TaskID | None = None
 
     def show(self, what: str, share: float) -> None:
-        """``share`` of the work is done."""
+        """Show the task ``what`` and the ``share`` of the work that is done."""
         if not sys.stderr.isatty() or time.monotonic() - self._began < WAIT:
             return
         if self._progress is None:

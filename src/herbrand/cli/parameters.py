@@ -1,8 +1,8 @@
-"""The parameters of commands, made from the table of options.
+"""Parameters of the commands, made from the table of options.
 
-A command's function takes options by name, in groups, and the others of its command as keywords; the parser
-is shown every option of the command as a parameter of its own. Options that were not given are left out of
-the keywords, so that defaults stand in one place: where they are used.
+A command's function takes some options as arguments, some in groups, and the rest as keywords; the parser
+sees each option of the command as a parameter of its own. Options that were not given are left out of the
+keywords, so that each default is defined once, where it is used.
 
 >>> from herbrand.cli.options import Written
 >>> @takes("check")
@@ -36,13 +36,13 @@ from herbrand.options.table import Option, check, options_of
 values_of = later("herbrand.engines.registry:values_of")
 SHORT = {"output": "-o"}
 NAMING = ("engine", "method")
-"""Options whose names the table of engines has."""
+"""Options whose values are names in the table of engines."""
 _NUMBER = re.compile(r"\s*[+-]?(inf|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)\s*", re.ASCII | re.IGNORECASE)
 Command = Callable[..., None]
 
 
 def takes(name: str) -> Callable[[Command], Command]:
-    """Give a function the options of this command as its parameters, beside its own arguments."""
+    """Add the options of command ``name`` to the parameters of a function."""
 
     def spread(command: Command) -> Command:
         hints = get_type_hints(command, include_extras=True)
@@ -86,7 +86,7 @@ def takes(name: str) -> Callable[[Command], Command]:
 
 
 def _named(given: Mapping[str, Any], *names: str) -> list[str]:
-    """The texts that some arguments and options name."""
+    """The texts given for some arguments and options."""
     return [text for name in names if not isinstance(given.get(name), int) for text in texts(given.get(name))]
 
 
@@ -102,7 +102,7 @@ def _alone(parameter: Parameter, hint: Any) -> Parameter:
 
 
 def _parameter(command: str, option: Option) -> Parameter:
-    """An option as typer takes it; the table checks values for which typer has no words."""
+    """Typer's parameter for an option; values that typer cannot check are checked by the table."""
     kind = option.kind
     names = [option.flag, *([SHORT[option.name]] if option.name in SHORT else [])]
     settings: dict[str, Any] = {"help": option.described}
@@ -123,7 +123,7 @@ def _parameter(command: str, option: Option) -> Parameter:
 
 
 def _completed(command: str, option: Option) -> Callable[[str], list[str]]:
-    """What the shell offers for a value."""
+    """The shell's completion for the value of an option."""
 
     def offered(incomplete: str) -> list[str]:
         return [name for name in values_of(command, option) if name.startswith(incomplete)]
@@ -132,7 +132,7 @@ def _completed(command: str, option: Option) -> Callable[[str], list[str]]:
 
 
 def _of_digits(taken: type, settings: Any) -> Any:
-    """The parser of a number, which reads plain digits only: Python's own takes ``1_0`` for 10 as well."""
+    """Parser of a number that accepts plain digits only; Python's own also reads ``1_0`` as 10."""
     numbers = get_click_type(annotation=taken, parameter_info=settings)
     numbers.name = "whole number" if taken is int else "number"
     read = numbers.convert
@@ -147,7 +147,7 @@ def _of_digits(taken: type, settings: Any) -> Any:
 
 
 def _type_of(kind: Kind) -> Any:
-    """As which the parser reads a value."""
+    """The type that the parser converts a value to."""
     match kind:
         case Whole():
             return int

@@ -1,4 +1,4 @@
-"""``herbrand serve``: one loaded model, asked over HTTP."""
+"""``herbrand serve``: answers about one loaded model over HTTP."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def command(
 
 
 def _checked(key: str | None) -> str | None:
-    """The key; refused where no request could carry it in a header."""
+    """The key; raises an error if it cannot be sent in an HTTP header."""
     if key is None or (key and key.isascii() and key.isprintable() and " " not in key):
         return key
     raise HerbrandError(

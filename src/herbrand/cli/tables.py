@@ -1,6 +1,6 @@
-"""Answers as tables of text: fitted to a terminal, or as wide as they need for a file or a pipe.
+"""Text tables of answers: fitted to a terminal, or as wide as needed for a file or a pipe.
 
-What draws on a terminal is imported only there, so that ``--help`` costs little.
+The library that draws on a terminal is imported only there, so that ``--help`` costs little.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from herbrand.answers.sheet import Sheet
 
 MOST_FITTED = 1_000
-"""Fitting a row to a terminal costs half a millisecond; longer tables are only aligned."""
+"""Largest number of rows that are fitted to a terminal, at half a millisecond each; longer tables are only
+aligned."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of ``words`` stand to the left, numbers to the right. ``rows`` gives the rows anew each time;
-    ``columns`` the same column by column, where that is quicker."""
+    """A table of text. Columns of ``words`` are aligned left, numbers right. ``rows`` returns an iterator
+    over the rows; ``columns`` returns them column by column, where that is faster."""
 
     heads: Sequence[str]
     rows: Callable[[], Iterable[Sequence[str]]]
@@ -38,13 +39,13 @@ class Table:
 
 
 def sheet_table(sheet: Sheet, title: str | None = None) -> Table:
-    """An answer as a table, under its own title unless another is given."""
+    """Table of an answer, under its own title unless another is given."""
     title = sheet.title if title is None else title
     return Table(sheet.heads, sheet.cells, title, sheet.words, sheet.cell_columns)
 
 
 def lines(tables: Sequence[Table], on_terminal: bool) -> Iterator[list[str]]:
-    """The tables one under the other, an empty line between two; some lines at a time."""
+    """Lines of the tables, separated by empty lines, in batches."""
     for place, table in enumerate(tables):
         if place:
             yield [""]
@@ -57,7 +58,7 @@ def lines(tables: Sequence[Table], on_terminal: bool) -> Iterator[list[str]]:
 
 
 def _fitted(table: Table) -> list[str]:
-    """Coloured, and folded where the terminal is too narrow."""
+    """Lines of a table in colour, folded if the terminal is too narrow."""
     import rich.console
     import rich.markup
     import rich.table

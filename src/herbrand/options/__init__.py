@@ -1,1 +1,1 @@
-"""The options of all commands: their names, the values they take, the commands and engines that use them."""
+"""Options of all commands: names, kinds of values, and the commands and engines that use them."""

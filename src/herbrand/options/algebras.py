@@ -1,4 +1,4 @@
-"""What ``query --algebra`` may say: a new algebra of queries is one row here."""
+"""Values of ``query --algebra``; a new algebra of queries is one row here."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ QUERY_ALGEBRAS: dict[str, str] = {
     "probability": "boolean",
     "independent": "independent",
 }
-"""For each name the module of :mod:`herbrand.contraction.algebras` that proofs are summed up in. Of
-``probability`` that says which answers are possible; a circuit of their proofs weighs them."""
+"""Name of each algebra and its module in :mod:`herbrand.contraction.algebras`. The module of ``probability``
+only tells which answers are possible; a circuit of their proofs computes the weights."""

@@ -1,6 +1,6 @@
-"""The keywords of calls from Python, for editors and type checkers: a misspelt one is an error there too.
+"""Types of the keyword arguments of Python calls, so that editors and type checkers report misspelt ones.
 
-The names and values are those of :mod:`herbrand.options.table`; a test holds the two equal.
+The names and values are those of :mod:`herbrand.options.table`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 
 
 class LimitOptions(TypedDict, total=False):
-    """What a call may take. ``None`` leaves an option out, here and below."""
+    """Limits of a call. ``None`` leaves an option out, here and below."""
 
     memory: int | str | None
     time_limit: float | None
@@ -18,7 +18,7 @@ class LimitOptions(TypedDict, total=False):
 
 
 class InferOptions(LimitOptions, total=False):
-    """Of ``infer`` and ``compare``: how an engine steps."""
+    """Options of ``infer`` and ``compare``."""
 
     tolerance: float | None
     iterations: int | None
@@ -32,7 +32,7 @@ class InferOptions(LimitOptions, total=False):
 
 
 class BoundOptions(LimitOptions, total=False):
-    """Of ``bound``."""
+    """Options of ``bound``."""
 
     tolerance: float | None
     iterations: int | None
@@ -41,7 +41,7 @@ class BoundOptions(LimitOptions, total=False):
 
 
 class QueryOptions(LimitOptions, total=False):
-    """Of ``query``."""
+    """Options of ``query``."""
 
     algebra: str | None
     depth: int | str | None
@@ -51,7 +51,8 @@ class QueryOptions(LimitOptions, total=False):
 
 
 class ExplainOptions(InferOptions, total=False):
-    """Of ``explain``: those of ``infer``, ``bound`` or ``query``, whichever explains."""
+    """Options of ``explain``: those of the command whose answer is explained (``infer``, ``bound``,
+    ``query``)."""
 
     independence: Literal["markov", "none"] | None
     mode: Literal["sound", "paper"] | None
@@ -60,11 +61,11 @@ class ExplainOptions(InferOptions, total=False):
 
 
 class SampleOptions(LimitOptions, total=False):
-    """Of ``sample``."""
+    """Options of ``sample``."""
 
 
 class LearnOptions(LimitOptions, total=False):
-    """Of ``learn``."""
+    """Options of ``learn``."""
 
     tolerance: float | None
     iterations: int | None

@@ -1,4 +1,4 @@
-"""The kinds of values that options take: each checks a value and says what it expected.
+"""Kinds of values that options take; each checks a value, and its error says what was expected.
 
 >>> Number(0, below=1).check("--damping", 1.5)
 Traceback (most recent call last):
@@ -23,25 +23,25 @@ from herbrand.files import refuse_losing, refuse_unwritable
 from herbrand.visible import shortened
 
 MOST = 2**63 - 1
-"""Larger whole numbers are refused: they do not fit into the 64 bits of arrays, databases and generators."""
+"""Largest whole number of an option: the largest int64 of arrays, databases and random generators."""
 FIXPOINT = "fixpoint"
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGT]?i?[bB]|[kKMGT]|%)?")
 
 
 class Kind(Protocol):
-    """``check`` raises for a value that makes no sense; ``None`` never comes here."""
+    """A kind of value. ``check`` raises an error for a value of another kind; it is never given ``None``."""
 
     def check(self, flag: str, value: Any) -> None: ...
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number, NumPy's among them."""
+    """Whether a value is a whole number of Python or NumPy."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
 class Whole:
-    """Whole numbers. ``usage``: out of range is wrong usage, refused by the parser of the command line."""
+    """Whole numbers. ``usage``: the command line's parser refuses numbers out of range, as wrong usage."""
 
     least: int
     most: int = MOST
@@ -57,7 +57,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Number:
-    """Finite numbers from ``least`` to ``most``, or ``above`` one and ``below`` another."""
+    """Finite numbers in a range: ``least`` and ``most`` belong to it, ``above`` and ``below`` do not."""
 
     least: float | None = None
     most: float | None = None
@@ -94,8 +94,8 @@ class Number:
 
 @dataclass(frozen=True)
 class Name:
-    """One of a few names, or of those of a table that may grow. ``usage``: others are wrong usage, refused by
-    the parser of the command line."""
+    """One of several names, or a name of a table. ``usage``: the command line's parser refuses others, as
+    wrong usage."""
 
     names: Collection[str]
     usage: bool = False
@@ -128,14 +128,14 @@ def _in_digits(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Amount:
-    """An amount of memory, as :func:`amount` reads it."""
+    """Amounts of memory, read by :func:`amount`."""
 
     def check(self, flag: str, value: Any) -> None:
         amount(value)
 
 
 def amount(value: Any) -> tuple[float, str]:
-    """A number and its unit, ``B``, ``K``, ``M``, ``G``, ``T`` or ``%``, of an amount of memory."""
+    """Parse an amount of memory into a number and a unit: ``B``, ``K``, ``M``, ``G``, ``T`` or ``%``."""
     if is_whole(value) and 0 <= int(value) <= MOST:
         return int(value), "B"
     match = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -148,7 +148,7 @@ def amount(value: Any) -> tuple[float, str]:
 
 @dataclass(frozen=True)
 class Flag:
-    """Wanted, or not."""
+    """True or false."""
 
     def check(self, flag: str, value: Any) -> None:
         if not (isinstance(value, bool | int) or type(value).__name__ == "bool") or value not in (0, 1):
@@ -157,7 +157,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Text:
-    """A text, or a path where it may name a file. What it names is looked up where it is used."""
+    """A text, or a path if it may name a file. Whether the file exists is checked where it is used."""
 
     path: bool = True
 
@@ -168,7 +168,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Several:
-    """A tuple or list of values of one kind; ``count``: so many."""
+    """A tuple or list of values of one kind; ``count``: their number, if it is fixed."""
 
     kind: Kind
     count: int | None = None
@@ -182,13 +182,13 @@ class Several:
 
 
 def check_values(kinds: Mapping[str, Kind], values: Mapping[str, Any]) -> None:
-    """Raise for the first of some named values that makes no sense."""
+    """Raise an error for the first of the named values that is not of its kind."""
     for name, kind in kinds.items():
         kind.check(name, values[name])
 
 
 def check_functions(**given: Any) -> None:
-    """Raise for what cannot be called; ``None`` leaves it out."""
+    """Raise an error for an argument that is not callable; ``None`` is allowed."""
     for name, value in given.items():
         if value is not None and not callable(value):
             raise UnsupportedError(f"{name} is a function, not {_shown(value)}")
@@ -196,7 +196,7 @@ def check_functions(**given: Any) -> None:
 
 @dataclass(frozen=True)
 class Facts:
-    """A path of fact tables; from Python, facts in any form. They are checked where they are read."""
+    """A path of fact tables; from Python, facts in any form. They are checked when they are read."""
 
     def check(self, flag: str, value: Any) -> None: ...
 
@@ -210,9 +210,9 @@ class Texts:
 
 
 def texts(given: Any, flag: str = "") -> tuple[str, ...]:
-    """One text or several as a tuple; ``None`` is none. ``flag``: the option, for messages.
+    """Tuple of one text or several; empty for ``None``. ``flag``: the option, for messages.
 
-    A mapping is refused: its values would be dropped, and ``{'rain': False}`` be read as its opposite.
+    A mapping is refused: without its values ``{'rain': False}`` would mean its opposite.
     """
     if given is None:
         return ()
@@ -234,8 +234,8 @@ def texts(given: Any, flag: str = "") -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class File:
-    """A file that will be written; ``folders``: those that it needs will be made; ``tensors``: it will hold
-    saved tensors, and takes the place of no other kind of file."""
+    """A file that will be written. ``folders``: missing folders will be made. ``tensors``: it will hold saved
+    tensors, and must not replace a file of another format."""
 
     folders: bool = False
     tensors: bool = False
@@ -249,7 +249,7 @@ class File:
 
 
 def _shown(value: Any, write: Callable[[Any], str] = repr) -> str:
-    """As Python writes it, cut where it is long."""
+    """Python's text of a value, shortened."""
     try:
         shown = write(value)
     except ValueError:  # Python writes no whole number of more than 4,300 digits

@@ -1,8 +1,9 @@
-"""The table of options: what each is called, which values it takes, and which commands and engines use it.
+"""The table of options: name, kind of values, and the commands and engines that use each.
 
-The command line's parameters, the checks of values from Python and the table of ``docs/commands.md`` come
-from :data:`TABLE`. A new option is a row there, a field of the settings that its engines read, and a line in
-the ``TypedDict`` of its command (:mod:`herbrand.options.keywords`); the tests name the one that is missing.
+:data:`TABLE` is the source of the command line's parameters, the checks of values from Python and the table
+in ``docs/commands.md``. A new option is a row there, a field of the settings that its engines read, and a
+line in the ``TypedDict`` of its command (:mod:`herbrand.options.keywords`); the tests name the one that is
+missing.
 
 >>> check("infer", {"iterations": 0})
 Traceback (most recent call last):
@@ -45,12 +46,12 @@ COMMANDS = (
 
 @dataclass(frozen=True)
 class Option:
-    """``name`` is the keyword in Python; ``commands`` take it; ``used_by`` names the engines, or methods of
-    ``learn``, that use it (empty: all of them).
+    """An option. ``name``: its keyword in Python; ``commands``: those that take it; ``used_by``: the engines,
+    or methods of ``learn``, that use it (empty: all).
 
-    ``taken_by``: a call of Python takes it as a keyword, :class:`~herbrand.model.Model` does, or only the
-    command line has it. ``another_model``: with it an engine answers for another model than the theory, so
-    that no engine goes without it in silence. ``page``: where ``docs/commands.md`` leads to.
+    ``taken_by``: a keyword of Python's calls, of :class:`~herbrand.model.Model`, or of the command line only.
+    ``another_model``: it changes the model that an engine answers for, so that no engine may ignore it.
+    ``page``: the page that ``docs/commands.md`` links to.
     """
 
     name: str
@@ -67,19 +68,19 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """Its name on the command line."""
+        """Name of the option on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def described_values(self) -> str:
-        """What it does, and which names it takes where only their table lists them."""
+        """Help text, with the names that it takes if only their table lists them."""
         if isinstance(self.kind, Name) and (self.kind.usage or self.metavar == "NAME"):
             return f"{self.help.rstrip('.')}: {', '.join(self.kind.names)}."
         return self.help
 
     @property
     def described(self) -> str:
-        """What it does, how often it may be given, who uses it, and what holds if it is not given."""
+        """Help text, with the engines that use the option, whether it is repeatable, and its default."""
         what = self.help if isinstance(self.kind, Name) and self.kind.usage else self.described_values
         repeated = " Repeatable." if isinstance(self.kind, Texts) else ""
         used_by = f" Used by {', '.join(self.used_by)}." if self.used_by else ""
@@ -87,13 +88,13 @@ class Option:
         return f"{what}{repeated}{used_by}{default}"
 
     def check(self, value: Any) -> None:
-        """Raise for a value that makes no sense; ``None`` leaves the option out."""
+        """Raise an error for a value of the wrong kind; ``None`` leaves the option out."""
         if value is not None:
             self.kind.check(self.flag, value)
 
 
 ALL = "check infer query bound explain sample learn compare"
-"""Commands over a theory and its facts."""
+"""Commands that take a theory and facts."""
 RUNNING = "infer query bound explain sample learn compare"
 ASKING = "infer query bound explain sample compare"
 STEPPING = "infer explain compare"
@@ -283,7 +284,7 @@ TABLE = (
     _row("output", "learn induce", File(), "Write the theory there.", metavar="FILE",
          taken_by="command line"),
 )  # fmt: skip
-"""A name has several rows where commands differ in what it means, one for each command at most."""
+"""All options. A name has several rows if its meaning differs by command; at most one for each command."""
 
 
 def options_of(command: str) -> dict[str, Option]:
@@ -297,7 +298,8 @@ _BY_COMMAND = {
 
 
 def check(command: str, given: Mapping[str, Any]) -> None:
-    """Raise for the first value that makes no sense; what is no option of the command is passed over."""
+    """Raise an error for the first value of the wrong kind; keys that are no options of the command are
+    ignored."""
     known = options_of(command)
     for name, value in given.items():
         if name in known:
@@ -305,14 +307,14 @@ def check(command: str, given: Mapping[str, Any]) -> None:
 
 
 def check_all(command: str, given: Mapping[str, Any]) -> None:
-    """As :func:`check`, of options that have a value: ``None`` is none."""
+    """Check options that must have a value: unlike :func:`check`, refuse ``None`` and unknown keys."""
     known = options_of(command)
     for name, value in given.items():
         known[name].kind.check(known[name].flag, value)
 
 
 def refuse_unknown(command: str, given: Iterable[str]) -> None:
-    """Raise for the first keyword that a call of this command does not take."""
+    """Raise an error for the first keyword that the command does not take."""
     for name in given:
         known = [name for name, option in options_of(command).items() if option.taken_by == "call"]
         if name not in known:
@@ -337,7 +339,7 @@ def uses(command: str, runner: str, name: str) -> bool:
 
 
 def unused(command: str, who: str, name: str) -> UnsupportedError:
-    """The refusal of an option; ``who`` does not use it.
+    """Error for an option that is not used; ``who`` begins the message.
 
     >>> print(unused("infer", "exact does not use", "damping"))
     exact does not use --damping

@@ -1,8 +1,8 @@
-"""Tasks of one's own: predicates to be learned in random worlds, and games to be learned by playing.
+"""User-defined tasks: predicates to be learned in random worlds, and games to be learned by playing.
 
 A task of worlds is a function that draws them (:func:`worlds_task`); a game is a frozen dataclass of arrays
-(:class:`Games`), learned lesson by lesson (:class:`Curriculum`). :func:`train` gives a machine or a policy
-that is kept, applied to larger worlds, and read out as rules where it is one.
+(:class:`Games`), learned in lessons of growing size (:class:`Curriculum`). :func:`train` returns a machine or
+a policy, which can be saved, applied to larger worlds, and extracted as rules.
 """
 
 from herbrand.induction.task import Sample, Task

@@ -1,10 +1,10 @@
-"""Learning to play a game lesson by lesson: small worlds first, an exam before each larger size.
+"""Curriculum learning of a game: lessons of growing size, with an exam before each larger size.
 
 An exam plays fresh games of the latest sizes, by the best action; the games then go to one of two pools,
-solved or failed, and training draws from both, so that failures are met again. The mark needed rises by
-half a point a lesson up to 100 % for the last. A lesson is passed only when most of its games are also
-solved by the policy's own probabilities: the best of nearly equal actions may be right by luck. Who passes
-the last lesson graduates if nothing goes wrong in much larger worlds either.
+solved or failed, and training draws from both, so that failures are met again. The mark needed rises by half
+a point a lesson up to 100 % for the last. A lesson is passed only when most of its games are also solved with
+actions drawn by the policy's probabilities: the best of nearly equal actions may be right by luck. A policy
+that passes the last lesson graduates if it also solves all games of a final exam in larger worlds.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from herbrand.tasks.rollouts import Episodes, play
 from herbrand.tensor_files import read_tensors, restoring, save_tensors, within
 
 RECENT = 3
-"""Exams and training take their sizes from so many latest lessons."""
+"""Number of latest lessons whose sizes are used in exams and training."""
 
 POOL = 300
-"""Games of a size and an outcome that are kept at most, the latest."""
+"""Largest number of games kept for each size and outcome; the latest are kept."""
 
 
 class Method(Protocol):
-    """How a policy learns from games: :class:`~herbrand.tasks.reinforce.Reinforce`, or one of one's own, a
-    frozen dataclass. ``rate``: Adam's; ``entropy``: how much disorder is worth at the start."""
+    """A learning method of policies: :class:`~herbrand.tasks.reinforce.Reinforce`, or a frozen dataclass of
+    the user. ``rate``: Adam's learning rate; ``entropy``: weight of the entropy bonus at the start."""
 
     @property
     def rate(self) -> float: ...
@@ -50,11 +50,11 @@ class Method(Protocol):
 
     @property
     def rounds(self) -> int:
-        """How often a game is learned from in a lesson."""
+        """Number of times that a game is played in a lesson."""
         ...
 
     def beside(self, policy: nn.Module, seed: int) -> dict[str, nn.Module]:
-        """What is learned beside a policy, by names."""
+        """Further modules that are trained with a policy, by name."""
         ...
 
     def lesson(
@@ -65,20 +65,21 @@ class Method(Protocol):
         rng: np.random.Generator,
         entropy: float,
     ) -> Episodes:
-        """Plays games and learns from how they went; ``learned`` holds the ``policy`` and what is beside."""
+        """Play games and train on the episodes; ``learned`` holds the ``policy`` and the further modules."""
         ...
 
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Sizes of the first and last lesson; ``final``: sizes and numbers of games that must all be solved to
-    graduate; ``solved_share``: of the games to learn from, those drawn from the solved pool; an epoch is an
-    exam and so many lessons of so many games; ``sampled``: the share of exam games to be solved when actions
-    are drawn by their probabilities; ``rate_decay`` and ``entropy_decay``: from lesson to lesson; ``settle``:
-    what both fall by whenever the last lesson has taken ``patience`` more epochs; ``retake``: at each exam
-    the pool of failed games is played again, and what is solved by now leaves it; ``ruined``: an epoch after
-    which less than this share of what was solved before it is solved is undone; ``spread``: how far fresh
-    weights lie from zero."""
+    """Settings of curriculum learning. ``first`` and ``last``: sizes of the first and last lesson; ``final``:
+    sizes and numbers of games of the final exam, which must all be solved; ``solved_share``: share of
+    training games drawn from the solved pool; ``epochs``, ``lessons``, ``games``: an epoch is an exam of
+    ``exam_games`` and ``lessons`` lessons of ``games`` games each; ``sampled``: share of exam games to be
+    solved with actions drawn by their probabilities; ``rate_decay`` and ``entropy_decay``: factors of
+    learning rate and entropy weight from lesson to lesson; ``settle``: factor of both after every
+    ``patience`` epochs of the last lesson; ``retake``: play the failed games again at each exam, and drop
+    those solved; ``ruined``: undo an epoch after which less than this share of the games solved before is
+    solved; ``spread``: scale of the initial weights."""
 
     first: int
     last: int
@@ -125,8 +126,9 @@ _KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class Lesson:
-    """What an epoch showed: its size; the shares solved in the exam, by the best action and by drawn ones;
-    moves at this size; games played so far, rollouts counted; CPU seconds so far; whether all is passed."""
+    """Results of an epoch: its size; the shares solved in the exam, by the best action and by drawn ones;
+    moves at this size; games played so far, rollouts included; CPU seconds so far; whether all lessons are
+    passed."""
 
     epoch: int
     size: int
@@ -158,7 +160,7 @@ class _State:
 
 
 class Schooling:
-    """A policy on its way through the lessons; equal seeds give equal runs, and a saved one goes on."""
+    """Training of a policy by a curriculum; equal seeds give equal runs, and a saved run can be resumed."""
 
     def __init__(
         self,
@@ -182,7 +184,7 @@ class Schooling:
         self._state = _State(self.curriculum.first, method.entropy, method.rate)
 
     def run(self, seconds: float | None = None) -> Iterator[Lesson]:
-        """Trains epoch by epoch until graduation, the last epoch or the end of the (wall-clock) time."""
+        """Train epoch by epoch until graduation, the last epoch or the end of the (wall-clock) time."""
         until = None if seconds is None else time.monotonic() + seconds
         state = self._state
         while not state.graduated and state.epoch < self.curriculum.epochs:
@@ -205,7 +207,7 @@ class Schooling:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Which school this is, and how it went so far."""
+        """Description of the training and its results so far."""
         state = self._state
         return {
             **self._run(),
@@ -216,7 +218,7 @@ class Schooling:
         }
 
     def _undo_what_ruins(self, success: float) -> None:
-        """Goes back to before the last epoch where much fewer games are solved after it; or keeps it."""
+        """Undo the last epoch if far fewer games are solved after it; otherwise keep it."""
         if success < self.curriculum.ruined * self._state.kept:
             self._take(self._kept)
         else:
@@ -227,7 +229,7 @@ class Schooling:
         return 1 - 0.005 * (self.curriculum.last - self._state.size)
 
     def _advance(self) -> None:
-        """To the next lesson, or out of school if the games of the final exam are all solved."""
+        """Go to the next lesson, or graduate if all games of the final exam are solved."""
         if self._state.size == self.curriculum.last:
             self._state.graduated = all(self._all_solved(*sizes) for sizes in self.curriculum.final)
             return
@@ -274,7 +276,7 @@ class Schooling:
         return float(np.concatenate(best).mean()), float(np.concatenate(drawn).mean()), moves
 
     def _retake(self, size: int) -> None:
-        """What was failed before and is solved now would fill the pool of failures, and teach little."""
+        """Play the failed games of a size again and drop those solved now, which would teach little."""
         failed = self._pools.pop((size, False), None)
         if failed is not None:
             solved = play(self.policy, failed).solved
@@ -301,7 +303,7 @@ class Schooling:
         return method.lesson(self._learned, self._optimiser, games, self._rng, entropy)
 
     def _sampled(self, size: int, count: int) -> Any:
-        """Games of a size from both pools; where one is empty, all from the other; where both are, fresh."""
+        """Games of a size from both pools; all from one if the other is empty; fresh ones if both are."""
         solved, failed = self._pools.get((size, True)), self._pools.get((size, False))
         if solved is None and failed is None:
             return self.kind.draw(self._rng, count, size)
@@ -315,7 +317,7 @@ class Schooling:
         )
 
     def save(self, path: str | Path) -> None:
-        """Everything needed to go on."""
+        """Save everything that resuming needs."""
         tensors = self._held() | {f"kept.{name}": tensor for name, tensor in self._kept.items()}
         for (size, outcome), pool in self._pools.items():
             for part in fields(pool):
@@ -330,7 +332,7 @@ class Schooling:
         save_tensors(path, tensors, about)
 
     def resume(self, path: str | Path) -> None:
-        """Takes up a saved run of the same task, curriculum and seed."""
+        """Resume a saved run of the same task, curriculum and seed."""
         tensors, about = read_tensors(path)
         refuse_another(path, about, self._run())
         with restoring(path):
@@ -341,7 +343,7 @@ class Schooling:
             self._pools = self._pools_in(tensors)
 
     def _held(self) -> dict[str, torch.Tensor]:
-        """What is learned, and what the optimiser remembers of it."""
+        """Parameters of the modules and the state of the optimiser."""
         return training_tensors("learned", self._learned, self._optimiser)
 
     def _take(self, held: dict[str, torch.Tensor]) -> None:

@@ -53,23 +53,23 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Games(ABC):
-    """``worlds`` games of the same size. A game of one's own is a frozen dataclass of arrays
-    ``[worlds, ...]`` with ``draw``, ``size``, ``relations``, ``solved`` and ``moved``."""
+    """A batch of ``worlds`` games of one size. A user's game is a frozen dataclass of arrays ``[worlds,
+    ...]`` with ``draw``, ``size``, ``relations``, ``solved`` and ``moved``."""
 
     vocabulary: ClassVar[Mapping[int, tuple[str, ...]]]
-    """Names of the relations that are observed, by how many arguments they have."""
+    """Names of the observed relations, by arity."""
     action: ClassVar[str] = "act"
-    """What rules call an action."""
+    """Name of the action predicate in rules."""
     arity: ClassVar[int] = 1
-    """How many objects an action names: 1, an object to go to; 2, a pair to swap."""
+    """Number of objects that an action names: 1, such as an object to go to; 2, such as a pair to swap."""
     depth: ClassVar[int] = 4
-    """Layers of a policy's machine: so many steps lie between what is observed and what is done."""
+    """Number of layers of a policy's machine, the reasoning steps from observation to action."""
     breadth: ClassVar[int] = 2
-    """How many objects the machine's predicates relate at most."""
+    """Largest arity of the machine's predicates."""
     limit_is_part_of_the_task: ClassVar[bool] = False
     """Whether running out of moves ends the game (``terminated``) or only the episode (``truncated``)."""
     final_exam: ClassVar[Mapping[str, int]] = {}
-    """What games of the final exam are drawn with beside their size."""
+    """Further arguments of ``draw`` for the games of the final exam."""
 
     @classmethod
     @abstractmethod
@@ -79,36 +79,36 @@ class Games(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """What lessons go by: elements, nodes, the side of a board."""
+        """Size that lessons increase: number of elements or nodes, side of a board."""
 
     @property
     def objects(self) -> int:
-        """How many objects there are in a world: as many as the size says, if nothing else is defined."""
+        """Number of objects in a world; the size unless overridden."""
         return self.size
 
     def relations(self) -> Relations:
-        """What is observed: a table for each name of the vocabulary, 1 or true where it holds."""
+        """Observed relations: a table for each name of the vocabulary, 1 or true where it holds."""
         raise NotImplementedError(f"{type(self).__name__} has no relations")
 
     @abstractmethod
     def solved(self) -> Flags:
-        """``[worlds]``: which games are won."""
+        """Whether each game is won, ``[worlds]``."""
 
     @abstractmethod
     def moved(self, actions: Numbers) -> Self:
         """The games after one action each; an illegal one does nothing."""
 
     def limit(self) -> Numbers:
-        """How many moves each game may take."""
+        """Largest number of moves of each game."""
         return np.full(self.worlds, 4 * self.size)
 
     def legal(self) -> Flags:
-        """``[worlds, actions]``: which actions do something, as an environment tells it."""
+        """Whether each action is valid, ``[worlds, actions]``; environments report it."""
         return np.ones((self.worlds, self.actions), bool)
 
     def rewards(self, after: Self) -> npt.NDArray[np.float64] | None:
-        """What the moves that led to ``after`` earned, ``[worlds]``. ``None``: a move costs a hundredth, and
-        one that solves the game earns 1."""
+        """Rewards of the moves that led to ``after``, ``[worlds]``. ``None``: a move costs 0.01, and one that
+        solves the game earns 1."""
         return None
 
     @property
@@ -117,37 +117,37 @@ class Games(ABC):
 
     @property
     def actions(self) -> int:
-        """How many actions there are, legal or not."""
+        """Number of actions, legal or not."""
         return self.objects**self.arity
 
     def named(self, actions: Numbers) -> tuple[Numbers, ...]:
-        """The objects that actions name, an array for each place."""
+        """Objects that actions name, an array for each argument."""
         return np.unravel_index(actions, (self.objects,) * self.arity)
 
     def predicates(self) -> dict[int, torch.Tensor]:
-        """What is observed as a machine reads it, a tensor for each arity."""
+        """Observed relations as input of a machine, a tensor for each arity."""
         return channels(self.relations(), self.vocabulary)
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """Some of the games."""
+        """The games of these ``rows``."""
         return replace(self, **{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
 
 def together(parts: list[Any]) -> Any:
-    """Games of one size as one."""
+    """Concatenate batches of games of one size."""
     first = parts[0]
     names = [f.name for f in fields(first)]
     return replace(first, **{name: np.concatenate([getattr(p, name) for p in parts]) for name in names})
 
 
 def positions(games: Any) -> list[bytes]:
-    """What tells the position of each game from others."""
+    """Bytes that identify the position of each game."""
     held = [np.ascontiguousarray(getattr(games, f.name)) for f in fields(games)]
     return [b"".join(part[row].tobytes() for part in held) for row in range(games.worlds)]
 
 
 def distinct(games: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Rows in which every game stands once, and for each game which of those rows holds its equal."""
+    """Rows of the distinct games, and for each game the index of its equal among them."""
     places: dict[bytes, int] = {}
     firsts, which = [], np.empty(games.worlds, np.int64)
     for row, position in enumerate(positions(games)):

@@ -1,4 +1,4 @@
-"""What a training gives: a machine or a policy that can be kept, applied, examined, and read out as rules."""
+"""Results of training: machines and policies, which can be saved, applied, tested, and extracted as rules."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from herbrand.tasks.readout import MachineRules, PolicyRules, effort, machine_ru
 from herbrand.tasks.rollouts import Episodes, play
 
 STEPS = 4_000.0
-"""Steps of work for a search for rules, of which a machine of today does a few hundred a second."""
+"""Default steps of a search for rules; a few hundred take a second."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedMachine:
-    """``graduated``: it made no error in the exams; ``examples``: worlds that it learned from; ``advice``:
-    what to do where it did not graduate."""
+    """A trained machine of a task. ``graduated``: it made no error in the exams; ``examples``: number of
+    worlds of training; ``advice``: what to change if it did not graduate."""
 
     task: Task
     machine: TargetMachine
@@ -38,12 +38,12 @@ class LearnedMachine:
     advice: str = ""
 
     def conclude(self, sample: Sample) -> torch.Tensor:
-        """The log-odds of the target in worlds that were drawn."""
+        """Log-odds of the target in the worlds of a sample."""
         with torch.no_grad():
             return self.machine(sample.predicates, sample.present)
 
     def examine(self, worlds: int, size: int, seed: int = 1) -> Marks:
-        """Its errors in fresh worlds of a size."""
+        """Count the errors in fresh worlds of a size."""
         kinds = {"worlds": Whole(1), "size": Whole(1), "seed": Whole(0)}
         check_values(kinds, {"worlds": worlds, "size": size, "seed": seed})
         return examine(self.conclude, self.task, np.random.default_rng([seed, 5]), worlds, size)
@@ -51,13 +51,13 @@ class LearnedMachine:
     def rules(
         self, worlds: int = 30, *, checked: int = 100, steps: float = STEPS, seed: int = 0
     ) -> MachineRules:
-        """Rules for what it concludes in so many worlds, ``checked`` beside the truth in others of the larger
-        size; raises where none is found within so many ``steps`` of work."""
+        """Extract rules that agree with the machine's conclusions in ``worlds`` worlds, and compare them with
+        the truth in ``checked`` worlds of the larger size; raises an error if ``steps`` do not suffice."""
         rng = np.random.default_rng([seed, 7])
         return machine_rules(self.task, self.conclude, rng, worlds, checked, effort(steps))
 
     def save(self, path: str | Path) -> None:
-        """Keeps it, for :meth:`load`, :func:`herbrand.conclude` and ``herbrand infer``."""
+        """Save the machine, for :meth:`load`, :func:`herbrand.conclude` and ``herbrand infer``."""
         about = saved_machine.About(
             self.task.target, Theory(()), self.task.vocabulary, self.examples, self.accuracy
         )
@@ -65,7 +65,7 @@ class LearnedMachine:
 
     @classmethod
     def load(cls, path: str | Path, task: Task) -> Self:
-        """One that was kept; raises where it was of another task."""
+        """Load a saved machine; raises an error if it was of another task."""
         machine, about = saved_machine.load(path)
         if (about.target, dict(about.vocabulary)) != (task.target, dict(task.vocabulary)):
             raise UnsupportedError(
@@ -77,8 +77,8 @@ class LearnedMachine:
 
 @dataclass(frozen=True, eq=False)
 class LearnedPolicy:
-    """``about``: the game, the seed and the curriculum, and how the school went; ``advice``: what to do where
-    it did not graduate."""
+    """A trained policy of a game. ``about``: game, seed, curriculum and results of the training; ``advice``:
+    what to change if it did not graduate."""
 
     kind: type[Games]
     policy: ActionPolicy
@@ -92,13 +92,13 @@ class LearnedPolicy:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Those of the first and the last lesson."""
+        """Sizes of the first and the last lesson."""
         return self.about["curriculum"]["first"], self.about["curriculum"]["last"]
 
     def play(
         self, games: Games, *, rng: np.random.Generator | None = None, repeat: bool = True, **options: Any
     ) -> Episodes:
-        """Games played to their end; see :func:`~herbrand.tasks.rollouts.play`."""
+        """Play games to their end; see :func:`~herbrand.tasks.rollouts.play`."""
         return play(self.policy, games, rng, repeat=repeat, **options)
 
     def rules(
@@ -112,21 +112,21 @@ class LearnedPolicy:
         steps: float = STEPS,
         seed: int = 0,
     ) -> PolicyRules:
-        """Rules for what it does in so many positions of games of a size (that of the last lesson), which
-        then play ``games`` of a ``larger`` size by themselves; raises where none is found.
+        """Extract rules that agree with the policy in ``positions`` of games of a size (by default that of
+        the last lesson), and let them play ``games`` of a ``larger`` size; raises an error if there are none.
 
-        An action counts as done where its probability is at least this ``share`` of the best one's."""
+        An action counts as chosen if its probability is at least this ``share`` of the best one's."""
         smaller = self.sizes[1] if size is None else size
         sizes, rng = (smaller, larger or smaller + 1), np.random.default_rng([seed, 7])
         return policy_rules(self.kind, self.policy, sizes, rng, positions, games, effort(steps), share)
 
     def save(self, path: str | Path) -> None:
-        """Keeps it, for :meth:`load`."""
+        """Save the policy, for :meth:`load`."""
         self.policy.save(path, self.about)
 
     @classmethod
     def load(cls, path: str | Path, kind: type[Games]) -> Self:
-        """One that was kept; raises where it was of another game."""
+        """Load a saved policy; raises an error if it was of another game."""
         policy, about = ActionPolicy.load(path)
         if (policy.vocabulary, policy.arity) != (dict(kind.vocabulary), kind.arity):
             raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""A policy of a game: a machine that gives each action its log-odds.
+"""Policies of games: machines that give each action its log-odds.
 
 >>> policy = ActionPolicy({1: ("here",), 2: ("edge",)}, arity=1)
 >>> policy.scores({1: torch.zeros(2, 6, 1), 2: torch.zeros(2, 6, 6, 1)}).shape
@@ -21,12 +21,13 @@ from herbrand.tasks.games import Games
 from herbrand.tensor_files import read_tensors, restoring, save_tensors
 
 TIE = 1e-3
-"""Log-odds that differ by less are equal: objects that no predicate tells apart differ by rounding only."""
+"""Log-odds that differ by less count as equal: those of indistinguishable objects differ by rounding."""
 
 
 class ActionPolicy(nn.Module):
-    """An action is a tuple of ``arity`` objects: the conclusions about it, weighed. The action of no change
-    (``i, i``) of pairs is left out. ``vocabulary``, ``depth`` and ``breadth`` are those of a game."""
+    """A policy whose actions are tuples of ``arity`` objects; the log-odds are a linear function of the
+    machine's conclusions about the tuple. Pairs (``i, i``), which change nothing, are left out.
+    ``vocabulary``, ``depth`` and ``breadth`` are those of a game."""
 
     def __init__(
         self, vocabulary: Mapping[int, tuple[str, ...]], arity: int, depth: int = 4, breadth: int = 2
@@ -40,11 +41,11 @@ class ActionPolicy(nn.Module):
         self.score = nn.Linear(self.machine.outputs[arity], 1)
 
     def forward(self, games: Any) -> torch.Tensor:
-        """``[worlds, actions]``: log-odds up to a constant."""
+        """Log-odds of the actions up to a constant, ``[worlds, actions]``."""
         return self.scores(games.predicates())
 
     def scores(self, predicates: Mapping[int, torch.Tensor]) -> torch.Tensor:
-        """The same from what is observed."""
+        """Log-odds of the actions from the observed relations."""
         conclusions = self.machine(predicates)[self.arity]
         assert conclusions is not None
         scores = self.score(conclusions).squeeze(-1)
@@ -53,7 +54,7 @@ class ActionPolicy(nn.Module):
         return scores.flatten(1)
 
     def save(self, path: str | Path, about: Mapping[str, Any]) -> None:
-        """The weights and the shape in a file, with what else is to be known."""
+        """Save the weights and the shape, with the description ``about``."""
         shape = {
             "vocabulary": [[arity, list(names)] for arity, names in self.vocabulary.items()],
             "arity": self.arity,
@@ -64,7 +65,7 @@ class ActionPolicy(nn.Module):
 
     @classmethod
     def load(cls, path: str | Path) -> tuple[ActionPolicy, dict[str, Any]]:
-        """A policy as :meth:`save` left it, and what was said of it."""
+        """Load a policy that :meth:`save` wrote, and its description."""
         tensors, about = read_tensors(path)
         if not isinstance(about.get("policy"), dict):
             raise HerbrandError(f"'{path}' holds no policy", hint="expected what a policy's save wrote")
@@ -77,7 +78,7 @@ class ActionPolicy(nn.Module):
 
 
 def fresh_policy(kind: type[Games], seed: int, spread: float) -> ActionPolicy:
-    """A policy of a game that has learned nothing; equal seeds, equal weights."""
+    """An untrained policy of a game; equal seeds give equal weights."""
     policy = ActionPolicy(kind.vocabulary, kind.arity, kind.depth, kind.breadth)
     draw_weights(policy, seed, spread)
     return policy
@@ -85,15 +86,15 @@ def fresh_policy(kind: type[Games], seed: int, spread: float) -> ActionPolicy:
 
 @runtime_checkable
 class TellsValidity(Protocol):
-    """A policy that also learns to tell which actions do something."""
+    """A policy that also learns to predict which actions are valid."""
 
     def with_validity(self, games: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """The scores of the actions, and the log-odds that each is valid."""
+        """Log-odds of the actions, and the log-odds that each is valid."""
         ...
 
 
 def without_diagonal(scores: torch.Tensor) -> torch.Tensor:
-    """The scores of pairs without those of an object and itself."""
+    """Scores of pairs without the diagonal."""
     same = torch.eye(scores.shape[1], dtype=torch.bool)
     return scores.masked_fill(same, -torch.inf)
 

@@ -1,7 +1,7 @@
-"""What a machine or a policy does, as rules: searched for among what it does, then put to the test alone.
+"""Rule extraction: search for rules that agree with a machine or a policy, then test the rules alone.
 
-Not everything that is learned is a rule. The rules of a machine are evaluated on fresh worlds beside the
-truth; those of a policy play fresh games by themselves, and win them or do not.
+A learned network need not be expressible by rules. The rules of a machine are compared with the truth on
+fresh worlds; those of a policy play fresh games.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from herbrand.tasks.policies import ActionPolicy
 from herbrand.tasks.rollouts import Episodes, play
 
 LEAST = 30.0
-"""Log-odds count as no less: an action that a policy never takes has none."""
+"""Log-odds are at least minus this; those of an action that a policy never takes would be infinite."""
 
 DRAWS = 50
-"""Rounds of games at most, from which positions are taken."""
+"""Largest number of batches of games that positions are taken from."""
 
 
 @dataclass(frozen=True)
 class Rules(Extraction):
-    """``relevance``: how much each relation matters to what was learned; ``agreement``: on how many tuples
-    the rules differ from it in the worlds they were made from."""
+    """Extracted rules. ``relevance``: importance of each relation to the network; ``agreement``: number of
+    tuples on which rules and network differ, in the worlds of the extraction."""
 
     @property
     def text(self) -> str:
-        """The theory, as a file of the language."""
+        """Text of the theory in the language."""
         return show(self.theory)
 
 
 @dataclass(frozen=True)
 class MachineRules(Rules):
-    """``checked``: the rules beside the truth, in fresh worlds of the larger size."""
+    """Rules of a machine. ``checked``: comparison with the truth in fresh worlds of the larger size."""
 
     checked: Marks
 
@@ -56,7 +56,8 @@ class MachineRules(Rules):
 
 @dataclass(frozen=True)
 class PolicyRules(Rules):
-    """``played``: fresh games that the rules played alone, the first action that they derive each time."""
+    """Rules of a policy. ``played``: fresh games that the rules played, by the first action derived each
+    time."""
 
     played: Episodes
 
@@ -68,7 +69,7 @@ class PolicyRules(Rules):
 def machine_rules(
     task: Task, conclude: Conclude, rng: np.random.Generator, worlds: int, checked: int, limits: Limits
 ) -> MachineRules:
-    """Rules for what a machine concludes in worlds of the task's smaller size."""
+    """Extract rules from a machine's conclusions in worlds of the task's smaller size."""
     extraction = _extracted(task, conclude, rng, worlds, limits)
     marks = verify(task, extraction.clauses, rng, checked, task.sizes[1])
     return MachineRules(extraction.clauses, extraction.relevance, extraction.agreement, marks)
@@ -84,8 +85,8 @@ def policy_rules(
     limits: Limits,
     share: float,
 ) -> PolicyRules:
-    """Rules for what a policy does in positions that it meets in games of the first of ``sizes``, and how
-    they play ``games`` of the second. An action counts as done where its probability is at least this
+    """Extract rules from a policy's actions in positions that it meets in games of the first of ``sizes``,
+    and let them play ``games`` of the second. An action counts as chosen if its probability is at least this
     ``share`` of the best one's."""
     task = _positions_task(kind, policy, sizes[0])
 
@@ -112,7 +113,7 @@ def _extracted(
 
 
 def _positions_task(kind: type[Games], policy: ActionPolicy, size: int) -> Task:
-    """Worlds that are positions of games, as the policy meets them; the target is what it does."""
+    """Task whose worlds are positions that the policy meets, and whose target is its choice of action."""
 
     def draw(rng: np.random.Generator, worlds: int, objects: int) -> Sample:
         met = positions_met(kind, policy, rng, worlds, objects)
@@ -127,7 +128,7 @@ def _positions_task(kind: type[Games], policy: ActionPolicy, size: int) -> Task:
 def positions_met(
     kind: type[Games], policy: ActionPolicy, rng: np.random.Generator, count: int, size: int
 ) -> Games:
-    """At most so many different positions of games of a size that are played by the policy's own
+    """At most ``count`` distinct positions of games of a size, played with actions drawn by the policy's
     probabilities."""
     met: list[Games] = []
     for _ in range(DRAWS):
@@ -145,13 +146,13 @@ def positions_met(
 
 @dataclass(frozen=True)
 class RulePolicy:
-    """Rules that play: all actions that they derive are equally good, and all others equally bad."""
+    """A policy that plays by rules: all derived actions are equally good, all others equally bad."""
 
     task: Task
     clauses: Sequence[Clause]
 
     def __call__(self, games: Games) -> torch.Tensor:
-        """``[worlds, actions]``: 0 where the rules derive the action."""
+        """Scores ``[worlds, actions]``: 0 for actions that the rules derive."""
         predicates = games.predicates()
         count = next(tensor.shape[1] for arity, tensor in predicates.items() if arity)
         sample = Sample(predicates, torch.zeros((games.worlds, *[count] * self.task.target_arity)))
@@ -166,5 +167,5 @@ class RulePolicy:
 
 
 def effort(steps: float) -> Limits:
-    """Limits of a search with so many steps of work."""
+    """Limits of a search by a number of steps."""
     return Limits(effort=Effort(most=steps))

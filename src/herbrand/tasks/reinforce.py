@@ -1,11 +1,10 @@
-"""Learning from success and failure: REINFORCE over batches of games, each played several times.
+"""REINFORCE over batches of games, each played several times.
 
-How good an action was is told by comparison: every game is played ``rollouts`` times, and the return of an
-episode is measured from the mean over the episodes of the *same* game. A hard game thus counts as much as
-an easy one, and a game that always ends alike teaches nothing. The loss is ``-log p(action) * advantage -
-beta * entropy``. The original's code has ``-p(action)``, which learns little from actions that are rare;
-``objective="probability"`` is there to compare. A policy may also learn to tell whether moves are valid,
-which shapes the same conclusions."""
+Every game is played ``rollouts`` times; the advantage of an episode is its return less the mean return over
+the episodes of the *same* game. A hard game thus counts as much as an easy one, and a game that always ends
+alike contributes nothing. The loss is ``-log p(action) * advantage - beta * entropy``. The published code has
+``-p(action)``, which learns little from rare actions; ``objective="probability"`` is there to compare. A
+policy may also learn to predict whether moves are valid, which trains the same conclusions."""
 
 from __future__ import annotations
 
@@ -27,10 +26,10 @@ from herbrand.tasks.rollouts import Episodes, play
 Objective = Literal["log", "probability"]
 
 CHUNK = 1 << 17
-"""Pairs of objects in the positions that are learned from in one pass: bounds the memory."""
+"""Largest number of pairs of objects in the positions of one training pass, which limits the memory."""
 
 LONGEST = 1.0
-"""Longer gradients are cut to this norm."""
+"""Norm to which longer gradients are clipped."""
 
 
 _KINDS: Mapping[str, Kind] = {
@@ -43,8 +42,9 @@ _KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class Reinforce:
-    """``rollouts``: how often a game is played in a lesson; ``entropy``: beta at the start; ``validity``:
-    the weight of telling valid moves; ``rate``: Adam's."""
+    """Settings of REINFORCE. ``rollouts``: number of times that a game is played in a lesson; ``entropy``:
+    beta at the start; ``validity``: weight of the loss of predicting valid moves; ``rate``: Adam's learning
+    rate."""
 
     objective: Objective = "log"
     discount: float = 0.99
@@ -58,11 +58,11 @@ class Reinforce:
 
     @property
     def rounds(self) -> int:
-        """How often a game is played in a lesson."""
+        """Number of times that a game is played in a lesson."""
         return self.rollouts
 
     def beside(self, policy: nn.Module, seed: int) -> dict[str, nn.Module]:
-        """What is learned beside a policy: nothing."""
+        """No modules are trained beside the policy."""
         return {}
 
     def lesson(
@@ -73,7 +73,7 @@ class Reinforce:
         rng: np.random.Generator,
         entropy: float,
     ) -> Episodes:
-        """Plays each game several times by the policy's own probabilities and learns from how they went."""
+        """Play each game several times with actions drawn by the policy, and train on the episodes."""
         policy, again = learned["policy"], games.take(np.repeat(np.arange(games.worlds), self.rollouts))
         episodes = play(partial(once_each, policy), again, rng, keep_steps=True)
         if not episodes.steps:
@@ -97,8 +97,8 @@ class Reinforce:
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Games of one size, and actions taken in them: in which (``of``), and how much better than usual the
-    episode ended."""
+    """Games of one size and the actions taken in them: the game of each action (``of``) and the advantage of
+    its episode."""
 
     games: Any
     of: np.ndarray
@@ -114,13 +114,13 @@ class Positions:
 
 
 def once_each(policy: nn.Module, games: Any) -> torch.Tensor:
-    """The policy's scores, asked once of equal games: rollouts begin alike and often go on alike."""
+    """Scores of the policy, computed once for equal games: rollouts share their first positions."""
     firsts, which = distinct(games)
     return policy(games.take(firsts))[torch.from_numpy(which)]
 
 
 def advantages(returns: np.ndarray, rollouts: int) -> np.ndarray:
-    """Returns from the mean over each game's rollouts, in standard deviations over the batch.
+    """Returns less the mean over each game's rollouts, in standard deviations over the batch.
 
     >>> advantages(np.array([1.0, 0.0, 5.0, 5.0]), rollouts=2).round(2)
     array([ 1.41, -1.41,  0.  ,  0.  ])
@@ -131,7 +131,7 @@ def advantages(returns: np.ndarray, rollouts: int) -> np.ndarray:
 
 
 def loss_of(policy: nn.Module, positions: Positions, settings: Reinforce, entropy: float) -> torch.Tensor:
-    """The summed loss of the actions taken."""
+    """Summed loss of the actions taken."""
     games, validity = positions.games, torch.zeros(())
     if isinstance(policy, TellsValidity):
         scores, valid = policy.with_validity(games)
@@ -147,12 +147,12 @@ def loss_of(policy: nn.Module, positions: Positions, settings: Reinforce, entrop
 
 
 def disorder(log_probabilities: torch.Tensor) -> torch.Tensor:
-    """The entropy of each position's actions; one without any probability adds nothing."""
+    """Entropy of each position's actions; an action of probability 0 contributes nothing."""
     finite = torch.where(torch.isfinite(log_probabilities), log_probabilities, 0.0)
     return -(log_probabilities.exp() * finite).sum(1)
 
 
 def invalidity(scores: torch.Tensor, valid: torch.Tensor, games: Any) -> torch.Tensor:
-    """The cross-entropy of telling which moves do something."""
+    """Cross-entropy of predicting which moves are valid."""
     right, apart = torch.from_numpy(games.legal()).float(), torch.isfinite(scores)
     return functional.binary_cross_entropy_with_logits(valid[apart], right[apart])

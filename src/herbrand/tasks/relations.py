@@ -1,4 +1,4 @@
-"""Relations by name as the tensors that a machine reads.
+"""Convert relations by name to the input tensors of a machine.
 
 >>> edge = np.array([[[0, 1], [0, 0]]])  # one world of two objects
 >>> arities({"edge": edge, "red": edge[0]})
@@ -20,17 +20,18 @@ from herbrand.errors import UnsupportedError, nearest
 from herbrand.induction.given_sample import Vocabulary, by_arity
 
 Relations = Mapping[str, npt.NDArray[Any]]
-"""Where each holds: ``[worlds, objects]`` for one argument, ``[worlds, objects, objects]`` for two."""
+"""Truth values of relations: ``[worlds, objects]`` for one argument, ``[worlds, objects, objects]`` for
+two."""
 
 
 def arities(relations: Relations) -> dict[int, tuple[str, ...]]:
-    """The names by how many arguments they have."""
+    """Names of the relations, by arity."""
     return by_arity({name: np.ndim(table) - 1 for name, table in relations.items()})
 
 
 def channels(relations: Relations, vocabulary: Vocabulary) -> dict[int, torch.Tensor]:
-    """A tensor for each arity, ``[worlds, objects * arity, channels]``, in the vocabulary's order; raises for
-    a relation that is missing or of another shape."""
+    """A tensor for each arity, ``[worlds, objects * arity, channels]``, in the vocabulary's order; raises an
+    error for a relation that is missing or of another shape."""
     by_arity = {}
     for arity, names in vocabulary.items():
         tables = [_table(relations, name, arity) for name in names]

@@ -1,4 +1,4 @@
-"""Many games played at once by a policy.
+"""Play many games at once by a policy.
 
 >>> episodes = Episodes(solved=np.array([True, False]), moves=np.array([2, 3]))
 >>> episodes.success, episodes.returns(discount=1.0).round(2).tolist()
@@ -18,15 +18,15 @@ from herbrand.tasks.games import positions
 from herbrand.tasks.policies import chosen
 
 MOVE = -0.01
-"""The reward of a move that does not solve the game; one that does is rewarded by 1."""
+"""Reward of a move that does not solve the game; one that does earns 1."""
 
 Policy = Callable[[Any], torch.Tensor]
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One move of the games that were still going: which they are, what they were, what was done, and what it
-    earned where the game itself says so."""
+    """One move of the games that were not over: their numbers, positions and actions, and the rewards if the
+    game defines them."""
 
     rows: np.ndarray
     games: Any
@@ -36,8 +36,8 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Episodes:
-    """``solved`` and ``moves`` of each game; ``steps`` only where they were asked for; ``came_back``: which
-    games were in a position twice, where moves are not to be repeated."""
+    """Played games. ``solved`` and ``moves`` of each game; ``steps`` if they were kept; ``came_back``: which
+    games were in a position twice, if moves are not to be repeated."""
 
     solved: np.ndarray
     moves: np.ndarray
@@ -53,7 +53,7 @@ class Episodes:
         return float(self.moves.mean())
 
     def returns(self, discount: float) -> np.ndarray:
-        """The discounted sum of each game's rewards."""
+        """Discounted sum of each game's rewards."""
         if any(step.rewards is not None for step in self.steps):
             returns = np.zeros(len(self.moves))
             for number, step in enumerate(self.steps):
@@ -74,11 +74,10 @@ def play(
     keep_steps: bool = False,
     repeat: bool = True,
 ) -> Episodes:
-    """All games to their end, taking the best action, or with ``rng`` one by its probability.
+    """Play all games to their end, by the best action or, with ``rng``, by one drawn by its probability.
 
-    Without ``repeat``, what was done before in the same position of the same game is not done again: the
-    best action of a position that comes back would bring it back for ever. Games that would be solved
-    otherwise are played alike.
+    Without ``repeat``, an action is not taken twice in the same position of the same game: the best action of
+    a recurring position would make it recur for ever. Other games are played as with ``repeat``.
     """
     solved, limit = games.solved(), games.limit()
     moves = np.zeros(games.worlds, np.int64)
@@ -106,14 +105,14 @@ def play(
 
 
 class _Done:
-    """What was done in which position of each game."""
+    """Actions taken in each position of each game."""
 
     def __init__(self, games: int) -> None:
         self.came_back = np.zeros(games, bool)
         self._actions: dict[tuple[int, bytes], list[int]] = {}
 
     def left_out(self, scores: torch.Tensor, rows: np.ndarray, places: list[bytes]) -> torch.Tensor:
-        """The scores without actions that were taken before."""
+        """Scores without the actions that were taken before."""
         scores = scores.clone()
         for number, key in enumerate(zip(rows.tolist(), places, strict=True)):
             if key in self._actions:

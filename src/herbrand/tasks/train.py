@@ -1,4 +1,4 @@
-"""A task learned from beginning to end: trained, kept after every exam, and taken up again.
+"""Train a task or a game to its end, saving after every exam; resume a saved run.
 
 >>> from herbrand.tasks.worlds import worlds_task
 >>> def ring(rng, worlds, size):
@@ -61,12 +61,12 @@ def train(
     resume: str | Path | None = None,
     watch: Callable[[Any], object] | None = None,
 ) -> LearnedMachine | LearnedPolicy:
-    """A machine for a task, or a policy for a game, trained until it graduates or its plan or time is over.
+    """Train a machine for a task, or a policy for a game, until it graduates or its plan or time is over.
 
     ``plan``: a ``Plan`` for a task, a ``Curriculum`` for a game; equal seeds and plans give equal results.
-    ``seconds``: wall-clock time, which ends a training between two steps. ``resume``: a file that keeps the
-    run after every exam; where it is there already, the run goes on from it. ``watch`` is called with what
-    each exam showed. Ctrl-C ends a training too, and what was learned up to the last exam is returned."""
+    ``seconds``: wall-clock limit, checked between two steps. ``resume``: a file that holds the run after
+    every exam; if it exists, the run continues from it. ``watch`` is called with the results of each exam.
+    Ctrl-C ends a training too, and the network of the last exam is returned."""
     for name, kind, value in (
         ("seed", Whole(0), seed),
         ("seconds", Number(0), seconds),
@@ -106,7 +106,7 @@ def _run(
     resume: str | Path | None,
     watch: Callable[[Any], object] | None,
 ) -> bool:
-    """Goes through a run; true if it was interrupted, and the network is as it was at the last exam."""
+    """Finish a run. True if it was interrupted; the network is then restored to that of the last exam."""
     if resume is not None and Path(resume).exists():
         run.resume(resume)
     whole = copy.deepcopy(network.state_dict())
@@ -132,13 +132,13 @@ def _advice(interrupted: bool, seconds: float | None, early: bool, done: str) ->
 
 
 def _accuracy(training: Training) -> float | None:
-    """The share of right tuples in fresh worlds of the training size."""
+    """Share of right tuples in fresh worlds of the training size."""
     rng = np.random.default_rng([training.seed, 4])
     return examine(training.conclude, training.task, rng, 20, training.task.sizes[0]).accuracy
 
 
 def _refuse_misfit(kind: type[Games], plan: Curriculum) -> None:
-    """Raise where a game's own words about its objects and actions are missing or do not go together."""
+    """Raise an error if a game's declarations of objects and actions are missing or inconsistent."""
     lacking = sorted(kind.__abstractmethods__) + ["vocabulary"] * (not hasattr(kind, "vocabulary"))
     if lacking:
         raise UnsupportedError(f"{kind.__name__} does not define {', '.join(lacking)}")

@@ -1,4 +1,4 @@
-"""A predicate to be learned in worlds of one's own, drawn at random.
+"""Tasks of learning a predicate in random worlds that the user's function draws.
 
 >>> def ring(rng, worlds, size):
 ...     edge = np.roll(np.eye(size), 1, axis=1)[None].repeat(worlds, 0)
@@ -20,7 +20,7 @@ from herbrand.options.kinds import Whole, check_functions, check_values
 from herbrand.tasks.relations import Relations, arities, channels
 
 DrawWorlds = Callable[[np.random.Generator, int, int], Relations]
-"""So many worlds of a size at random: what is known of each, and where the target holds."""
+"""Function from a generator, a number of worlds and a size to their relations, the target's included."""
 
 
 def worlds_task(
@@ -33,12 +33,12 @@ def worlds_task(
     breadth: int = 2,
     rare: bool = False,
 ) -> Task:
-    """The task to tell ``target`` from the other relations that ``draw`` gives.
+    """The task of predicting ``target`` from the other relations that ``draw`` returns.
 
-    ``sizes``: objects in training, and in the larger worlds that are told too before a machine graduates.
-    ``examples``: worlds to learn from at most; ``depth``: layers of the machine; ``breadth``: how many
-    objects its predicates relate, 3 where a pair of the target depends on what stands between the two;
-    ``rare``: the target holds in few worlds, which are preferred."""
+    ``sizes``: number of objects in training, and in the larger worlds of the last exam. ``examples``: largest
+    number of worlds of training; ``depth``: layers of the machine; ``breadth``: largest arity of its
+    predicates, 3 if a pair of the target depends on a third object; ``rare``: the target holds in few worlds,
+    which are preferred."""
     if not (isinstance(sizes, tuple | list) and [*map(type, sizes)] == [int, int] and min(sizes) > 0):
         raise UnsupportedError(f"sizes are two whole numbers from 1 on, not {sizes}", hint="sizes=(6, 12)")
     check_functions(draw=draw)
