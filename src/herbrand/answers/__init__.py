@@ -1,1 +1,1 @@
-"""What we now know, and how surely: values only; nothing in here runs an engine."""
+"""Answers of engines and their guarantees: values only; nothing in here runs an engine."""

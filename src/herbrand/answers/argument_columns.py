@@ -1,7 +1,7 @@
-"""The arguments of atoms as columns for programs: one column an argument, empty where an atom has fewer.
+"""Arrow columns of the arguments of atoms: one for each argument, null where an atom has fewer.
 
-A column of whole numbers or of numbers alone keeps its type; one that mixes them with text is text. The type
-is that of all constants that may stand there, so that some rows of an answer have the columns of all.
+A column of whole numbers, or of numbers, keeps its type; one that mixes them with text is text. The type
+depends on all constants of the answer, so that a part of its rows has the same types as the whole.
 
 >>> kinds = argument_kinds([[("anna", "bob"), (1, 2)], [("carl",)]])
 >>> columns = argument_columns([("anna", 1), ("carl",)], kinds)
@@ -25,7 +25,7 @@ from herbrand.language.syntax import Value
 
 
 def argument_kinds(tables: Sequence[Sequence[Sequence[Value]]]) -> list[pa.DataType]:
-    """The type of each place, from the columns of constants of all tables."""
+    """Type of each argument, from the columns of constants of all tables."""
     widest = max(map(len, tables), default=0)
     return [
         kind_of(chain.from_iterable(_distinct(columns[place]) for columns in tables if place < len(columns)))
@@ -38,7 +38,7 @@ def _distinct(column: Sequence[Value]) -> Sequence[Value]:
 
 
 def column_array(column: Sequence[Value], kind: pa.DataType) -> pa.Array:
-    """A column of constants as one Arrow array; each constant is converted once where that is quicker."""
+    """Arrow array of a column of constants; repeated constants are converted once where that is faster."""
     if not isinstance(column, Constants) or column.indices is None:
         return constant_array(column, kind)
     distinct = column.distinct()
@@ -48,7 +48,7 @@ def column_array(column: Sequence[Value], kind: pa.DataType) -> pa.Array:
 
 
 def argument_columns(rows: Sequence[Sequence[Value]], kinds: Sequence[pa.DataType]) -> dict[str, pa.Array]:
-    """A column for each place."""
+    """A column for each argument."""
     return {
         f"argument_{place + 1}": constant_array(
             [row[place] if place < len(row) else None for row in rows], kind
@@ -66,10 +66,10 @@ NO_ATOMS = {"true", "false"}
 
 
 def atom_columns(queries: Sequence[str]) -> dict[str, pa.Array]:
-    """Columns predicate, argument_1 and so on, and value where one has it, of the atoms that are asked for.
+    """Columns predicate, argument_1 and so on, and value if one has it, of the queried atoms.
 
-    A query is the printed text inside ``P( )``. It has its atom left of the bar; all cells of one that
-    asks for anything but an atom are empty.
+    A query is the printed text inside ``P( )``, with its atom left of the bar; all cells are null for a query
+    of another formula.
 
     >>> columns = atom_columns(['ill("anna", 2) | old("anna")', "ill or old"])
     >>> {name: column.to_pylist() for name, column in columns.items()}
@@ -90,7 +90,7 @@ def atom_columns(queries: Sequence[str]) -> dict[str, pa.Array]:
 
 
 def _ground_atom(query: str) -> tuple[str | None, list[Value], Value | None]:
-    """The predicate, arguments and value of a query for one ground atom; constants are printed as JSON."""
+    """Predicate, arguments and value of a query of one ground atom, whose constants are printed as JSON."""
     match = GROUND_ATOM.fullmatch(query)
     if match is None or match[1] in NO_ATOMS:
         return None, [], None
@@ -110,7 +110,7 @@ def kind_of(constants: Iterable[Value | None]) -> pa.DataType:
 
 
 def constant_text(constant: Value) -> str:
-    """A constant as a table of text has it, whatever else its column holds: as Arrow writes numbers to CSV.
+    """Text of a constant in a column of text; numbers as Arrow writes them to CSV.
 
     >>> constant_text("1e-07"), constant_text(1e-07), constant_text(2.0)
     ('1e-07', '1e-7', '2')
@@ -120,6 +120,6 @@ def constant_text(constant: Value) -> str:
 
 
 def constant_array(constants: Sequence[Value | None], kind: pa.DataType) -> pa.Array:
-    """Constants as one Arrow array of a type that holds them."""
+    """Arrow array of constants, of the type ``kind``."""
     make = constant_text if kind == pa.string() else float if kind == pa.float64() else int
     return pa.array([None if c is None else make(c) for c in constants], kind)

@@ -1,4 +1,4 @@
-"""Answers of a query: constants for its variables and a weight, kept as columns until somebody looks.
+"""Answers of a query: constants for its variables and a weight, stored as columns; rows are made on access.
 
 >>> answer = Bindings(
 ...     "proof", Guarantee.EXACT, Status(True, 1), ("y",), (("bob", "carl"),), np.array([2.0, 0.5])
@@ -32,33 +32,34 @@ from herbrand.language.syntax import Value
 
 LARGE = 2.0**900
 MOST_BITS = 1000
-"""Of a whole number that a float64 surely holds."""
+"""Bits of a whole number that surely fits into the range of float64."""
 FAR_BELOW = -10_000
-"""Whose exponential is 0."""
+"""A number whose exponential is 0 in float64."""
 NULL_SCORE = -10.0
-"""In a softmax, "no answer at all" takes part with this score (as in TensorLog)."""
+"""Score of "no answer at all" in a softmax (as in TensorLog)."""
 
 NORMALIZATIONS = ("none", "sum", "softmax")
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One answer."""
+    """An answer: constants by variable, and a weight."""
 
     bindings: dict[str, Value]
     weight: float
 
     def to_dict(self) -> dict[str, Any]:
-        """A weight without bound is written by its name."""
+        """JSON object of the answer; an infinite weight is written by its name."""
         return {"bindings": self.bindings, "weight": in_json(self.weight)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bindings(Sheet):
-    """``columns[i]`` holds the constants of ``variables[i]``, heaviest answers first.
+    """The answer of ``query``. ``columns[i]`` holds the constants of ``variables[i]``, heaviest answers
+    first.
 
-    ``truncated``: a call was cut by the depth, so that deeper proofs are not counted. ``null``: the share
-    that a softmax leaves to "no answer".
+    ``truncated``: the depth limit cut a call, so that deeper proofs are not counted. ``null``: the share of
+    "no answer" in a softmax.
     """
 
     engine: str
@@ -75,7 +76,7 @@ class Bindings(Sheet):
         return len(self.weights)
 
     def without(self, names: Collection[str]) -> Bindings:
-        """The answers without variables whose constants those of the others fix."""
+        """Drop variables whose constants are determined by the other variables."""
         kept = [place for place, name in enumerate(self.variables) if name not in names]
         return replace(
             self,
@@ -89,8 +90,8 @@ class Bindings(Sheet):
             yield Binding(dict(zip(names, values, strict=True)), weight)
 
     def __getitem__(self, values: Value | tuple[Value, ...]) -> float:
-        """The weight of the answer with these constants, in
-        the order of :attr:`variables`; 0 if there is none."""
+        """Weight of the answer with these constants, in the order of :attr:`variables`; 0 if there is
+        none."""
         wanted = values if isinstance(values, tuple) else (values,)
         if len(wanted) != len(self.variables):
             raise KeyError(f"an answer has {len(self.variables)} constants, not {len(wanted)}")
@@ -102,7 +103,7 @@ class Bindings(Sheet):
 
     @property
     def weight(self) -> float:
-        """The sum of all weights; of a query without variables, its weight."""
+        """Sum of all weights; for a query without variables, its weight."""
         weights = self.weights.tolist()
         return sum(weights) if self.weights.dtype == object else math.fsum(weights)
 
@@ -112,7 +113,7 @@ class Bindings(Sheet):
         return dict(zip(keys, self.weights.tolist(), strict=True))
 
     def normalized(self, how: str) -> Bindings:
-        """Weights that add up to 1: divided by their sum, or their softmax beside "no answer"."""
+        """Normalize the weights: divide by their sum, or take the softmax with "no answer" as an option."""
         if how not in NORMALIZATIONS:
             raise UnsupportedError(
                 f"there is no normalization '{how}'",
@@ -133,7 +134,7 @@ class Bindings(Sheet):
         return replace(self, weights=scores / total, null=null / total, normalize=how)
 
     def top(self, count: int | None) -> Bindings:
-        """The heaviest answers."""
+        """Keep the ``count`` heaviest answers; all for None."""
         if count is None or count >= len(self):
             return self
         columns = tuple(column[:count] for column in self.columns)
@@ -153,7 +154,7 @@ class Bindings(Sheet):
         return fields | {"answers": [row.to_dict() for row in self.rows()]}
 
     def to_arrow(self) -> pa.Table:
-        """A column for each variable, and the weight; as text where it is a whole number beyond 64 bits."""
+        """A column for each variable, and the weights; as text if whole numbers exceed 64 bits."""
         columns: dict[str, pa.Array] = {
             name: column.to_arrow()
             if isinstance(column, Constants)
@@ -186,7 +187,7 @@ class Bindings(Sheet):
         return range(len(self.variables))
 
     def spans(self) -> Iterator[tuple[float, float]] | None:
-        """Each weight beside the heaviest, where they can be drawn."""
+        """Bars of the weights as shares of the heaviest; None if they cannot be drawn."""
         weights = _in_floats(self.weights)
         heaviest = weights.max(initial=0.0)
         if not (np.isfinite(weights).all() and heaviest > 0 and (weights >= 0).all()):
@@ -198,7 +199,7 @@ class Bindings(Sheet):
 
 
 def _in_floats(weights: np.ndarray) -> np.ndarray:
-    """As float64; whole numbers beyond it as shares of the largest."""
+    """Weights as float64; whole numbers beyond its range as shares of the largest."""
     if weights.dtype != object:
         return weights
     whole = weights.tolist()
@@ -208,7 +209,7 @@ def _in_floats(weights: np.ndarray) -> np.ndarray:
 
 
 def _exponentials(weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """exp of each weight and of "no answer", all divided by the largest of them."""
+    """Exponentials of the weights and of the score of "no answer", divided by the largest."""
     whole = weights.dtype == object
     null = int(NULL_SCORE) if whole else NULL_SCORE
     highest = max([null, *weights.tolist()])
@@ -226,7 +227,8 @@ def _numbers(weights: np.ndarray) -> pa.Array:
 
 
 def shown_weight(weight: float) -> str:
-    """Four places, and whole numbers beyond float64's as they are; very large or small ones by exponent."""
+    """Text of a weight: four decimals, an exponent if it is very large or small; whole numbers beyond float64
+    in full."""
     if isinstance(weight, int):
         return str(weight)
     return f"{weight:.4f}" if weight == 0 or 1e-3 <= abs(weight) < 1e12 else f"{weight:.4e}"

@@ -1,4 +1,4 @@
-"""Lower and upper probabilities, kept as columns until somebody looks.
+"""Lower and upper probabilities, stored as columns; rows are made on access.
 
 >>> answer = Bounds(
 ...     "exact", Guarantee.EXACT, Status(True, 2),
@@ -28,17 +28,16 @@ from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.sheet import PROBABILITIES, Sheet
 
 SEEN = 1e-6
-"""A gap smaller than this share of an interval's upper end is not remarked on in a table."""
+"""Share of an interval's upper end below which a gap is not mentioned in a table."""
 SMALL = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The interval of one query, the text inside ``P( )``.
+    """Interval of a query, the text inside ``P( )``.
 
-    ``certified``: it is proved to hold every value that the theory allows. ``gap``: how far an end may be
-    from the tightest one; ``None`` where that is not known. Both ends are NaN where what is given is
-    proved to be impossible.
+    ``certified``: proved to contain every value that the theory allows. ``gap``: largest distance of an end
+    from the tightest one; ``None`` if unknown. Both ends are NaN if the condition is proved impossible.
     """
 
     query: str
@@ -57,12 +56,12 @@ class Interval:
         }
 
     def cells(self) -> tuple[str, str, str, str]:
-        """Texts for a table; an interval that is not certified, or may be tighter, says so."""
+        """Texts for a table, with a remark if the interval is not certified or not tight."""
         return self.query, shown(self.lower), shown(self.upper), self._remark
 
     @property
     def impossible(self) -> bool:
-        """Whether what is given has probability 0, so that there is no interval."""
+        """Whether the condition has probability 0, so that there is no interval."""
         return self.lower != self.lower
 
     @property
@@ -75,7 +74,7 @@ class Interval:
 
 
 def shown(end: float) -> str:
-    """An end in a table; small ones by their leading digits.
+    """Text of an interval's end in a table; small numbers with an exponent.
 
     >>> shown(0.25), shown(0.0), shown(1.25e-12), shown(float("nan"))
     ('0.2500', '0.0000', '1.250e-12', '-')
@@ -87,10 +86,10 @@ def shown(end: float) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bounds(Sheet):
-    """The answer of ``bound``. ``gaps`` [query] says how far from the tightest an end may be (NaN: unknown).
+    """The answer of ``bound``. ``gaps`` [query]: largest distance of an end from the tightest (NaN: unknown).
 
-    ``lower`` and ``upper`` are NaN for a query whose condition is proved impossible.
-    Without ``gaps`` every end of an ``exact`` answer is the tightest, and of others nothing is known.
+    ``lower`` and ``upper`` are NaN for a query whose condition is proved impossible. Without ``gaps`` the
+    ends of an ``exact`` answer are tight, and the gaps of others are unknown.
     """
 
     engine: str
@@ -119,7 +118,7 @@ class Bounds(Sheet):
         return len(self.queries)
 
     def __getitem__(self, query: str) -> Interval:
-        """The interval of a query by its text, with or without ``P( )``."""
+        """Interval of a query by its text, with or without ``P( )``."""
         inner = query[2:-1] if query.startswith("P(") and query.endswith(")") else query
         for text in (query, inner):
             if text in self._position:
@@ -153,7 +152,7 @@ class Bounds(Sheet):
     def to_arrow(self) -> pa.Table:
         """Columns query, predicate, argument_1 and so on, lower, upper, certified, gap.
 
-        Predicate and arguments are those of the atom left of the bar; a query for a formula has none.
+        Predicate and arguments are those of the atom left of the bar; null for other formulas.
         """
         return pa.table(
             {

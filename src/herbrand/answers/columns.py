@@ -1,4 +1,4 @@
-"""Rows of texts under each other in columns, however many there are.
+"""Align rows of texts in columns, in batches, so that long tables need little memory.
 
 >>> list(aligned(lambda: in_columns([("atom", "probability"), ("p(1)", "0.5000")]), words=(0,)))
 [['atom  probability', 'p(1)       0.5000']]
@@ -16,30 +16,30 @@ from herbrand.visible import visible
 
 GAP = "  "
 TOGETHER = 4_096
-"""So many rows or lines are taken at once."""
+"""Number of rows or lines of a batch."""
 Columns = Iterable[Sequence[Sequence[str]]]
-"""Some rows at a time, as the texts of each column."""
+"""Batches of rows, each as the texts of every column."""
 Measure = Callable[[str], int]
 Column = tuple[Sequence[str], Measure]
-"""Texts as they are seen, and what says how many cells of a terminal each takes."""
+"""Texts with control characters escaped, and the function that measures each in cells of a terminal."""
 
 
 def in_columns(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[Sequence[str]]]:
-    """Rows, some at a time."""
+    """Batches of rows, by columns."""
     left = iter(rows)
     while some := list(islice(left, TOGETHER)):
         yield [*zip_longest(*some, fillvalue="")]
 
 
 def in_rows(columns: Columns) -> Iterator[tuple[str, ...]]:
-    """Each row of them."""
+    """Rows of the batches, one by one."""
     return chain.from_iterable(zip(*some, strict=True) for some in columns)
 
 
 def aligned(columns: Callable[[], Columns], words: Collection[int]) -> Iterator[list[str]]:
-    """A line for each row, some at a time: columns of ``words`` stand to the left, all others to the right.
+    """Aligned lines of the rows, in batches: columns of ``words`` to the left, all others to the right.
 
-    The columns are asked for twice, once for the widths and once for the lines, so that none must be kept.
+    ``columns`` is called twice, for the widths and for the lines, so that no batch need be kept.
     """
     widths: list[int] = []
     plain: list[list[bool]] = []
@@ -55,18 +55,18 @@ def aligned(columns: Callable[[], Columns], words: Collection[int]) -> Iterator[
 
 
 def _seen(texts: Sequence[str], plain: bool) -> Column:
-    """Those of plain text are measured at once."""
+    """Texts to show and their measure; plain texts are measured by their length."""
     return (texts, len) if plain else ([*map(visible, texts)], width)
 
 
 def _is_plain(texts: Sequence[str]) -> bool:
-    """Whether each sign is seen as it is, and takes one cell."""
+    """Whether every character is printable ASCII, which takes one cell."""
     whole = "".join(texts)
     return whole.isascii() and whole.isprintable()
 
 
 def width(text: str) -> int:
-    """How many cells of a terminal a text takes.
+    """Number of cells of a terminal that a text takes.
 
     >>> width("anna"), width("東京"), width("é")
     (4, 4, 1)

@@ -1,8 +1,8 @@
-"""Why an answer is what it is: a number as the sum of its reasons, the heaviest first.
+"""Explanations: a number as the sum of the contributions of its reasons, the heaviest first.
 
-One layout for every engine. The number is the log-odds of an atom, an end of an interval, or the weight of
-an answer; ``base`` is what it would be without any reason, and the reasons' contributions with ``base`` and
-``remainder`` add up to it.
+All engines use the same layout. The number is the log-odds of an atom, an end of an interval, or the weight
+of an answer. ``base`` is its value without any reason; ``base``, the contributions and ``remainder`` add up
+to it.
 
 >>> why = Explanation(
 ...     'smokes("anna")', "log-odds", 1.1, "exact", Guarantee.EXACT,
@@ -33,15 +33,15 @@ from herbrand.language.syntax import Value
 
 INDENT = "  "
 UNSEEN = 5e-5
-"""What rounds to nothing is not shown."""
+"""Smaller contributions are not shown, as they round to 0."""
 
 LEARNED = re.compile(r"\A-?\d+\.\d{7,}(e-?\d+)?(?=: )")
-"""A weight with more digits than anybody writes; a table shows five of them."""
+"""A learned weight with many digits at the start of a statement; tables shorten it to five."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """One statement, for one choice of constants, and what it adds; ``parts`` are what it rests on in turn.
+    """A grounding of a statement and its contribution; ``parts`` are the reasons for it in turn.
 
     ``contribution`` is in the units of the explanation. ``statement`` is the printer's canonical text.
     """
@@ -71,7 +71,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class ProvingChoice:
-    """A choice that comes out so: ``atom`` is what it makes true, with this probability."""
+    """An outcome of a choice: the ``atom`` that it makes true, and its probability."""
 
     atom: str
     statement: str
@@ -84,8 +84,8 @@ class ProvingChoice:
 
 @dataclass(frozen=True)
 class Proof:
-    """Choices that are enough for an atom, and how probable they are together. ``conditions``: what else must
-    hold, or must not, which the probability leaves out."""
+    """Outcomes of choices that suffice for an atom, and their joint probability. ``conditions``: further
+    literals that must hold, which the probability does not include."""
 
     probability: float
     choices: tuple[ProvingChoice, ...]
@@ -110,14 +110,14 @@ class Proof:
 
 @dataclass(frozen=True)
 class Proofs:
-    """The likeliest proofs, and whether there are no others."""
+    """The most probable proofs, and whether they are all of them."""
 
     listed: tuple[Proof, ...]
     are_all: bool
 
     @property
     def formula(self) -> str:
-        """When the atom holds, over choices; an ellipsis stands for proofs that are not listed."""
+        """Provenance formula of the atom over choices; an ellipsis stands for proofs that are not listed."""
         parts = [f"({one})" if " and " in str(one) else str(one) for one in self.listed]
         return " or ".join([*parts, *([] if self.are_all else ["..."])]) or "false"
 
@@ -126,17 +126,18 @@ class Proofs:
 
 
 def _lightness(reason: Reason) -> float:
-    """Ascending for the heaviest first; nine digits, so that what is equal up to rounding, which differs from
-    one processor to another, keeps the order of the program."""
+    """Sort key that puts the heaviest reason first. Rounded to nine digits, so that reasons that are equal up
+    to rounding, which differs between processors, keep the order of the program."""
     return -float(f"{abs(reason.contribution):.9g}")
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Sheet):
-    """``value`` is the ``quantity`` of ``subject``; it equals base + contributions + remainder.
+    """An explanation: ``value``, the ``quantity`` of ``subject``, equals base + contributions + remainder.
 
-    ``remainder`` is what reasons that are not listed add. ``value`` may be infinite: the reasons that force
-    it then have infinite contributions. ``proofs``: of an atom that rests on choices, if they are asked for.
+    ``remainder`` is the sum of the reasons that are not listed. ``value`` may be infinite: the reasons that
+    force it then have infinite contributions. ``proofs``: those of an atom that depends on choices, if
+    wanted.
     """
 
     subject: str
@@ -165,7 +166,7 @@ class Explanation(Sheet):
         return replace(self, subject=respelled(self.subject, names), reasons=reasons, proofs=proofs)
 
     def top(self, count: int) -> Explanation:
-        """The ``count`` heaviest reasons; the others join the remainder."""
+        """Keep the ``count`` heaviest reasons; the others are added to the remainder."""
         kept, others = self.reasons[:count], self.reasons[count:]
         rest = self.remainder + math.fsum(reason.contribution for reason in others)
         return replace(self, reasons=kept, remainder=rest)
@@ -186,7 +187,7 @@ class Explanation(Sheet):
         }
 
     def to_arrow(self) -> pa.Table:
-        """Columns quantity, statement, where, contribution: the reasons without what they rest on."""
+        """Columns quantity, statement, where, contribution: the reasons without their parts."""
         return pa.table(
             {
                 "quantity": pa.array([self.quantity] * len(self.reasons), pa.string()),
@@ -207,7 +208,7 @@ class Explanation(Sheet):
 
     @property
     def ends(self) -> tuple[Explanation, ...]:
-        """The explanation itself; an interval has two."""
+        """The explanations of the answer: one here, two for an interval."""
         return (self,)
 
     @property
@@ -218,7 +219,7 @@ class Explanation(Sheet):
         return sum(1 for _ in self.cells())
 
     def cells(self) -> Iterator[tuple[str, str, str]]:
-        """Rows for a table; what a reason rests on stands below it, indented."""
+        """Rows for a table; the parts of a reason follow it, indented."""
         if abs(self.base) > UNSEEN:
             yield _signed(self.base), "(before any statement)", ""
         seen = sum(1 for reason in self.reasons if abs(reason.contribution) > UNSEEN)
@@ -229,7 +230,7 @@ class Explanation(Sheet):
             yield _signed(shown.remainder), "(all others)", ""
 
     def spans(self) -> Iterator[tuple[float, float]]:
-        """What speaks for it to the right of the middle, what speaks against it to the left."""
+        """Bars of the contributions: positive ones to the right of the middle, negative ones to the left."""
         numbers = [float(first) if first else 0.0 for first, _, _ in self.cells()]
         largest = max((abs(n) for n in numbers if math.isfinite(n)), default=0.0) or 1.0
         for number in numbers:
@@ -239,7 +240,7 @@ class Explanation(Sheet):
 
 @dataclass(frozen=True, repr=False)
 class IntervalExplanation:
-    """Why the lower and the upper end of an interval are what they are."""
+    """Explanations of the lower and the upper end of an interval."""
 
     lower: Explanation
     upper: Explanation
@@ -256,11 +257,11 @@ class IntervalExplanation:
         return IntervalExplanation(self.lower.respelled(names), self.upper.respelled(names))
 
     def top(self, count: int) -> IntervalExplanation:
-        """The ``count`` heaviest reasons of each end."""
+        """Keep the ``count`` heaviest reasons of each end."""
         return IntervalExplanation(self.lower.top(count), self.upper.top(count))
 
     def plot(self, rows: int = ROWS_PLOTTED) -> Drawing:
-        """Both ends as one picture."""
+        """Picture of both ends."""
         return stacked([end.plot(rows) for end in self.ends])
 
     def to_dict(self) -> dict[str, Any]:
@@ -268,7 +269,7 @@ class IntervalExplanation:
         return {"lower": self.lower.to_dict(), "upper": self.upper.to_dict()}
 
     def to_arrow(self) -> pa.Table:
-        """The columns of both ends; ``quantity`` says of what."""
+        """The columns of both ends; ``quantity`` tells them apart."""
         return pa.concat_tables([self.lower.to_arrow(), self.upper.to_arrow()])
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""How sure a number is, and how the run ended that gave it. A number never leaves an engine without these.
+"""Guarantees of answers, and the status of the run that computed them; every answer of an engine has both.
 
 >>> Guarantee.EXACT.value
 'exact'
@@ -15,19 +15,20 @@ from enum import StrEnum
 
 
 class Guarantee(StrEnum):
-    """``exact`` up to rounding; ``bound``: the truth lies on a known side; ``approximation``: no promise."""
+    """What an answer promises. ``exact``: the true number up to rounding; ``bound``: the truth lies on a
+    known side; ``approximation``: nothing."""
 
     EXACT = "exact"
     BOUND = "bound"
     APPROXIMATION = "approximation"
 
     def of(self, what: str, engine: str) -> str:
-        """A headline for what an engine gives; a name that says how sure it is does not say it twice."""
+        """Title of an engine's answer; the guarantee is left out if it equals the engine's name."""
         return f"{engine} {what}" if engine == self.value else f"{engine} {what} ({self.value})"
 
 
 class PartitionGuarantee(StrEnum):
-    """What a log-partition figure is to the true one."""
+    """Relation of a reported log-partition to the true one."""
 
     EXACT = "exact"
     LOWER = "lower"
@@ -40,10 +41,8 @@ class PartitionGuarantee(StrEnum):
 
 @dataclass(frozen=True)
 class Status:
-    """``advice``: what to change where a run did not converge, or another method that did the work and why;
-    ``trace``: the residual of each step.
-
-    ``where``: what ran it, if not this process alone.
+    """How a run ended. ``advice``: what to change if it did not converge, or which other method did the work
+    and why; ``trace``: residual of each step; ``where``: the database or workers that ran it, if any.
     """
 
     converged: bool
@@ -55,8 +54,8 @@ class Status:
 
 
 def out_of_iterations(steps: int, vain: int = 0) -> str:
-    """The advice where a run had no more steps to make. ``vain``: how many of the last ones came no closer
-    to a fixed point, where that is long enough to say that more will not."""
+    """Advice for a run that used all its steps. ``vain``: number of last steps without progress, if so many
+    that further steps will not help."""
     counted = "1 iteration" if steps == 1 else f"{steps:,} iterations"
     if vain:
         return f"stopped after {counted}, the last {vain:,} no closer to a fixed point; try another --engine"
@@ -64,5 +63,5 @@ def out_of_iterations(steps: int, vain: int = 0) -> str:
 
 
 def out_of_time(seconds: float) -> str:
-    """The advice where a run had no more time."""
+    """Advice for a run that used all its time."""
     return f"stopped after {seconds:.1f} s; allow more by --time-limit"

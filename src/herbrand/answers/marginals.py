@@ -1,4 +1,4 @@
-"""Marginal probabilities of ground atoms and formulas, kept as columns until somebody looks.
+"""Marginal probabilities of ground atoms and formulas, stored as columns; rows are made on access.
 
 >>> table = AtomTable("smokes", (("anna", "bob"),), np.array([[0.4, 0.6], [0.9, 0.1]]))
 >>> answer = Marginals("exact", Guarantee.EXACT, Status(True, 1), (table,))
@@ -35,17 +35,17 @@ from herbrand.quick_values import quickly_made
 
 Places = tuple[int, ...]
 PIECE = 1 << 16
-"""So many rows of a long table are Python's own values at once."""
+"""Number of rows of a long table that are converted to Python values at a time."""
 SHOWN, SHOWN_STEPS = "{:.4f}", 10_000
-"""How a probability is shown, and how many such texts there are between 0 and 1."""
+"""Format of a probability in a table, and the number of steps between 0 and 1 that it has."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AtomTable(Sheet):
-    """The atoms of one predicate: ``columns`` of constants, ``probabilities`` [atom, value].
+    """Marginals of one predicate: ``columns`` of constants, ``probabilities`` [atom, value].
 
-    ``values`` names the values of a many-valued predicate. ``rows`` and ``value_rows`` say which entries are
-    reported, in which order; by default every atom's truth, or every value.
+    ``values``: those of a many-valued predicate. ``rows`` and ``value_rows``: the entries that are reported,
+    in this order; by default every atom's truth, or every value.
     """
 
     predicate: str
@@ -54,20 +54,20 @@ class AtomTable(Sheet):
     values: tuple[Value, ...] | None = None
     entries: np.ndarray | None = None
     reach: np.ndarray | None = None
-    """How far the truth may lie to either side, where the probabilities are the middles of bounds."""
+    """Half-width of each entry's bounds, if the probabilities are the middles of bounds."""
     only_possible: bool = False
-    """Whether atoms that cannot hold are left out, as there are too many."""
+    """Whether atoms of probability 0 are left out because they are too many."""
 
     ticks = PROBABILITIES
 
     @property
     def named(self) -> str | None:
-        """The predicate, if it has a name: one that stands for a queried formula has none."""
+        """Name of the predicate; None for a table of a queried formula."""
         return None if is_made(self.predicate) else self.predicate
 
     @cached_property
     def reported(self) -> np.ndarray:
-        """Atom and value index of each row to report, [n, 2]."""
+        """Atom and value index of each reported row, [n, 2]."""
         if self.entries is not None:
             return self.entries
         atoms, values = self.probabilities.shape
@@ -85,7 +85,7 @@ class AtomTable(Sheet):
         return chain.from_iterable(map(self._rows, self._pieces()))
 
     def _pieces(self) -> Iterator[slice]:
-        """The rows some at a time, so that of a long table only as many are Python's own values at once."""
+        """Slices of the rows, so that only part of a long table is converted to Python values at a time."""
         return (slice(begin, begin + PIECE) for begin in range(0, len(self), PIECE))
 
     def _rows(self, piece: slice) -> Iterator[Row]:
@@ -111,18 +111,18 @@ class AtomTable(Sheet):
 
     @cached_property
     def _shown(self) -> list[Callable[[np.ndarray], list[str]] | None]:
-        """What looks up the texts of constants that stand in many rows, for each column that has such."""
+        """For each column with repeated constants a function from atoms to their texts; None for others."""
         return [_shown_once(column) for column in self.columns]
 
     def only(self, kept: np.ndarray) -> AtomTable:
-        """The rows at these positions, in this order."""
+        """The table with the rows at these positions, in this order."""
         return replace(self, entries=self.reported[kept])
 
     def __len__(self) -> int:
         return len(self.reported)
 
     def __getitem__(self, arguments: Value | tuple[Value, ...]) -> float | dict[Value, float]:
-        """The probability of the atom with these arguments; a dict by value where it is many-valued."""
+        """Probability of the atom with these arguments; for a many-valued atom a dict by value."""
         wanted = arguments if isinstance(arguments, tuple) else (arguments,)
         if wanted not in self._position:
             raise KeyError(f"{show_atom(self.predicate, wanted)} is not among the answers")
@@ -157,7 +157,7 @@ class AtomTable(Sheet):
         return ((0.0, p) for p in self.reported_probabilities.tolist())
 
     def to_arrow(self) -> pa.Table:
-        """Columns atom, argument_1 and so on, probability; of a many-valued predicate value too."""
+        """Columns atom, argument_1 and so on, probability, and the value of a many-valued predicate."""
         columns = self.arrow_columns(
             argument_kinds([self.columns]), kind_of(self.values or ()), self.reach is not None
         )
@@ -171,7 +171,7 @@ class AtomTable(Sheet):
     def arrow_columns(
         self, arguments: Sequence[pa.DataType], value: pa.DataType, bounds: bool
     ) -> dict[str, Any]:
-        """The columns of all tables of an answer, with as many arguments as there are types for them."""
+        """Columns in the layout of a whole answer, with an argument column for each of the types."""
         texts = [text_array(self._texts(piece)).cast(pa.string()) for piece in self._pieces()]
         own = [_at(column, self.reported[:, 0]) for column in self.columns] if self.named else []
         columns: dict[str, Any] = {
@@ -201,8 +201,8 @@ def _at(column: Sequence[Value], atoms: np.ndarray) -> Sequence[Value]:
 
 
 def _shown_once(column: Sequence[Value]) -> Callable[[np.ndarray], list[str]] | None:
-    """Looks up the texts of a column's constants by atom, each written once; ``None`` where they are as many
-    as the atoms, or too many to be texts at once."""
+    """Function from atoms to the texts of their constants, each text made once; ``None`` if there are as many
+    constants as atoms, or too many for all texts at once."""
     if not isinstance(column, Constants) or column.indices is None:
         return None
     indices, count = column.indices, len(column.values)
@@ -217,7 +217,7 @@ def _looked_up(texts: np.ndarray, indices: np.ndarray, atoms: np.ndarray) -> lis
 
 
 def shown_numbers(numbers: np.ndarray) -> list[str]:
-    """Numbers with four digits behind the point; of many those that are probabilities are looked up.
+    """Texts of numbers with four decimals; for long arrays the texts of probabilities are looked up.
 
     >>> shown_numbers(np.array([0.25, 1 / 3]))
     ['0.2500', '0.3333']
@@ -235,16 +235,16 @@ def shown_numbers(numbers: np.ndarray) -> list[str]:
 
 @cache
 def _all_shown() -> np.ndarray:
-    """Every text of a probability."""
+    """Texts of all probabilities of four decimals."""
     return np.array([SHOWN.format(number / SHOWN_STEPS) for number in range(SHOWN_STEPS + 1)], object)
 
 
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One reported probability; ``predicate`` is ``None`` for a queried formula.
+    """A reported probability; ``predicate`` is ``None`` for a queried formula.
 
-    ``reach``: how far the truth may lie to either side, where there are bounds.
+    ``reach``: half-width of its bounds, if it has bounds.
     """
 
     atom: str
@@ -256,7 +256,7 @@ class Row:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest probability that are possible."""
+        """Lower and upper bound of the probability."""
         reach = self.reach or 0.0
         return max(self.probability - reach, 0.0), min(self.probability + reach, 1.0)
 
@@ -282,14 +282,14 @@ class Row:
         return self.text, " to ".join(f"{bound:.4f}" for bound in self.bounds)
 
     def world_cells(self) -> tuple[str, str]:
-        """For a row of a most probable world, where a probability is 0 or 1."""
+        """Cells of a row of the most probable world: its text, and true or false."""
         return self.text, "true" if self.probability == 1 else "false"
 
 
 def _formula_columns(
     rows: Sequence[Row], arguments: Sequence[pa.DataType], value: pa.DataType, bounds: bool
 ) -> dict[str, Any]:
-    """What was queried, in the columns of the tables of atoms."""
+    """Queried formulas, in the columns of the tables of atoms."""
     columns: dict[str, Any] = {
         "atom": pa.array([row.atom for row in rows], pa.string()),
         "predicate": pa.nulls(len(rows), pa.string()),
@@ -307,7 +307,7 @@ def _formula_columns(
 class Marginals(Sheet):
     """The answer of ``infer``. ``most_probable``: the rows are the most probable world, not marginals.
 
-    ``diagnostics``: figures by which an engine lets its approximation be judged.
+    ``diagnostics``: figures of an engine on the quality of its approximation.
     """
 
     engine: str
@@ -332,7 +332,7 @@ class Marginals(Sheet):
         return sum(map(len, self.tables)) + len(self.formulas)
 
     def __getitem__(self, name: str) -> Any:
-        """The table of a predicate, or the probability of an atom or a queried formula by its text."""
+        """Table of a predicate, or the probability of an atom or a queried formula by its text."""
         tables = {table.predicate: table for table in self.tables if table.columns}
         if name in tables:
             return tables[name]
@@ -355,7 +355,7 @@ class Marginals(Sheet):
         return by_text
 
     def respelled(self, predicates: Mapping[str, str], formulas: Mapping[str, str]) -> Marginals:
-        """The same under other names of predicates and other texts of queried formulas."""
+        """The answer with other names of predicates and other texts of queried formulas."""
         if not predicates and not self.formulas:
             return self
         tables = tuple(
@@ -366,7 +366,7 @@ class Marginals(Sheet):
         return replace(self, tables=tables, formulas=rows)
 
     def with_unanswered(self, queries: Iterable[Query]) -> Marginals:
-        """The same with a row of probability 0 for each query with variables of which no atom is listed."""
+        """The answer with a row of probability 0 for each query with variables that has no listed atom."""
         listed = cache(self._listed)
         rows = (
             Row(query.text, None, (), 0.0)
@@ -378,8 +378,8 @@ class Marginals(Sheet):
         return replace(self, formulas=(*self.formulas, *rows))
 
     def _listed(self, predicate: str, places: Places, first: Places) -> Set[tuple[Value, ...]]:
-        """What the atoms of a predicate have at these ``places``; ``first``: for each argument the first one
-        that it has to equal."""
+        """Constants of a predicate's atoms at these ``places``; ``first``: for each argument the first one
+        that it must equal."""
         tables = [table for table in self.tables if table.predicate == predicate]
         if not places and first == tuple(range(len(first))):
             return {() for table in tables if len(table.probabilities)}
@@ -391,7 +391,7 @@ class Marginals(Sheet):
         }
 
     def filtered(self, top: int | None = None, least: float | None = None) -> Marginals:
-        """Rows of at least this probability; of these, the ``top`` most probable, most probable first."""
+        """Keep rows of probability ``least`` or more; of these the ``top`` most probable, sorted."""
         if top is None and least is None:
             return self
         asked = np.array([row.probability for row in self.formulas], np.float64)
@@ -410,7 +410,7 @@ class Marginals(Sheet):
 
     @property
     def notes(self) -> Iterator[str]:
-        """What the rows do not tell."""
+        """Notes on the rows, such as on rows that are left out."""
         for name in (table.predicate for table in self.tables if table.only_possible):
             yield f"too many to list: atoms of {name} that cannot hold are left out; they have probability 0"
 
@@ -458,7 +458,7 @@ class Marginals(Sheet):
         return in_rows(self.cell_columns())
 
     def cell_columns(self) -> Columns:
-        """Each row as it is shown; of a many-valued atom in the most probable world only its value."""
+        """Cells of the table, column by column; in the most probable world a many-valued atom has one row."""
         if self.most_probable:
             return in_columns(row.world_cells() for row in self._shown())
         if self.heaviest_first:
@@ -480,7 +480,7 @@ class Marginals(Sheet):
 
 
 def _is_listed(atom: Atom, listed: Callable[[str, Places, Places], Set[tuple[Value, ...]]]) -> bool:
-    """Whether some atom is an instance of this one, over constants and different or equal variables."""
+    """Whether some listed atom is an instance of this one, whose arguments are constants and variables."""
     names = [term.name if isinstance(term, Variable) else None for term in atom.arguments]
     first = [names.index(name) if name and name != "_" else place for place, name in enumerate(names)]
     fixed = {place: term.value for place, term in enumerate(atom.arguments) if isinstance(term, Constant)}

@@ -1,4 +1,4 @@
-"""Worlds drawn at random: which atoms are true in each, and the values of many-valued ones.
+"""Sampled worlds: the true atoms of each, and the values of many-valued atoms.
 
 >>> atoms = {"rain": DrawnAtom("rain", ()), "sky": DrawnAtom("sky", (), ("blue", "grey"))}
 >>> drawn = Samples(
@@ -32,8 +32,9 @@ from herbrand.language.syntax import Value
 
 @dataclass(frozen=True)
 class World:
-    """``true``: the latent atoms that hold; ``values``: of many-valued atoms; ``log_weight``: the logarithm
-    of the weight of all that was drawn, which is its probability times the partition function."""
+    """A sampled world. ``true``: the latent atoms that hold; ``values``: of many-valued atoms;
+    ``log_weight``: the logarithm of the world's weight, which is its probability times the partition
+    function."""
 
     true: tuple[str, ...]
     values: Mapping[str, Value]
@@ -44,18 +45,18 @@ class World:
 
     @property
     def atoms(self) -> tuple[str, ...]:
-        """All that holds, as texts."""
+        """Texts of the true atoms and of ``atom = value`` for the many-valued ones."""
         return (*self.true, *(f"{atom} = {shown_constant(value)}" for atom, value in self.values.items()))
 
     @property
     def holding(self) -> Iterator[tuple[str, Value | None]]:
-        """The text of each atom that holds, with its value if it has many."""
+        """Text of each atom that holds, with the value of a many-valued one."""
         return chain(((atom, None) for atom in self.true), self.values.items())
 
 
 @dataclass(frozen=True)
 class DrawnAtom:
-    """What the text of an atom stands for; ``values``: all that a many-valued one may have."""
+    """A ground atom that was sampled; ``values``: the possible values of a many-valued one."""
 
     predicate: str
     arguments: tuple[Value, ...]
@@ -64,7 +65,7 @@ class DrawnAtom:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Samples(Sheet):
-    """Independent draws, in the order in which they were drawn. ``atoms``: all that may hold, by text."""
+    """Independent samples, in the order of drawing. ``atoms``: all sampled atoms, by text."""
 
     engine: str
     guarantee: Guarantee
@@ -81,10 +82,10 @@ class Samples(Sheet):
         return iter(self.worlds)
 
     def share(self, atom: str) -> float:
-        """In which share of the worlds an atom is true, or ``atom = "value"`` holds.
+        """Share of the worlds in which an atom, or ``atom = "value"``, is true.
 
-        A ``KeyError`` for what was not drawn, since facts or rules settle it, or its text is not the
-        printer's.
+        Raises ``KeyError`` for an atom that was not sampled, as facts or rules settle it, or as the text is
+        not the printer's.
         """
         if atom not in self._drawn:
             raise KeyError(f"{atom} is not among the atoms that were drawn")
@@ -92,7 +93,7 @@ class Samples(Sheet):
 
     @cached_property
     def _drawn(self) -> frozenset[str]:
-        """The text of all that may hold in a world."""
+        """Texts of all atoms, with their values, that may hold in a world."""
         return frozenset(
             f"{text} = {shown_constant(value)}" if value is not None else text
             for text, atom in self.atoms.items()
@@ -102,11 +103,11 @@ class Samples(Sheet):
     ticks = PROBABILITIES
 
     def __contains__(self, atom: object) -> bool:
-        """Whether an atom is true in one of the worlds at least."""
+        """Whether an atom is true in at least one of the worlds."""
         return any(atom in world.atoms for world in self.worlds)
 
     def bars(self) -> Iterator[Bar]:
-        """For each atom the share of worlds in which it holds, largest first."""
+        """A bar for each atom: the share of worlds in which it holds, largest first."""
         counts = Counter(atom for world in self.worlds for atom in world.atoms)
         for atom, count in counts.most_common():
             yield Bar(atom, 0.0, count / len(self.worlds), f"{count / len(self.worlds):.4f}")
@@ -124,8 +125,8 @@ class Samples(Sheet):
         """Columns world, atom, predicate, argument_1 and so on, value: a row for each atom that holds in a
         world, or one without an atom; worlds are numbered from 1.
 
-        A world without a row could not be counted, and shares of the others would come out too large. Types
-        of columns are those of all that may hold, so that a model has the same columns whatever was drawn.
+        Without that row, worlds in which nothing holds would be missing from counts. The types of the columns
+        depend on all sampled atoms, so that a model has the same columns whatever was drawn.
         """
         nothing: tuple[tuple[str | None, Value | None], ...] = ((None, None),)
         rows = [

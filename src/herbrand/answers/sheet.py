@@ -1,7 +1,7 @@
-"""What all answers show of themselves: a title and rows, as plain text, in a notebook, as a DataFrame.
+"""Base class of all answers: a title and rows, shown as plain text, in a notebook, or as a DataFrame.
 
-An answer says its ``title``, its ``heads`` and its ``cells()``; ``spans()``, where it has any, is drawn
-beside each row: a bar from one share of the width to another. In a notebook a click on a head sorts.
+An answer defines its ``title``, its ``heads`` and its ``cells()``; ``spans()``, if it has any, gives a bar
+beside each row, from one share of the width to another. In a notebook a click on a head sorts.
 
 >>> class Scores(Sheet):
 ...     title, heads = "scores", ("who", "score")
@@ -16,13 +16,13 @@ bob   0.2500
 >>> Scores()._repr_html_().count("<tr>")
 3
 
-Bars are an SVG picture, without a plotting library: a label, a bar and a number in each row.
+Bar charts are SVG pictures, made without a plotting library: a label, a bar and a number in each row.
 
 >>> chart = bar_chart("marginals", [Bar("rain", 0.0, 0.8, "0.8000"), Bar("wet", 0.0, 0.5, "0.5000")])
 >>> chart.svg.count("<rect")
 2
 
-JSON has no infinity: a number that is not finite is written by its name.
+JSON has no infinity: a float that is not finite is written by its name.
 
 >>> in_json(0.5), in_json(float("-inf")), in_json(3), in_json(None)
 (0.5, '-inf', 3, None)
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 ROW, LETTER, MARGIN, WIDTH = 22, 7.3, 10, 320
-"""Pixels: the height of a row, the width of a letter, the space around all, the width of the longest bar."""
+"""Pixels: height of a row, width of a letter, margin, and width of the longest bar."""
 LONGEST_LABEL = 60
 COLOUR = "#4a7ebb"
 
@@ -67,7 +67,7 @@ class Bar:
 
 
 def bar_chart(title: str, bars: Sequence[Bar], ticks: Sequence[str] = ()) -> Drawing:
-    """The bars under a title; ``ticks`` are spread evenly over the axis below them."""
+    """Draw bars under a title; ``ticks`` are spread evenly over the axis below them."""
     labels = [cut(bar.label, LONGEST_LABEL) for bar in bars]
     left = MARGIN * 2 + LETTER * max(map(len, labels), default=0)
     right = left + WIDTH
@@ -101,7 +101,7 @@ def bar_chart(title: str, bars: Sequence[Bar], ticks: Sequence[str] = ()) -> Dra
 
 
 def stacked(drawings: Sequence[Drawing]) -> Drawing:
-    """Pictures below each other, as one."""
+    """Join pictures, one below the other."""
     sizes = [tuple(map(int, re.findall(r" (?:width|height)='(\d+)'", one.svg)[:2])) for one in drawings]
     parts, y = [], 0
     for one, (_, height) in zip(drawings, sizes, strict=True):
@@ -116,7 +116,7 @@ def stacked(drawings: Sequence[Drawing]) -> Drawing:
 ROWS_SHOWN, NOTEBOOK_ROWS, ROWS_PLOTTED = 20, 200, 40
 BAR_WIDTH = 100
 PROBABILITIES = ("0", "0.5", "1")
-"""The axis of a picture of probabilities."""
+"""Labels of the axis of probabilities."""
 _SORT = (
     "const t=this.closest('table'),b=t.tBodies[0],i=this.cellIndex,d=this.dataset.d=-(this.dataset.d||1);"
     "const v=r=>r.cells[i].textContent;"
@@ -129,7 +129,7 @@ class Sheet:
     """Rows of texts under a title."""
 
     words: ClassVar[Sequence[int]] = (0,)
-    """Columns that stand to the left; numbers stand to the right."""
+    """Columns that are aligned left; the others, of numbers, are aligned right."""
 
     ticks: ClassVar[Sequence[str]] = ()
     """Texts along the axis of a picture, spread evenly."""
@@ -154,14 +154,14 @@ class Sheet:
     def __len__(self) -> int: ...
 
     def rows(self) -> Iterator[Any]:
-        """Each row as a value: as it is shown, where there is nothing better."""
+        """Rows as values; by default their cells."""
         return self.cells()
 
     def __iter__(self) -> Iterator[Any]:
         return self.rows()
 
     def spans(self) -> Iterator[tuple[float, float]] | None:
-        """For each row where its bar begins and ends, from 0 to 1; ``None`` draws none."""
+        """Begin and end of each row's bar, from 0 to 1; ``None`` for no bars."""
         return None
 
     def bars(self) -> Iterator[Bar]:
@@ -185,7 +185,7 @@ class Sheet:
 
     @abstractmethod
     def to_arrow(self) -> pa.Table:
-        """Columns as they are, not as they are shown."""
+        """Columns of values, not of texts."""
 
     def to_pandas(self) -> pandas.DataFrame:
         return self.to_arrow().to_pandas()
@@ -232,7 +232,7 @@ class Sheet:
 
 
 def _bar(begin: float, end: float) -> str:
-    """A point is drawn too."""
+    """HTML of a bar; one of no width is drawn as a point."""
     left, width = BAR_WIDTH * begin, max(BAR_WIDTH * (end - begin), 1.5)
     inner = f"margin-left:{left:.1f}px;width:{width:.1f}px;height:10px;background:#4a7ebb"
     return f"<div style='width:{BAR_WIDTH}px;background:#8882'><div style='{inner}'></div></div>"

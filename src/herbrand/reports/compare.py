@@ -1,4 +1,4 @@
-"""Several engines on one theory, side by side: the report of ``herbrand compare``."""
+"""The report of ``herbrand compare``: answers of several engines for one theory, side by side."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ REFERENCE, RESTLESS = "exact", "not converged"
 
 @dataclass(frozen=True, repr=False)
 class EngineComparison(Sheet):
-    """Answers by engine, one with another model than the theory under that model's name; ``failures``:
-    why an engine has none."""
+    """Answers by engine (by the model's name for an engine that uses another model than the theory).
+    ``failures``: reasons of the engines without an answer."""
 
     answers: dict[str, Marginals]
     failures: dict[str, str]
 
     def largest_difference(self, engine: str) -> float | None:
-        """Between an engine's probabilities and the exact ones; ``None`` where exact could not run."""
+        """Largest difference of an engine's probabilities from the exact ones; ``None`` without exact
+        ones."""
         if REFERENCE not in self.answers:
             return None
         pairs = zip(self.answers[engine].rows(), self.answers[REFERENCE].rows(), strict=True)
@@ -120,11 +121,10 @@ def compare(
     within: Budget | None = None,
     **options: Unpack[InferOptions],
 ) -> EngineComparison:
-    """Run the named engines, or all, on one model; an engine that cannot run it is listed, not raised.
+    """Run the named engines, or all, on one model; engines that cannot run are listed with the reason.
 
-    ``query`` and ``given`` are what ``infer`` takes of a ``model``; ``engines``: their names. An engine is
-    given the ``options`` that it uses; one that none of them uses is refused. They share the time that is
-    left (``within``).
+    ``query`` and ``given`` are those of ``infer``; ``engines``: their names. Each engine gets the ``options``
+    that it uses; an option that none of them uses is refused. They share the time left (``within``).
     """
     refuse_no_model("compare", model)
     names = texts(engines) or tuple(INFERENCE)
@@ -151,5 +151,5 @@ def compare(
 
 
 def _reason(error: HerbrandError) -> str:
-    """What is wrong in one line: a row of a table has no room for places and advice."""
+    """The error's message in one line, without places and advice, for a row of a table."""
     return "; ".join(mistake.message for mistake in error.mistakes)

@@ -1,7 +1,7 @@
-"""Labels with their constants as those of a result are: where it has numbers, `1.0` of a text file is 1.
+"""Convert the constants of labels to those of a result: if it has numbers, `1.0` of a text file is 1.
 
-A result knows no types, but what stands at each place of its atoms: numbers alone, dates or times in their
-one form alone, or text. A label's constant is read as a table of facts would be whose column has that type.
+A result has no types, but each argument of its atoms has only numbers, only dates or times in canonical form,
+or text. A label's constant is read like a cell of a fact table whose column has that type.
 
 >>> rows = [Scored("p(1)", "p", (1,), 0.9), Scored("p(2.5)", "p", (2.5,), 0.2)]
 >>> read_as_result({("p", ("1.0",)): True, ("p", (" +2.50",)): False, ("q", ("1.0",)): True}, rows)
@@ -25,7 +25,7 @@ Read = Callable[[Value], Value]
 
 
 def read_as_result(labels: Mapping[Label, bool], rows: Sequence[Scored]) -> dict[Label, bool]:
-    """The labels in the constants of the result; raises where one atom is both true and false then."""
+    """Labels in the constants of the result; raises an error if an atom becomes both true and false."""
     places: defaultdict[tuple[str, int], set[Value]] = defaultdict(set)
     for row in rows:
         for place, constant in enumerate(row.constants):
@@ -42,7 +42,7 @@ def read_as_result(labels: Mapping[Label, bool], rows: Sequence[Scored]) -> dict
 
 
 def _reading(constants: Iterable[Value]) -> Read:
-    """How a label's constant is read where the result has these."""
+    """Reader of a label's constants for an argument with these constants in the result."""
     if not any(isinstance(constant, str) for constant in constants):
         return number_in
     for calendar in ("date", "time"):
@@ -56,7 +56,7 @@ def _as_it_is(constant: Value) -> Value:
 
 
 def _moment(calendar: str, constant: Value) -> Value:
-    """The one form of a date or a time; other constants as text."""
+    """Canonical text of a date or a time; other constants unchanged, as text."""
     text = constant_text(constant)
     try:
         return moment(calendar, text.strip())

@@ -1,8 +1,8 @@
-"""What is likely wrong in a theory that is well-formed: ``herbrand check --lint``.
+"""Warnings of likely mistakes in well-formed theories: ``herbrand check --lint``.
 
-Each check is a function from what is read to warnings; each warning has a code, the place of the statement,
-and what to do. Checks over facts ask goals of the certain part of the theory: what rests on open predicates,
-choices or counts of these may hold or not, and is passed over.
+Each check is a function that yields warnings; each warning has a code, the place of the statement, and
+advice. Checks over facts query the certain part of the theory only: predicates that depend on open
+predicates, choices or counts of these are left out.
 
 >>> theory = parse_theory("p(x, y) :- q(x, z), r(y)\\n1.5: s(x) => t(x)\\n-1.5: s(y) => t(y)")
 >>> for warning in lint(Model(theory, {"q": [("a", "b")], "r": ["c"]})).warnings:
@@ -83,9 +83,9 @@ CODES = {
     "broken-by-facts": "a hard formula that facts break",
     "contradiction": "hard formulas and facts that no world satisfies",
 }
-"""Every code, and what it is about."""
+"""All codes of warnings, with their descriptions."""
 LONGEST_SEARCH = 5.0
-"""Seconds that the search for a contradiction may take, and each goal over the facts."""
+"""Time limit in seconds of the search for a contradiction, and of each goal over the facts."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def lint(
     *,
     within: Budget | None = None,
 ) -> LintReport:
-    """The warnings on a theory and its facts; nothing is inferred but whether a world is possible.
+    """Find likely mistakes in a theory and its facts; of inference only whether a world is possible is tried.
 
     ``model``: the theory over its facts. ``memory`` and ``time_limit`` are those of ``infer``. ``within``:
     time and memory of which a part is used already.
@@ -168,7 +168,7 @@ def lint(
 
 
 def refuse_asked(options: Mapping[str, Any]) -> None:
-    """Raise for what --lint does not look at."""
+    """Raise an error for options that --lint does not use."""
     for name in ("query", "given"):
         if name in options:
             raise UnsupportedError(f"--lint does not use --{name}", hint=f"leave out --lint, or --{name}")
@@ -191,7 +191,7 @@ def _predicates(theory: Theory) -> Iterator[LintWarning]:
 
 
 def _stating(theory: Theory) -> Iterator[Statement]:
-    """The statements that say something of predicates; a theory of facts alone uses none."""
+    """Statements that use predicates, without facts; none for a theory of facts alone."""
     return (
         s for s in theory.statements if isinstance(s, WeightedFormula | Bound | BoundRows | Rule | Choice)
     )
@@ -219,7 +219,7 @@ def _variables(theory: Theory) -> Iterator[LintWarning]:
 
 
 def _named_beside(statement: Statement) -> set[str]:
-    """The variables that a statement names outside of its formulas."""
+    """Variables that a statement names outside of its formulas."""
     own: set[str] = set()
     if isinstance(statement, WeightedFormula | Rule) and isinstance(statement.weight, Learned):
         own |= {variable.name for variable in statement.weight.by}
@@ -232,7 +232,7 @@ def _named_beside(statement: Statement) -> set[str]:
 
 
 def _occurrences(formula: Formula) -> Iterator[Variable]:
-    """Every place of a variable that no quantifier binds, in what is computed too."""
+    """Occurrences of free variables, those in computed terms included."""
     free = (
         free_variables(formula).keys() if any(isinstance(p, Exists | Forall) for p in walk(formula)) else None
     )
@@ -247,7 +247,7 @@ def _occurrences(formula: Formula) -> Iterator[Variable]:
 
 
 def _repeated(theory: Theory) -> Iterator[LintWarning]:
-    """Statements that are equal but for the names of variables."""
+    """Warn of statements that are equal up to the names of variables."""
     first: dict[object, list[WeightedFormula]] = {}
     others: dict[object, Statement] = {}
     for statement in theory.statements:
@@ -289,7 +289,7 @@ def _repeated(theory: Theory) -> Iterator[LintWarning]:
 
 
 def _named_alike(formula: Formula, statement: Statement) -> object:
-    """A formula with variables named by the order in which they come, and its conditions likewise."""
+    """Canonical form of a formula and its conditions, with variables numbered in the order of occurrence."""
     where = statement.where if isinstance(statement, WeightedFormula) else ()
     times = statement.times if isinstance(statement, WeightedFormula) else None
     whole = Renaming(numbered=True).formula(And((formula, *where)))
@@ -333,7 +333,7 @@ def _row(span: Span, start: int) -> Span:
 
 
 def _truths(theory: Theory) -> Iterator[LintWarning]:
-    """Formulas decided by their form: clauses with an atom and its negation, conjunctions likewise."""
+    """Warn of formulas that are always true or false, such as clauses with an atom and its negation."""
     for statement in _stating(theory):
         if isinstance(statement, WeightedFormula):
             if _is_true(statement.formula):
@@ -353,7 +353,7 @@ def _is_false(formula: Formula) -> bool:
 
 
 def _decided(formula: Formula) -> bool | None:
-    """Whether a formula holds, where its form alone tells."""
+    """Truth value of a formula if its form alone determines it; else None."""
     match formula:
         case Truth(value=value):
             return value
@@ -378,12 +378,12 @@ def _decided(formula: Formula) -> bool | None:
 
 
 def _flat(kind: type[And | Or], parts: Sequence[Formula]) -> list[Formula]:
-    """The operands with those of the same connective taken apart."""
+    """Operands, with nested operands of the same connective flattened."""
     return [x for part in parts for x in (_flat(kind, part.operands) if isinstance(part, kind) else [part])]
 
 
 def _opposed(parts: Sequence[Formula]) -> bool:
-    """Whether some part is another's negation; ``_`` is another thing at each place."""
+    """Whether some part is another's negation; parts with ``_``, a new variable at each place, never are."""
     held: set[Formula] = set()
     denied: set[Formula] = set()
     for part in parts:
@@ -396,8 +396,8 @@ def _opposed(parts: Sequence[Formula]) -> bool:
 
 
 def _recursion(theory: Theory, stated: Collection[str]) -> Iterator[LintWarning]:
-    """Derived predicates that nothing can begin: they have no ``stated`` facts, and each rule has an atom of
-    one that cannot begin either."""
+    """Warn of derived predicates that can have no atoms: no ``stated`` facts, and only rules whose bodies
+    have an atom of such a predicate."""
     derived, bodies = theory.derived, dict[str, list[set[str]]]()
     for statement in theory.statements:
         if isinstance(statement, Rule | Choice):
@@ -428,7 +428,7 @@ def _recursion(theory: Theory, stated: Collection[str]) -> Iterator[LintWarning]
 
 
 class _OverFacts:
-    """Asks goals over the certain predicates: those that are closed, and derived from such alone."""
+    """Checks that query the certain predicates: closed ones, and those derived from these alone."""
 
     def __init__(self, model: Model, budget: Budget) -> None:
         self._model, self._budget, theory = model, budget, model.theory
@@ -448,9 +448,9 @@ class _OverFacts:
 
     @cached_property
     def _listed(self) -> Model | None:
-        """The certain part with what its rules derive listed once, which each goal else would derive anew.
+        """The certain part with its derived atoms listed once, so that not every goal derives them again.
 
-        ``None`` where that takes too long or is refused, and where proofs have weights: some may be 0."""
+        ``None`` if that takes too long or is refused, or if proofs have weights, which may be 0."""
         tables = self._program.facts.tables.values()
         if any(rule.weight is not None for rule in self._stated.theory.rules) or any(
             table.weights is not None for table in tables
@@ -462,7 +462,7 @@ class _OverFacts:
             return None
 
     def _asked(self, literals: Sequence[Formula]) -> Model:
-        """What a goal is asked of."""
+        """Model for a goal: the one with derived atoms listed, if there is one."""
         derived = not named_predicates(literals).isdisjoint(self._stated.theory.derived)
         return (self._listed if derived else None) or self._stated
 
@@ -522,14 +522,15 @@ class _OverFacts:
         return {name for name in self._model.theory.derived if name in self._uncertain}
 
     def _certain(self, literals: Sequence[Formula]) -> list[Formula]:
-        """Those over certain predicates alone; they must hold, whatever else must."""
+        """Literals over certain predicates only, a necessary condition for all literals."""
         atoms = [x for x in literals if not named_predicates([x]) & self._uncertain]
         bound = {name for x in atoms if isinstance(x, AnyAtom) for name in variables_of(x)}
         fitting = [x for x in atoms if isinstance(x, AnyAtom) or variables_of(x).keys() <= bound]
         return fitting if any(isinstance(x, AnyAtom) for x in fitting) else []
 
     def _first(self, literals: Sequence[Formula]) -> list[str] | None:
-        """One row of a conjunction as text, none, or ``None`` where it cannot be asked."""
+        """First answer of a conjunction as texts, empty if there is none; ``None`` if it cannot be
+        queried."""
         known = self._certain(literals)
         if not known or not all(isinstance(unnegated(x), Leaf) for x in known):
             return None
@@ -551,7 +552,7 @@ class _OverFacts:
         ]
 
     def _why(self, literals: Sequence[Formula]) -> str:
-        """The first literal that no row satisfies by itself, if there is one."""
+        """Text of the first literal that alone has no answer, if there is one."""
         for part in self._certain(literals):
             if isinstance(part, AnyAtom) and self._first([part]) == []:
                 return f"no row satisfies {show_formula(part)}"
@@ -571,7 +572,7 @@ class _OverFacts:
 
 
 def _violation(formula: Formula) -> list[Formula] | None:
-    """The literals of a conjunction that is the formula's negation, where it is one."""
+    """Literals of the formula's negation, if that is a conjunction."""
     match formula:
         case Implies(premise=premise, conclusion=conclusion):
             parts = _conjunction(premise)

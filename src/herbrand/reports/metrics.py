@@ -1,10 +1,9 @@
-"""How good probabilities are, once the truth is known: numbers and curves with exact definitions.
+"""Metrics of probabilities against labels: numbers and curves with exact definitions.
 
-Average precision: rows are ranked by probability, the highest first; it is the mean, over the true rows, of
-the share of true rows among all that rank at least as high. Rows of equal probability are one step: none is
-put before another (``ties kept``, as in scikit-learn). ``expected`` is its mean over all orders of such rows.
-Probabilities that differ by rounding alone (:data:`ROUNDING`) are equal, so that figures are those of every
-machine.
+Average precision: with rows ranked by probability, the highest first, the mean over the true rows of the
+share of true rows among all that rank at least as high. Rows of equal probability are one step (``ties
+kept``, as in scikit-learn). ``expected`` is its mean over all orders of such rows. Probabilities that differ
+only by rounding (:data:`ROUNDING`) count as equal, so that figures are the same on every machine.
 
 >>> labels, probabilities = np.array([1, 0, 1, 0]), np.array([0.9, 0.6, 0.6, 0.1])
 >>> round(average_precision(labels, probabilities), 4)
@@ -22,13 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 
 LEAST = 1e-15
-"""Probabilities are kept this far from 0 and 1 under the logarithm."""
+"""Least probability under a logarithm; smaller ones are raised to it."""
 ROUNDING = 1e-12
-"""The part of a probability by which the next one below it may differ and still be equal to it."""
+"""Relative difference of two neighbouring probabilities up to which they count as equal."""
 
 
 def average_precision(labels: np.ndarray, probabilities: np.ndarray) -> float:
-    """Ties kept: each distinct probability is one step. ``nan`` where nothing is true."""
+    """Average precision with ties kept: each distinct probability is one step. ``nan`` without true rows."""
     total = 0.0
     for group in _groups(labels, probabilities):
         total += group.true * (group.true_before + group.true) / (group.before + group.size)
@@ -36,7 +35,7 @@ def average_precision(labels: np.ndarray, probabilities: np.ndarray) -> float:
 
 
 def expected_average_precision(labels: np.ndarray, probabilities: np.ndarray) -> float:
-    """The mean over all orders of the rows whose probabilities are equal."""
+    """Mean of average precision over all orders of the rows of equal probability."""
     total = 0.0
     for group in _groups(labels, probabilities):
         place = np.arange(group.size)
@@ -47,15 +46,15 @@ def expected_average_precision(labels: np.ndarray, probabilities: np.ndarray) ->
 
 
 def log_loss(chances: np.ndarray) -> float:
-    """The mean of -log of the probability that each atom's true value was given."""
+    """Mean of -log of the probability given to each atom's true value."""
     return 0.0 - float(np.log(np.clip(chances, LEAST, 1.0)).mean()) if len(chances) else float("nan")
 
 
 @dataclass(frozen=True)
 class Cut:
-    """What is called true if all rows of at least a probability are: how many, and how many rightly.
+    """Predictions at a threshold: number of rows at or above it, and of true rows among these.
 
-    ``nan`` where a figure is a share of nothing: precision of no row, recall where nothing is true.
+    Undefined figures are ``nan``: precision without predicted rows, recall without true rows.
     """
 
     threshold: float
@@ -74,7 +73,7 @@ class Cut:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall; 0 where nothing is called true, rightly or at all."""
+        """Harmonic mean of precision and recall; 0 if no true row is predicted."""
         return _share(2.0 * self.right, self.rows + self.true)
 
     @property
@@ -83,18 +82,18 @@ class Cut:
 
 
 def equal(one: float, other: float) -> bool:
-    """Whether two probabilities differ by rounding alone, if at all."""
+    """Whether two probabilities are equal up to rounding."""
     return math.isclose(one, other, rel_tol=ROUNDING)
 
 
 def cut_at(labels: np.ndarray, probabilities: np.ndarray, threshold: float) -> Cut:
-    """The rows of at least a probability."""
+    """The cut at a threshold."""
     called, true = probabilities >= threshold * (1 - ROUNDING), int(labels.sum())
     return Cut(threshold, int(called.sum()), int(labels[called].sum()), true, len(labels) - true)
 
 
 def cuts(labels: np.ndarray, probabilities: np.ndarray) -> list[Cut]:
-    """One cut for each distinct probability, the highest first: the points of both curves."""
+    """A cut for each distinct probability, the highest first: the points of both curves."""
     true = int(labels.sum())
     order = np.argsort(-probabilities, kind="stable")
     ranked = probabilities[order]
@@ -105,8 +104,8 @@ def cuts(labels: np.ndarray, probabilities: np.ndarray) -> list[Cut]:
 
 
 def roc_area(curve: list[Cut]) -> float:
-    """The probability that a true row ranks above a false one, a tie counting half: the area below the curve
-    of recall over the false positive rate. ``nan`` where all rows are true, or none is."""
+    """Area under the ROC curve: the probability that a true row ranks above a false one, with ties counted
+    half. ``nan`` if all rows are true, or none is."""
     if not curve or not curve[0].true or not curve[0].false:
         return float("nan")
     area = before_right = before_wrong = 0.0
@@ -119,7 +118,7 @@ def roc_area(curve: list[Cut]) -> float:
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows whose probabilities lie in an interval: their mean probability, and the share that is true."""
+    """Rows with probabilities in an interval: their number, mean probability, and share of true rows."""
 
     lower: float
     upper: float
@@ -129,7 +128,7 @@ class Bin:
 
 
 def calibration(labels: np.ndarray, probabilities: np.ndarray, bins: int = 10) -> list[Bin]:
-    """The rows by intervals of equal width, the last one closed above; empty ones left out."""
+    """Rows by intervals of equal width, of which the last is closed above; empty ones are left out."""
     place = np.minimum((probabilities * bins * (1 + ROUNDING)).astype(np.int64), bins - 1)
     filled = []
     for number in np.unique(place).tolist():
@@ -147,14 +146,15 @@ def calibration(labels: np.ndarray, probabilities: np.ndarray, bins: int = 10) -
 
 
 def calibration_error(bins: list[Bin]) -> float:
-    """The mean over rows of the distance between probability and truth in their interval."""
+    """Expected calibration error: mean over rows of the distance between the mean probability and the share
+    of true rows of their interval."""
     rows = sum(b.rows for b in bins)
     return sum(b.rows * abs(b.probability - b.truth) for b in bins) / rows if rows else float("nan")
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Rows of one probability: how many, how many of them true, and the same of all rows above."""
+    """Rows of one probability: their number, that of true ones, and the same of all rows above."""
 
     size: int
     true: int
@@ -174,7 +174,7 @@ def _groups(labels: np.ndarray, probabilities: np.ndarray) -> Iterator[_Group]:
 
 
 def _ends(ranked: np.ndarray) -> np.ndarray:
-    """Behind the last place of each group of equal probabilities; the highest stand first."""
+    """End index of each group of equal probabilities, in descending order."""
     if not len(ranked):
         return np.empty(0, int)
     return np.append(np.flatnonzero(-np.diff(ranked) > ROUNDING * ranked[:-1]) + 1, len(ranked))

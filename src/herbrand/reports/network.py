@@ -1,4 +1,5 @@
-"""How large the credal network of a theory of bounds is, and what can bound it: rows of ``herbrand check``.
+"""Size of the credal network of a theory of bounds, and the engines that can bound it, for ``herbrand
+check``.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.question import BoundSettings
@@ -28,10 +29,11 @@ from herbrand.program.program import Program
 
 @dataclass(frozen=True)
 class NetworkSize:
-    """``sentences`` are ground; a factor is all those over the same atoms, ``widest`` the most atoms of one.
+    """Size of a credal network. ``sentences`` are ground; a factor has all sentences over the same atoms;
+    ``widest``: the largest number of atoms of a factor.
 
-    ``cyclic`` counts the atoms on and above cycles of the graph: where there are none it is acyclic.
-    ``refused`` says why there is no network.
+    ``cyclic``: number of atoms on cycles of the graph or above them; 0 if it is acyclic. ``refused``: why
+    there is no network.
     """
 
     atoms: int
@@ -53,7 +55,7 @@ class NetworkSize:
         }
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
-        """What, how large, and a detail, for a table."""
+        """Rows of a table: item, size, detail."""
         if self.refused:
             yield "credal network", "none", self.refused
             return
@@ -67,8 +69,7 @@ class NetworkSize:
 
 
 def network_size(program: Program, settings: BoundSettings, queries: Sequence[str] = ()) -> NetworkSize:
-    """The size of what ``bound`` would look at, for these queries or the intervals of all atoms; nothing is
-    solved."""
+    """Size of the network that ``bound`` would use for these queries, or for all atoms; nothing is solved."""
     try:
         lowering = Lowering.over(program, settings.budget)
         network = lowering.network()

@@ -1,4 +1,4 @@
-"""A result of ``infer``: an answer in memory, or a file read back: JSON, CSV or Parquet, by its ending."""
+"""Read a result of ``infer``: an answer in memory, or a JSON, CSV or Parquet file, by its ending."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from herbrand.visible import shortened
 
 COLUMNS = ("atom", "predicate", "probability", "value")
 LONGEST_REASON = 100
-"""Of a reader's reason, which may hold a line of the file, so many characters are shown."""
+"""Largest number of characters shown of a reader's error, which may quote a line of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Scored:
 
     @property
     def constants(self) -> tuple[Value, ...]:
-        """The arguments, and behind them the value where there is one."""
+        """The arguments, followed by the value if there is one."""
         return self.arguments if self.value is None else (*self.arguments, self.value)
 
 
@@ -62,7 +62,7 @@ def rows_of(result: Any) -> list[Scored]:
 
 
 def read_result(path: str | Path) -> list[Scored]:
-    """The rows of a result file; raises where it is none."""
+    """Rows of a result file; raises an error for any other file."""
     path = Path(path)
     if not path.is_file():
         kind = irregular(path)
@@ -74,7 +74,7 @@ def read_result(path: str | Path) -> list[Scored]:
 
 
 def read_rows(rows: Iterable[Mapping[str, Any]], place: str) -> list[Scored]:
-    """Rows of an answer as its JSON has them; ``place``: where they are, for messages."""
+    """Read rows in the layout of an answer's JSON; ``place``: where they are, for messages."""
     rows = _with_columns(place, list(rows))
     for number, row in enumerate(rows, 1):
         if not isinstance(row["atom"], str) or not isinstance(row["predicate"], str | None):
@@ -88,7 +88,7 @@ def read_rows(rows: Iterable[Mapping[str, Any]], place: str) -> list[Scored]:
 
 
 def _refuse_repeated(place: str, rows: Sequence[Scored]) -> None:
-    """An answer has one row for each atom and value."""
+    """Raise an error for a second row of the same atom and value."""
     known: dict[tuple[Any, ...], int] = {}
     for number, row in enumerate(rows, 1):
         first = known.setdefault(
@@ -113,7 +113,7 @@ def _scored(
 
 
 def _number(cell: Any) -> float:
-    """What a cell writes; ``nan`` for what is no number, as `0_1` and `true` are none."""
+    """Number in a cell; ``nan`` for anything else, such as `0_1` and `true`."""
     if isinstance(cell, bool) or (isinstance(cell, str) and not writes_a_number(cell)):
         return float("nan")
     try:
@@ -123,12 +123,12 @@ def _number(cell: Any) -> float:
 
 
 def _is_missing(value: Any) -> bool:
-    """Frames of pandas have NaN where a column of numbers has no value."""
+    """Whether a value is None or NaN, which pandas has for a missing number."""
     return value is None or value != value
 
 
 def _arguments(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Value, ...]]:
-    """The arguments of each atom by its text; a run of atoms is read in one go."""
+    """Arguments of each atom, by its text; many atoms are parsed together."""
     texts = list(dict.fromkeys(row["atom"] for row in rows if row["predicate"]))
     try:
         theory = parse_theory("".join(f"{text}\n" for text in texts))
@@ -143,7 +143,7 @@ def _arguments(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Value, ...]
 
 
 def _of_text(text: str) -> tuple[Value, ...]:
-    """The arguments of an atom that is not written as the printer writes it."""
+    """Parse the arguments of an atom whose text is not the printer's."""
     formula = parse_formula(text)
     if not isinstance(formula, Atom) or not all(isinstance(term, Constant) for term in formula.arguments):
         raise HerbrandError(f"{text} is no ground atom")
@@ -164,7 +164,7 @@ def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    """A value that is the empty text stands in quotes; without them there is none."""
+    """Rows of a CSV file. An empty cell in quotes is the empty text; without quotes it is no value."""
     import pyarrow.csv
 
     texts = pyarrow.csv.ConvertOptions(
@@ -182,8 +182,7 @@ def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _with_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with values as numbers, of predicates whose values are all written as a column of text has
-    numbers."""
+    """Rows whose values are numbers, for predicates of which all values are texts of numbers."""
     written = [row for row in rows if isinstance(row.get("value"), str)]
     texts = {row.get("predicate") for row in written if not _is_number(row["value"])}
     for row in written:
@@ -198,7 +197,7 @@ def _is_number(text: str) -> bool:
 
 
 def number_in(constant: Value) -> Value:
-    """The number that a text writes; other constants as they are.
+    """Number of a text that is one; other constants unchanged.
 
     >>> number_in(" +1.0"), number_in("2.5"), number_in("anna")
     (1, 2.5, 'anna')

@@ -1,9 +1,9 @@
-"""A result against labelled facts: how well it ranks, and how far its probabilities can be believed.
+"""Score a result against labelled facts: ranking and calibration.
 
-Every row of the result that has a label takes part: an atom that the facts say is true or false, a value of
-a many-valued atom whose true value is known, whether that has a row or not. Rows without a label are counted
-and left out, unless their predicate is said to be closed: then they are false. That says nothing of a
-many-valued atom, of which one value holds always.
+All rows of the result that have a label are scored: an atom that the facts list as true or false, a value of
+a many-valued atom whose true value is listed, whether that value has a row or not. Rows without a label are
+counted and left out. If their predicate is given as closed they are false; many-valued atoms, one value of
+which always holds, stay without a label.
 
 >>> rows = [Scored('p("a")', "p", ("a",), 0.9), Scored('p("b")', "p", ("b",), 0.2)]
 >>> report = score(rows, {("p", ("a",)): True, ("p", ("b",)): False})
@@ -52,19 +52,20 @@ from herbrand.reports.result_file import Scored, rows_of
 from herbrand.reports.score_drawing import score_drawing, score_page
 
 POINTS = 200
-"""A curve of more different probabilities is thinned to so many points in JSON; figures count all."""
+"""Largest number of points of a curve in JSON; longer curves are thinned, while figures use all points."""
 COUNTS = ("rows", "true", "unlabelled")
 PREDICATES_DRAWN = 12
-"""A page has the pictures of so many predicates, beside those of all rows."""
+"""Largest number of predicates with pictures of their own on a page."""
 Key = tuple[str, tuple[Value, ...]]
-"""A predicate and its arguments, a many-valued atom's value the last of them."""
+"""A predicate and its arguments; the last one is the value of a many-valued atom."""
 NamedAtom = tuple[str | None, tuple[Value, ...]]
 """A predicate and its arguments, without a value."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """Figures are ``nan`` where they have no meaning: average precision where no row is true."""
+    """Scores of a predicate, or of all rows. Undefined figures are ``nan``, such as average precision without
+    a true row."""
 
     rows: int
     true: int
@@ -95,7 +96,7 @@ class Score:
 
 @dataclass(frozen=True, repr=False)
 class ScoreReport(Sheet):
-    """All rows pooled, and predicate by predicate; ``missing``: labels for which the result has no row."""
+    """Scores of all rows and of each predicate; ``missing``: labels for which the result has no row."""
 
     pooled: Score
     predicates: Mapping[str, Score]
@@ -149,20 +150,20 @@ class ScoreReport(Sheet):
             yield interval, f"{one.rows:,}", f"{one.probability:.4f}", f"{one.truth:.4f}"
 
     def plot(self, rows: int = 0) -> Drawing:
-        """Calibration and both curves of all rows; with ``rows`` of each predicate too, so many at most."""
+        """Pictures of calibration and both curves for all rows, and for the first ``rows`` predicates."""
         groups = {"(all)": self.pooled} | dict(islice(self._shown().items(), rows))
         return score_drawing([(name, one.bins, one.cuts) for name, one in groups.items()])
 
     def to_svg(self) -> str:
-        """Calibration and curves, of the first predicates too."""
+        """SVG of calibration and curves, for the first predicates too."""
         return self.plot(PREDICATES_DRAWN).svg
 
     def to_html(self) -> str:
-        """A page that stands alone: the table, the intervals of probabilities, and the pictures."""
+        """HTML page without further files: the table, the intervals of probabilities, and the pictures."""
         return score_page(self._repr_html_(), self.bin_heads, self.bin_cells(), self.plot(PREDICATES_DRAWN))
 
     def to_arrow(self) -> pa.Table:
-        """A row a predicate, the last one pooled."""
+        """A row for each predicate, and a last one for all rows."""
         rows = [
             {"predicate": name, **score.to_dict()}
             for name, score in [*self.predicates.items(), ("", self.pooled)]
@@ -181,9 +182,9 @@ def score_file(
     header: bool | None = None,
     note: Callable[[str], None] | None = None,
 ) -> ScoreReport:
-    """A ``result`` of ``infer``, its answer or a file, against labels from any source of ``facts``.
+    """Score a ``result`` of ``infer``, an answer or a file, against labels from any source of ``facts``.
 
-    ``closed``: predicates of which what is not listed is false.
+    ``closed``: predicates whose atoms are false if they are not listed.
     ``header`` and ``note`` are those of a model."""
     rows = rows_of(result)
     return score(rows, read_labels(facts, header, note), texts(closed, "--closed"))
@@ -192,7 +193,7 @@ def score_file(
 def read_labels(
     facts: Any, header: bool | None = None, note: Callable[[str], None] | None = None
 ) -> dict[Key, bool]:
-    """What the facts say is true and false."""
+    """Read the labels: whether the facts list each atom as true or as false."""
     signature, loaded = load_facts((), check(Theory()), fact_sources(facts), header=header)
     if note is not None:
         for text in loaded.notes:
@@ -209,7 +210,7 @@ def read_labels(
 
 
 def score(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection[str] = ()) -> ScoreReport:
-    """The report on rows of a result, given the labels."""
+    """Score the rows of a result by the labels."""
     named = {row.predicate for row in rows if row.predicate is not None}
     for name in closed:
         if name not in named:
@@ -236,7 +237,7 @@ def score(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection
 
 @dataclass(frozen=True)
 class _Judged:
-    """``settled``: which value is true is known, of a row of a many-valued atom."""
+    """A row with its label. ``settled``: the true value of its many-valued atom is known."""
 
     row: Scored
     label: bool
@@ -248,7 +249,7 @@ def _key(row: Scored) -> Key:
 
 
 def _judged(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collection[str]) -> list[_Judged]:
-    """The rows that have a label; all values of an atom whose true value is known have one."""
+    """Rows that have a label; all values of an atom whose true value is known have one."""
     true_values, judged = _true_values(rows, labels), []
     for row in rows:
         true = None if row.value is None else true_values.get((row.predicate, row.arguments))
@@ -264,7 +265,7 @@ def _judged(rows: Sequence[Scored], labels: Mapping[Key, bool], closed: Collecti
 
 
 def _true_values(rows: Sequence[Scored], labels: Mapping[Key, bool]) -> dict[NamedAtom, Value]:
-    """The true value of each many-valued atom of the result, where the labels have one."""
+    """True value of each many-valued atom of the result that the labels have."""
     valued = {(row.predicate, row.arguments): row.text for row in rows if row.value is not None}
     values: dict[NamedAtom, Value] = {}
     for (name, constants), truth in labels.items():
@@ -306,7 +307,8 @@ def _score(judged: Sequence[_Judged], rows: int) -> Score:
 
 
 def _chances(judged: Sequence[_Judged]) -> tuple[np.ndarray, np.ndarray]:
-    """For each atom the probability that what is true was given, and how far the likeliest was right."""
+    """For each atom the probability given to the truth, and whether the most probable value is the true
+    one."""
     valued: dict[NamedAtom, list[_Judged]] = {}
     chances, right = [], []
     for one in judged:
@@ -324,20 +326,20 @@ def _chances(judged: Sequence[_Judged]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _chance_of_truth(values: Sequence[_Judged]) -> float:
-    """What the true value was given, or what the false ones leave where it has no row or is not known."""
+    """Probability of the true value; if it has no row or is unknown, the rest that the false values leave."""
     true = [one.row.probability for one in values if one.label]
     return sum(true) if true else max(0.0, 1 - sum(one.row.probability for one in values))
 
 
 def _likeliest_right(values: Sequence[_Judged]) -> float:
-    """Whether the likeliest value is the true one; values that are equally likely share the point."""
+    """Whether the most probable value is the true one; equally probable values share the point."""
     best = max(one.row.probability for one in values)
     likeliest = [one for one in values if equal(one.row.probability, best)]
     return sum(one.label for one in likeliest) / len(likeliest)
 
 
 def thinned(curve: Sequence[Cut], most: int = POINTS) -> list[Cut]:
-    """At most so many cuts, the first and the last among them, spread over the ranks."""
+    """At most ``most`` cuts spread over the ranks, with the first and the last."""
     places = np.unique(np.linspace(0, max(len(curve) - 1, 0), min(most, len(curve))).round().astype(int))
     return [curve[place] for place in places]
 
@@ -348,12 +350,12 @@ def _point(one: Cut) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    """JSON has no nan."""
+    """None for ``nan``, which JSON lacks; other values unchanged."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _first_of(name: str, rows: Iterable[Key], labels: Iterable[Key]) -> str:
-    """How the first row and the first label of a predicate look."""
+    """Texts of the first row and the first label of a predicate, for a message."""
     row, label = (next(key for key in keys if key[0] == name) for keys in (rows, labels))
     return f"the result has rows such as {show_atom(*row)}, the labels such as {show_atom(*label)}"
 

@@ -1,4 +1,4 @@
-"""A score as pictures: calibration, precision over recall, and recall over the false positive rate.
+"""Pictures of a score: calibration, precision over recall, and recall over the false positive rate.
 
 >>> from herbrand.reports.metrics import Bin, Cut
 >>> picture = score_drawing([("smokes", [Bin(0.0, 0.1, 4, 0.05, 0.0)], [Cut(0.9, 1, 1, 2, 2)])])
@@ -16,16 +16,16 @@ from herbrand.language.drawing import Drawing, text_at
 from herbrand.reports.metrics import Bin, Cut
 
 SIDE, MARGIN, LINE = 200, 44, 16
-"""Pixels: the side of a picture's square, the room around it for words, the height of a line of text."""
+"""Pixels: side of a picture's square, margin for labels, height of a line of text."""
 WIDTH, HEIGHT = SIDE + 2 * MARGIN, SIDE + 2 * MARGIN
 COLOUR = "#4a7ebb"
 LARGEST, SMALLEST = 12.0, 2.5
-"""Pixels: radius of the point of an interval that has all rows, and the least that is still seen."""
+"""Pixels: radius of the point of an interval with all rows, and the smallest radius."""
 Group = tuple[str, Sequence[Bin], Sequence[Cut]]
 
 
 def score_drawing(groups: Sequence[Group]) -> Drawing:
-    """A row of three pictures for each group: its name, its intervals of probabilities, its cuts."""
+    """Draw three pictures for each group, which is a name, intervals of probabilities, and cuts."""
     rows = [
         part
         for place, (name, bins, cuts) in enumerate(groups)
@@ -40,7 +40,7 @@ def score_drawing(groups: Sequence[Group]) -> Drawing:
 
 
 def score_page(table: str, heads: Sequence[str], cells: Iterable[Sequence[str]], picture: Drawing) -> str:
-    """A page of HTML that loads nothing."""
+    """HTML page of a score, without external files."""
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
     rows = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in cells)
     style = (
@@ -54,7 +54,8 @@ def score_page(table: str, heads: Sequence[str], cells: Iterable[Sequence[str]],
 
 
 def _calibration(name: str, bins: Sequence[Bin]) -> Iterator[str]:
-    """A point for each interval, its area as the share of rows; on the diagonal probabilities are true."""
+    """Calibration: a point for each interval, with an area proportional to its rows; the diagonal is
+    ideal."""
     yield from _frame(name, "mean probability", "share true")
     yield _line([(0.0, 0.0), (1.0, 1.0)], "currentColor", "stroke-dasharray='4 3' stroke-opacity='0.5'")
     rows = sum(one.rows for one in bins)
@@ -69,7 +70,7 @@ def _calibration(name: str, bins: Sequence[Bin]) -> Iterator[str]:
 
 
 def _recall(cuts: Sequence[Cut]) -> Iterator[str]:
-    """Precision holds from one threshold to the next: a step, not a slope between them."""
+    """Precision over recall, as steps, since precision is constant between two thresholds."""
     yield from _frame("", "recall", "precision")
     points: list[tuple[float, float]] = []
     for one in cuts:

@@ -1,4 +1,4 @@
-"""How large a model is and what can run it: the report of ``herbrand check``."""
+"""The report of ``herbrand check``: sizes of a model, and the engines that can run it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from herbrand.reports.network import NetworkSize, network_size
 _ON_DATABASE = Late("herbrand.scale.sizes")
 Row = TypeVar("Row")
 MOST_ROWS = 50
-"""More predicates of one atom each than this have one row of the table together, and so do types that have as
-many constants."""
+"""If more predicates than this have one atom each, they share a row of the table; likewise types with equal
+numbers of constants."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class PredicateSize:
 class SizeReport(Sheet):
     """Sizes of a model: constants by type, atoms by predicate, groundings by formula, engines by name.
 
-    ``where``: the database that holds its facts, or would, as they do not fit into memory.
+    ``where``: the database that holds its facts, or that a run would use, if they do not fit into memory.
     """
 
     declarations: str
@@ -130,7 +130,7 @@ class SizeReport(Sheet):
 
 
 def _together(rows: Iterable[Row], kind: Callable[[Row], object]) -> Iterator[list[Row]]:
-    """Each row by itself; but very many of one kind together, where the first of them stands."""
+    """Rows one by one, except that very many of one kind form one group, in the place of their first."""
     rows, groups = list(rows), dict[object, list[Row]]()
     for row in rows:
         groups.setdefault(kind(row), []).append(row)
@@ -143,7 +143,7 @@ def _together(rows: Iterable[Row], kind: Callable[[Row], object]) -> Iterator[li
 
 
 def _alike(one: PredicateSize) -> object:
-    """What predicates of one atom have in common; others have nothing."""
+    """Grouping key of predicates with one atom; a predicate with more atoms is its own group."""
     return (one.world, one.known) if one.atoms == 1 else one.predicate
 
 
@@ -219,7 +219,8 @@ def size_report(
 
 
 def _with_worlds(program: Program) -> Signature:
-    """The vocabulary, its roles such that as declarations they give every predicate the world it has."""
+    """The signature with the role of each predicate (open or observed) that declares the world it has
+    here."""
     derived = Theory(program.statements).derived
 
     def known(predicate: Predicate) -> Predicate:
@@ -233,7 +234,7 @@ def _with_worlds(program: Program) -> Signature:
 
 
 def _inference(program: Program, settings: Settings, question: Question) -> dict[str, Cost | Refusal]:
-    """What every engine of ``infer`` says of the program."""
+    """Cost or refusal of every engine of ``infer``."""
     if states_bounds(program):
         why = "infer cannot use probability bounds: leave them out by --ignore bounds"
         return dict.fromkeys(INFERENCE, Refusal(UnsupportedError(why)))
@@ -249,13 +250,13 @@ def _inference(program: Program, settings: Settings, question: Question) -> dict
 
 
 def _first_able(engines: Mapping[str, Cost | Refusal]) -> dict[str, Cost | Refusal]:
-    """What ``auto`` takes on a database, alone."""
+    """The engine that ``auto`` takes on a database."""
     able = [name for name in ENGINES[DATABASE]["infer"] if isinstance(engines[name], Cost)]
     return {name: engines[name] for name in able[:1]}
 
 
 def _preferred(engines: Mapping[str, Cost | Refusal]) -> Offer | None:
-    """What ``auto`` would take; ``None`` where nothing can run."""
+    """The engine that ``auto`` would take; ``None`` if none can run."""
     offers = (
         Refused(name, estimate) if isinstance(estimate, Refusal) else Offer(name, estimate)
         for name, estimate in engines.items()
@@ -282,7 +283,7 @@ def _engine_rows(engines: Mapping[str, Cost | Refusal]) -> list[dict[str, Any]]:
 
 
 def _measured_program(model: Model, budget: Budget, asked: CostQuestion) -> tuple[Program, Question]:
-    """With all that rules derive, where they derive from what is known; else as stated."""
+    """The program with all derived atoms, if the rules derive from facts only; else without rules."""
     try:
         return model.measured(budget, asked.queries, asked.given)
     except UnsupportedError:
@@ -290,7 +291,7 @@ def _measured_program(model: Model, budget: Budget, asked: CostQuestion) -> tupl
 
 
 def _possible_and_cost(estimate: Cost | Refusal) -> tuple[str, str]:
-    """Whether an engine can run, and at what cost or why not."""
+    """Texts of whether an engine can run, and of its cost or the reason of its refusal."""
     if isinstance(estimate, Refusal):
         return "no", estimate.why
     cost = "no estimate"
