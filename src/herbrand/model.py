@@ -195,8 +195,9 @@ class Model:
     def measured(
         self, budget: Budget, query: tuple[str, ...], given: tuple[str, ...], derived: bool = True
     ) -> tuple[Program, Question]:
-        """The program of :meth:`measured_program`, and the question that ``query`` asks of ``infer``; an
-        empty question if the theory states bounds."""
+        """The program of :meth:`measured_program` (``budget``, ``given`` and ``derived`` as there), and the
+        question that ``query`` asks of ``infer``; an empty question if the theory states bounds.
+        """
         if not self._knowledge.states("bounds"):
             return self._asked(query, given, False, budget, derived=derived)
         asking = importlib.import_module("herbrand.engines.credal.bounding")
