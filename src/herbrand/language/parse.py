@@ -79,8 +79,8 @@ class Reading:
 
 
 def parse_theory(text: str, name: str = "<text>") -> Theory:
-    """Parse a theory; all its mistakes are raised together as one ``LanguageError``, with ``name`` before
-    their lines."""
+    """Parse the ``text`` of a theory; all its mistakes are raised together as one ``LanguageError``, with
+    ``name`` before their lines."""
     reading = read_theory(text, name)
     if reading.mistakes:
         raise LanguageError(reading.mistakes, unlisted=reading.unlisted)
